@@ -1,0 +1,59 @@
+# Two commands do everything: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv
+export UV_PYTHON := $(abspath $(BIN)/python)
+
+.PHONY: help setup demo test test-long check format bench proto clean
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/.ready ## Virtual environment with everything in it
+.venv/.ready: pyproject.toml clients/python/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Arena needs Python 3.11 or newer, not " + sys.version.split()[0] + "; name one with make PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up the virtual environment in .venv …"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(UV) pip install --quiet -e . -e clients/python --group dev
+	@touch $@
+
+demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
+	@$(BIN)/arena demo
+
+test: .venv/.ready ## Every test, with coverage
+	@$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	@$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --fail-under=95
+	$(BIN)/coverage report --include='engine/*,arena/match/*' --fail-under=100
+
+test-long: .venv/.ready ## The tests that take minutes, too
+	$(BIN)/pytest --long
+
+check: .venv/.ready .venv-proto/.ready ## Format, lint, types, layers, protocol lint and drift
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/buf lint
+	.venv-proto/bin/python proto/generate.py --check
+
+format: .venv/.ready ## Put the code in shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.bench ## Every figure the README quotes
+	$(BIN)/python -m bench
+.venv/.bench: .venv/.ready
+	@$(UV) pip install --quiet --group bench
+	@touch $@
+
+proto: .venv-proto/.ready ## Generate the protocol's code
+	.venv-proto/bin/python proto/generate.py
+.venv-proto/.ready: proto/requirements.txt .venv/.ready
+	@test -x .venv-proto/bin/python || $(PYTHON) -m venv .venv-proto
+	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt
+	@touch $@
+
+clean: ## Remove what was built
+	rm -rf .venv .venv-proto demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,61 @@
+"""What can happen to a match. The list of these is the match: feeding it to a fresh `Match` gives the same game again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NewType, TypeAlias
+
+Instant = NewType("Instant", int)
+"""Microseconds since the match began."""
+
+
+class Begun(NamedTuple):
+    """The match begins: the first choices are asked for."""
+
+    at: Instant
+
+
+class Sent(NamedTuple):
+    """A decision was handed to the transport: its clock starts."""
+
+    at: Instant
+    seat: int
+    decision: int
+
+
+class Acted(NamedTuple):
+    """An answer arrived."""
+
+    at: Instant
+    seat: int
+    decision: int
+    action: int
+
+
+class TimeUp(NamedTuple):
+    """The alarm set for `Match.deadline` rang."""
+
+    at: Instant
+
+
+class Left(NamedTuple):
+    """The bot of a seat is gone."""
+
+    at: Instant
+    seat: int
+
+
+class Returned(NamedTuple):
+    """The bot of a seat is back, or says that it is ready again after a suspension."""
+
+    at: Instant
+    seat: int
+
+
+class Interrupted(NamedTuple):
+    """The match is broken off without a result."""
+
+    at: Instant
+    reason: str
+
+
+Input: TypeAlias = Begun | Sent | Acted | TimeUp | Left | Returned | Interrupted

@@ -1,0 +1,1 @@
+"""The Python SDK for bots: see README.md beside this package."""

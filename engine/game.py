@@ -1,0 +1,177 @@
+"""The contract a game fulfils: `Game` says what the game is, `State` is one game in progress.
+
+A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning code use these
+indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller: whoever has input from outside checks it
+against `legal` first. Nothing here reads a clock, draws chance or does input or output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+OVER: Final = -1
+"""`State.player` of a game that is over."""
+
+Decks: TypeAlias = Callable[[int, int, int], Sequence[int]]
+"""`decks(round, size, count)`: the first `count` cards of a shuffled deck of the cards 0 … size−1, the same at every call."""
+
+Option: TypeAlias = bool | int
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card of a game."""
+
+    name: str
+    colour: int
+    """Index into `Game.colours`."""
+    values: tuple[int, ...]
+    """The values it can count as: one, or several where its player says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a game; what does not apply is None."""
+
+    name: str
+    kind: str
+    """What kind of choice it answers: "predict", "play", "block", "double", "peek", "bid"."""
+    card: int | None = None
+    value: int | None = None
+    """What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
+    place: int | None = None
+    """The place in the trick, from 0, of the card it blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSpec:
+    """One option of a game: its type is that of its default."""
+
+    name: str
+    default: Option
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView:
+    """Everything one seat may know. Each game has one subclass, built up in one function from what the seat may see."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundReport:
+    """A round that is over with everything face up, the same for all seats. Each game has one subclass."""
+
+    round: int
+    points: tuple[int, ...]
+    """Points of this round, by seat."""
+    scores: tuple[int, ...]
+    """Points after this round, by seat."""
+
+
+ViewT_co = TypeVar("ViewT_co", bound=SeatView, covariant=True)
+ReportT_co = TypeVar("ReportT_co", bound=RoundReport, covariant=True)
+
+
+class State(Protocol[ViewT_co, ReportT_co]):
+    """One game in progress. Secret: only `view` and `report` may leave the house before the game is over."""
+
+    @property
+    def player(self) -> int:
+        """The next seat to ask (the lowest of several), or `OVER`."""
+
+    @property
+    def round(self) -> int:
+        """The round being played, from 0; after the end the last one."""
+
+    @property
+    def scores(self) -> Sequence[int]:
+        """Points after the rounds that are over, by seat."""
+
+    @property
+    def report(self) -> ReportT_co | None:
+        """The last round that is over; None during the first."""
+
+    def waiting(self) -> tuple[int, ...]:
+        """Every seat that owes a choice, in rising order: several where they choose at once, none when the game is over."""
+
+    def legal(self, seat: int) -> Sequence[int]:
+        """The actions open to a seat that owes a choice, in rising order, never empty."""
+
+    def fallback(self, seat: int) -> int:
+        """The action the server plays for a seat that does not: fixed and dull.
+
+        A prediction or bid: nearest to hand size ÷ seats (ties: the lower; among equal values the first card in card order).
+        A play: the first legal action. A yes/no: no.
+        """
+
+    def apply(self, action: int, seat: int) -> None:
+        """Makes the choice of a seat. Simultaneous choices may come in any order and stay invisible until all are in."""
+
+    def clone(self) -> State[ViewT_co, ReportT_co]:
+        """An independent copy."""
+
+    def view(self, seat: int) -> ViewT_co:
+        """What the seat may know now."""
+
+    def ranking(self) -> tuple[int, ...]:
+        """Places by seat, 1 the best; equal scores share a place."""
+
+
+class Game(Protocol):
+    """A kind of game."""
+
+    @property
+    def name(self) -> str:
+        """The name programs use, such as "sixth_sense"."""
+
+    @property
+    def title(self) -> str:
+        """The name people use."""
+
+    @property
+    def seats(self) -> range:
+        """The numbers of seats it can be played with."""
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """The colours' names."""
+
+    @property
+    def cards(self) -> tuple[Card, ...]:
+        """Every card."""
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Every action."""
+
+    @property
+    def options(self) -> tuple[OptionSpec, ...]:
+        """The options `new` takes."""
+
+    def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
+        """A game about to begin, its first round dealt.
+
+        Raises `OptionError` for a number of seats, an option, a value or a combination that the game does not have.
+        """
+
+
+class OptionError(ValueError):
+    """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
+
+
+def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
+    """All options of a game with `given` put over the defaults; OptionError for what the game does not have."""
+    if type(seats) is not int or seats not in game.seats:
+        raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
+    settled = {spec.name: spec.default for spec in game.options}
+    for name, value in given.items():
+        if name not in settled:
+            raise OptionError(f"{game.title} has no option {name!r}; it has {', '.join(sorted(settled)) or 'none'}")
+        if type(value) is not type(settled[name]):
+            raise OptionError(f"option {name} takes a {type(settled[name]).__name__}, not {value!r}")
+        settled[name] = value
+    return settled

@@ -1,0 +1,63 @@
+"""Generates arena/v1 and the client's copy from proto/, with the pinned tools of `make proto`.
+
+The tools are the oldest that serve: code they generate runs on every newer grpcio and protobuf, while newer tools would
+refuse the older libraries a bot author may have.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from grpc_tools import protoc
+
+ROOT = Path(__file__).resolve().parent.parent
+COPIES = {ROOT / "arena" / "v1": "arena.v1", ROOT / "clients" / "python" / "arena_client" / "v1": "arena_client.v1"}
+
+
+def generate(target: Path) -> list[Path]:
+    """Writes the modules and their stubs below `target` and returns them."""
+    protos = sorted(str(path.relative_to(ROOT / "proto")) for path in (ROOT / "proto").rglob("*.proto"))
+    plugins = Path(sys.executable).parent
+    status = protoc.main(
+        [
+            "protoc",
+            f"-I{ROOT / 'proto'}",
+            f"-I{Path(protoc.__file__).parent / '_proto'}",
+            f"--plugin=protoc-gen-mypy={plugins / 'protoc-gen-mypy'}",
+            f"--plugin=protoc-gen-mypy_grpc={plugins / 'protoc-gen-mypy_grpc'}",
+            *(f"--{kind}_out={target}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")),
+            *protos,
+        ]
+    )
+    if status:
+        raise SystemExit(status)
+    return sorted(target.rglob("*_pb2*.py*"))
+
+
+def main() -> None:
+    """Generates, or with --check compares what is checked in with what would be generated."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if the generated code is out of date")
+    check = parser.parse_args().check
+    drift = []
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = generate(Path(scratch))
+        for folder, package in COPIES.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            wanted = {path.name: re.sub(r"\barena\.v1\b(?!\.[A-Z])", package, path.read_text()) for path in fresh}
+            wanted["__init__.py"] = '"""Generated from proto/; never edited."""\n'
+            present = {path.name: path.read_text() for path in folder.glob("*.py*")}
+            drift += [str(folder / name) for name in sorted(wanted | present) if wanted.get(name) != present.get(name)]
+            if not check:
+                for name in present.keys() - wanted.keys():
+                    (folder / name).unlink()
+                for name, text in wanted.items():
+                    (folder / name).write_text(text)
+    if check and drift:
+        raise SystemExit("out of date, run `make proto`:\n" + "\n".join(drift))
+
+
+if __name__ == "__main__":
+    main()

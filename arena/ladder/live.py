@@ -1,0 +1,91 @@
+"""The live Elo: what a bot author watches move after every match.
+
+A match of n seats is n(n−1)/2 pairs with S = 1, ½ or 0, each of weight w_n = 3/(n+1): only this weight makes the
+information of the pairwise likelihood equal to the variance of its score. The scale is c = 400/ln 10. After a match, for
+every bot at once and from the ratings before it: first the information, 1/RD² += w_n Σ E(1−E)/c²; then, with the new RD,
+K = RD²/c and R += K·w_n·Σ (S−E). K shrinks without a floor: a frozen bot does not drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import exp, fsum, log, sqrt
+from typing import Final
+
+SCALE: Final = 400 / log(10)
+"""c: Elo per unit of log odds."""
+SEATS: Final = range(2, 8)
+"""How many seats a rated match may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A strength in Elo and the standard deviation of its error."""
+
+    value: float
+    deviation: float
+
+
+NEW: Final = Rating(1500.0, 150.0)
+"""Before the first match."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingChange:
+    """What one match did to the rating of one bot."""
+
+    before: Rating
+    after: Rating
+
+    @property
+    def change(self) -> float:
+        """Elo won, negative when lost."""
+        return self.after.value - self.before.value
+
+
+def expected(rating: float, opponent: float) -> float:
+    """E = 1/(1+10^((opponent−rating)/400)), without overflow for any two finite ratings."""
+    difference = (opponent - rating) / SCALE
+    if difference > 0:
+        odds = exp(-difference)
+        return odds / (1 + odds)
+    return 1 / (1 + exp(difference))
+
+
+def update(
+    ratings: Sequence[Rating], places: Sequence[int], bots: Sequence[Hashable] | None = None
+) -> tuple[Rating, ...]:
+    """The ratings after a match, by seat.
+
+    `ratings` are those before it and `places` the result, 1 the best, ties sharing a place; both by seat. `bots` says
+    whose seats they are, where one bot has several (without it each seat is another bot's): its pairs with itself do not
+    count, what its seats gain or lose adds up, and all of them get the same rating. The order of the seats does not
+    matter, to the last bit.
+    ValueError: not 2–7 seats, lengths that differ, or one bot with two ratings.
+    """
+    owners = range(len(ratings)) if bots is None else bots
+    seats = range(len(ratings))
+    if len(seats) not in SEATS:
+        raise ValueError(f"a rated match has {SEATS.start} to {SEATS.stop - 1} seats, not {len(seats)}")
+    if not len(ratings) == len(places) == len(owners):
+        raise ValueError(f"{len(ratings)} ratings, {len(places)} places and {len(owners)} bots for one match")
+    before = dict(zip(owners, ratings, strict=True))
+    if any(before[owners[seat]] != ratings[seat] for seat in seats):
+        raise ValueError("one bot cannot have two ratings in one match")
+
+    weight = 3 / (len(seats) + 1)
+    after = {}
+    for bot, rating in before.items():
+        pairs = [(i, j) for i in seats for j in seats if owners[i] == bot != owners[j]]
+        expectations = [expected(rating.value, ratings[j].value) for _, j in pairs]
+        information = weight * fsum(e * (1 - e) for e in expectations) / SCALE**2
+        variance = 1 / (rating.deviation**-2 + information)
+        surplus = fsum(_score(places[i], places[j]) - e for (i, j), e in zip(pairs, expectations, strict=True))
+        after[bot] = Rating(rating.value + variance / SCALE * weight * surplus, sqrt(variance))
+    return tuple(after[bot] for bot in owners)
+
+
+def _score(place: int, other: int) -> float:
+    """S of one pair: 1 for the better place, ½ for a shared one, 0 for the worse."""
+    return 1.0 if place < other else 0.5 if place == other else 0.0

@@ -1,8 +1,9 @@
 """The contract a game fulfils: `Game` says what the game is, `State` is one game in progress.
 
-A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning code use these
-indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller: whoever has input from outside checks it
-against `legal` first. Nothing here reads a clock, draws chance or does input or output.
+A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning
+code use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller: whoever has
+input from outside checks it against `legal` first. Nothing here reads a clock, draws chance or does input or
+output.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ OVER: Final = -1
 """`State.player` of a game that is over."""
 
 Decks: TypeAlias = Callable[[int, int, int], Sequence[int]]
-"""`decks(round, size, count)`: the first `count` cards of a shuffled deck of the cards 0 … size−1, the same at every call."""
+"""`decks(round, size, count)`: the first `count` cards of a shuffled deck 0 … size−1, the same at every call."""
 
 Option: TypeAlias = bool | int
 
@@ -96,7 +97,7 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """The last round that is over; None during the first."""
 
     def waiting(self) -> tuple[int, ...]:
-        """Every seat that owes a choice, in rising order: several where they choose at once, none when the game is over."""
+        """Every seat that owes a choice, in rising order: several where they choose at once, none after the end."""
 
     def legal(self, seat: int) -> Sequence[int]:
         """The actions open to a seat that owes a choice, in rising order, never empty."""
@@ -104,12 +105,12 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def fallback(self, seat: int) -> int:
         """The action the server plays for a seat that does not: fixed and dull.
 
-        A prediction or bid: nearest to hand size ÷ seats (ties: the lower; among equal values the first card in card order).
-        A play: the first legal action. A yes/no: no.
+        A prediction or bid: nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
+        order). A play: the first legal action. A yes/no: no.
         """
 
     def apply(self, action: int, seat: int) -> None:
-        """Makes the choice of a seat. Simultaneous choices may come in any order and stay invisible until all are in."""
+        """Makes the choice of a seat. Simultaneous ones may come in any order and stay invisible until all are in."""
 
     def clone(self) -> State[ViewT_co, ReportT_co]:
         """An independent copy."""

@@ -1,0 +1,91 @@
+"""The portable shuffle: from a seed to the deck of a round, the same in every language, and its proof.
+
+Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), … with the counter as 4 bytes, read as words of 16 bits; numbers are
+big-endian.
+Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of
+m−i that 65536 holds, and swap the cards at i and at i + word mod (m−i). A place is final once drawn: a prefix
+needs no more words.
+Keys: match key = SHA-256(seed ‖ bots' nonces in seat order), round key = SHA-256(match key ‖ round as 4 bytes,
+from 0).
+Dealing: with n seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over.
+`deal_vectors.json` beside this file holds test vectors. Nothing here draws chance: seed and nonces come from
+outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from struct import unpack
+from typing import Final
+
+SEED_BYTES: Final = 32
+NONCE_BYTES: Final = 16
+KEY_BYTES: Final = 32
+_WORDS: Final = 1 << 16
+
+
+def commitment(seed: bytes) -> bytes:
+    """What is published before any nonce is accepted: SHA-256 of the server's seed of 32 bytes."""
+    return sha256(_sized("seed", seed, SEED_BYTES)).digest()
+
+
+def opens(seed: bytes, committed: bytes) -> bool:
+    """Whether a revealed seed fits its commitment."""
+    return len(seed) == SEED_BYTES and compare_digest(commitment(seed), committed)
+
+
+def match_key(seed: bytes, nonces: Sequence[bytes]) -> bytes:
+    """The key of a match: seed and a nonce of 16 bytes a seat, in seat order; ValueError for other lengths."""
+    return sha256(
+        _sized("seed", seed, SEED_BYTES) + b"".join(_sized("nonce", nonce, NONCE_BYTES) for nonce in nonces)
+    ).digest()
+
+
+def round_key(key: bytes, round: int) -> bytes:  # noqa: A002 - the contract's word
+    """The key of one round's deck, rounds counted from 0."""
+    return sha256(key + round.to_bytes(4, "big")).digest()
+
+
+def shuffled(key: bytes, size: int, count: int) -> Sequence[int]:
+    """The first `count` cards of the deck 0 … size−1 (size at most 65536) that belongs to a round key."""
+    deck = list(range(size))
+    words = _stream(key)
+    for place in range(count):
+        left = size - place
+        limit = _WORDS - _WORDS % left
+        for word in words:
+            if word < limit:
+                break
+        other = place + word % left
+        deck[place], deck[other] = deck[other], deck[place]
+    return deck[:count]
+
+
+class SeededDecks:
+    """The decks of one match: satisfies `engine.game.Decks`. Secret until the match is over."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        """Takes the match key, 32 bytes."""
+        self._key = _sized("match key", key, KEY_BYTES)
+
+    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
+        """The first `count` cards of the round's deck of `size` cards."""
+        return shuffled(round_key(self._key, round), size, count)
+
+    def __repr__(self) -> str:
+        return "SeededDecks(secret)"
+
+
+def _stream(key: bytes) -> Iterator[int]:
+    for counter in range(1 << 32):
+        yield from unpack(">16H", sha256(key + counter.to_bytes(4, "big")).digest())
+
+
+def _sized(what: str, value: bytes, size: int) -> bytes:
+    if len(value) != size:
+        raise ValueError(f"a {what} has {size} bytes, not {len(value)}")
+    return bytes(value)

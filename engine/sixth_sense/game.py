@@ -1,0 +1,42 @@
+"""6th Sense as a game of the house: its catalogue, its options, and a new game."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.game import Action, Card, Decks, Game, Option, OptionError, OptionSpec, settle_options
+from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
+from engine.sixth_sense.state import SixthSenseState
+
+HIGHEST_TARGET: Final = 1000
+
+
+class SixthSense:
+    """A trick-taking game for 2 to 6: foretell with a card of your hand how many tricks you will take."""
+
+    name: str = "sixth_sense"
+    title: str = "6th Sense"
+    seats: range = range(2, 7)
+    colours: tuple[str, ...] = COLOURS
+    cards: tuple[Card, ...] = CARDS
+    actions: tuple[Action, ...] = ACTIONS
+    options: tuple[OptionSpec, ...] = (
+        OptionSpec("novice", False, "no card is turned and there is no trump; points by distance: 6, 4, 3, 2, 1, 0"),
+        OptionSpec(
+            "target", 0, f"the score that ends the game, up to {HIGHEST_TARGET}; 0 for a fixed number of rounds"
+        ),
+        OptionSpec("late_trump", False, "the card is turned only when all predictions are in"),
+    )
+
+    def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
+        """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        settled = settle_options(self, seats, options)
+        novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
+        if not 0 <= target <= HIGHEST_TARGET:
+            raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {target}")
+        if novice and late_trump:
+            raise OptionError("option late_trump does not go with novice: there no card is turned")
+        return SixthSenseState(seats, decks, novice=novice, target=target, late_trump=late_trump)
+
+
+SIXTH_SENSE: Final[Game] = SixthSense()

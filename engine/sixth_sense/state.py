@@ -321,13 +321,29 @@ class SixthSenseState:
 
     def _end_round(self) -> None:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
-        self._phase = _OVER predictions = bytes(card for card in self.predictions if card is not None) taken =
-        self.taken() won = tuple(points(card, tricks, self.novice) for card, tricks in zip(predictions, taken,
-        strict=True)) self.scores = tuple(map(int.__add__, self.scores, won)) self.report = SixthSenseRound(
-        round=self.round, points=won, scores=self.scores, turned=self.turned, predictions=predictions,
-        plays=self.plays, leaders=self.leaders(), takers=self.takers, worths=self.worths(), taken=taken, ) played
-        = self.round + 1 if played == (_LAST_ROUND if self.target else self.rounds) or (self.target and
-        max(self.scores) >= self.target): self.player = OVER else: self._deal(played)
+        self._phase = _OVER
+        predictions = bytes(card for card in self.predictions if card is not None)
+        taken = self.taken()
+        won = tuple(points(card, tricks, self.novice) for card, tricks in zip(predictions, taken, strict=True))
+        self.scores = tuple(map(int.__add__, self.scores, won))
+        self.report = SixthSenseRound(
+            round=self.round,
+            points=won,
+            scores=self.scores,
+            turned=self.turned,
+            predictions=predictions,
+            plays=self.plays,
+            leaders=self.leaders(),
+            takers=self.takers,
+            worths=self.worths(),
+            taken=taken,
+        )
+        played = self.round + 1
+        last = _LAST_ROUND if self.target else self.rounds
+        if played == last or (self.target and max(self.scores) >= self.target):
+            self.player = OVER
+        else:
+            self._deal(played)
 
 
 _bare = object.__new__

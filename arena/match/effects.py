@@ -27,7 +27,7 @@ class Refusal(Enum):
     """Why an answer was not applied."""
 
     ILLEGAL = "illegal"
-    """Not among the legal actions; the decision is still open."""
+    """Not among the legal actions. The decision stays open, unless it was a mistake too many and `Force` follows."""
     STALE = "stale"
     """The decision was already made."""
     UNKNOWN = "unknown"
@@ -44,7 +44,7 @@ class Refuse(NamedTuple):
     legal: Sequence[int]
     """The legal actions where the decision is still open, else empty."""
     time: int
-    """Microseconds left for an open decision, bank included; how late the answer was for a decision forced by time; else 0."""
+    """Microseconds left for an open decision, bank included; how late it was for a decision forced by time; else 0."""
 
 
 class Cause(Enum):

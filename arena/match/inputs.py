@@ -1,4 +1,4 @@
-"""What can happen to a match. The list of these is the match: feeding it to a fresh `Match` gives the same game again."""
+"""What can happen to a match. The list of these is the match: fed to a fresh `Match` it gives the same game again."""
 
 from __future__ import annotations
 

@@ -1,0 +1,108 @@
+"""A very small game to try matches on: all seats secretly guess at once, then add one or two in turn; two rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Final
+
+from engine.game import OVER, Action, Card, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
+
+GUESSES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CountingView(SeatView):
+    total: int
+    guess: int | None
+    secret: int
+
+
+@dataclass(frozen=True, slots=True)
+class CountingReport(RoundReport):
+    guesses: tuple[int, ...]
+
+
+class CountingState:
+    """Actions 0–3 guess, 4 and 5 add one or two. A point for each seat whose guess is the total modulo four."""
+
+    def __init__(self, seats: int, rounds: int, decks: Decks) -> None:
+        self._seats, self._rounds, self._decks = seats, rounds, decks
+        self.round = 0
+        self.scores: list[int] = [0] * seats
+        self.report: CountingReport | None = None
+        self._deal()
+
+    def _deal(self) -> None:
+        self.guesses: list[int | None] = [None] * self._seats
+        self.total = 0
+        self.turns = 0
+        self.secrets = list(self._decks(self.round, 10, self._seats))
+
+    @property
+    def player(self) -> int:
+        return min(self.waiting(), default=OVER)
+
+    def waiting(self) -> tuple[int, ...]:
+        if self.report is not None and self.report.round == self._rounds - 1:
+            return ()
+        if None in self.guesses:
+            return tuple(seat for seat, guess in enumerate(self.guesses) if guess is None)
+        return (self.turns % self._seats,)
+
+    def legal(self, seat: int) -> Sequence[int]:
+        return range(GUESSES) if None in self.guesses else (4, 5)
+
+    def fallback(self, seat: int) -> int:
+        return self.legal(seat)[0]
+
+    def apply(self, action: int, seat: int) -> None:
+        assert seat in self.waiting()
+        assert action in self.legal(seat)
+        if None in self.guesses:
+            self.guesses[seat] = action
+            return
+        self.total += action - 3
+        self.turns += 1
+        if self.turns == 2 * self._seats:
+            points = tuple(int(guess == self.total % GUESSES) for guess in self.guesses)
+            self.scores = [score + point for score, point in zip(self.scores, points, strict=True)]
+            guesses = tuple(guess for guess in self.guesses if guess is not None)
+            self.report = CountingReport(self.round, points, tuple(self.scores), guesses)
+            if self.round + 1 < self._rounds:
+                self.round += 1
+                self._deal()
+
+    def clone(self) -> CountingState:
+        return deepcopy(self)
+
+    def view(self, seat: int) -> CountingView:
+        return CountingView(seat, self.total, self.guesses[seat], self.secrets[seat])
+
+    def ranking(self) -> tuple[int, ...]:
+        return tuple(1 + sum(other > score for other in self.scores) for score in self.scores)
+
+
+class CountingGame:
+    """The game."""
+
+    name = "counting"
+    title = "Counting"
+    seats = range(2, 6)
+    colours = ("grey",)
+    cards = tuple(Card(f"grey {value}", 0, (value,)) for value in range(10))
+    actions = (
+        *(Action(f"guess {number}", "predict", value=number) for number in range(GUESSES)),
+        Action("add 1", "play"),
+        Action("add 2", "play"),
+    )
+    options = (OptionSpec("rounds", 2, "How many rounds are played."),)
+
+    def new(self, seats: int, decks: Decks, **options: Option) -> CountingState:
+        return CountingState(seats, int(settle_options(self, seats, options)["rounds"]), decks)
+
+
+def in_order(round_number: int, size: int, count: int) -> Sequence[int]:
+    """Decks that nobody shuffled."""
+    return range(round_number, round_number + count)

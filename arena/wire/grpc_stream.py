@@ -1,0 +1,110 @@
+"""The real stream: a gRPC call whose reads and writes are stepped from trio.
+
+grpc swallows what a completion callback raises, so such a callback records and wakes, nothing else. A raw read is never
+cancelled, for that would lose its message: only the waiting for it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, Final
+
+import grpc
+import trio
+
+from arena.wire.stream import Refused, Vanished
+
+Done = Callable[[Any, Exception | None], None]
+
+READ_AHEAD: Final = 4
+"""Messages taken from a peer before the handler asks: their arrival is stamped although the handler is busy."""
+
+MALFORMED: Final = Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")
+"""Stands in the place of a message that cannot be parsed."""
+
+
+class GrpcStream:
+    """A `Stream` over gRPC. After `end` nothing touches the context: gRPC has freed what is behind it."""
+
+    def __init__(self, clock: Callable[[], float], context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        self.peer: str = context.peer()
+        self.metadata: Mapping[str, str] = {
+            key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
+        }
+        self.received_at = clock()
+        self.scope = trio.CancelScope()
+        self._clock = clock
+        self._context = context
+        self._ended: type[Exception] | None = None
+        self._arrived: deque[tuple[Any, float]] = deque()
+        self._reading = self._half_closed = self._writing = False
+        self._reader = trio.lowlevel.ParkingLot()
+        self._writer = trio.lowlevel.ParkingLot()
+
+    def end(self, reason: type[Exception]) -> None:
+        """From now on `receive` and `send` raise this, once what arrived has been taken."""
+        self._ended = self._ended or reason
+        self._reader.unpark_all()
+        self._writer.unpark_all()
+
+    def read(self) -> None:
+        """Have the next message read, unless enough is read ahead."""
+        if not (self._reading or self._half_closed or self._ended or len(self._arrived) >= READ_AHEAD):
+            self._reading = True
+            _drive(self._context.read(), self._has_read)
+
+    def _has_read(self, message: Any, error: Exception | None) -> None:
+        self._reading = False
+        if error is not None or message is grpc.aio.EOF:
+            self._half_closed = True
+        else:
+            self._arrived.append((message, self._clock()))
+            self.read()
+        self._reader.unpark_all()
+
+    async def receive(self) -> Any:
+        """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
+        while not self._arrived:
+            if self._ended:
+                raise self._ended
+            if self._half_closed:
+                return None
+            await self._reader.park()
+        message, self.received_at = self._arrived.popleft()
+        self.read()
+        if message is MALFORMED:
+            raise MALFORMED
+        return message
+
+    async def send(self, message: Any) -> None:
+        """As `Stream.send`. A checkpoint only where it has to wait."""
+        await self.flush()
+        if self._ended:
+            raise self._ended
+        self._writing = True
+        _drive(self._context.write(message), self._has_written)
+
+    def _has_written(self, _: Any, error: Exception | None) -> None:
+        self._writing = False
+        if error is not None:
+            self.end(Vanished)
+        self._writer.unpark_all()
+
+    async def flush(self) -> None:
+        """Wait until the last message has left."""
+        while self._writing and not self._ended:
+            await self._writer.park()
+
+
+def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None) -> None:
+    """Step a coroutine of grpc's by hand, without a task; in the end call done(value, error)."""
+    try:
+        future = coroutine.send(None)
+    except StopIteration as stop:
+        done(stop.value, None)
+    except Exception as error:  # noqa: BLE001 - handed on
+        done(None, error)
+    else:
+        future.add_done_callback(partial(_drive, coroutine, done))

@@ -1,0 +1,112 @@
+"""A stream without a network: what stands above `Stream` is tested with it, under a virtual clock.
+
+It keeps the promises of the real one: arrival instants, back-pressure, half-close and vanishing. It encodes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Generic, TypeVar
+
+import trio
+
+from arena.wire.stream import Refused, Vanished
+
+Incoming = TypeVar("Incoming")
+Outgoing = TypeVar("Outgoing")
+
+
+def memory_stream(
+    metadata: Mapping[str, str] | None = None, peer: str = "memory"
+) -> tuple[MemoryStream[Incoming, Outgoing], MemoryPeer[Incoming, Outgoing]]:
+    """A stream in memory, and the peer at its other end.
+
+    Messages are handed over as they are. The peer may send any number ahead; the stream holds one message the peer has
+    not read, and then its `send` waits like that of a real stream whose peer does not read.
+    """
+    stream: MemoryStream[Incoming, Outgoing] = MemoryStream(metadata or {}, peer)
+    return stream, MemoryPeer(stream)
+
+
+class MemoryStream(Generic[Incoming, Outgoing]):
+    """A Stream in memory; made by `memory_stream`."""
+
+    def __init__(self, metadata: Mapping[str, str], peer: str) -> None:
+        self.metadata = metadata
+        self.peer = peer
+        self.received_at = trio.current_time()
+        self.incoming: deque[tuple[Incoming, float]] = deque()
+        self.outgoing: deque[Outgoing] = deque()
+        self.half_closed = self.vanished = self.closed = False
+        self.changed = trio.lowlevel.ParkingLot()
+
+    async def receive(self) -> Incoming | None:
+        """As `Stream.receive`."""
+        await trio.lowlevel.checkpoint()
+        while not self.incoming:
+            if self.vanished:
+                raise Vanished
+            if self.half_closed:
+                return None
+            await self.changed.park()
+        message, self.received_at = self.incoming.popleft()
+        return message
+
+    async def send(self, message: Outgoing) -> None:
+        """As `Stream.send`."""
+        await trio.lowlevel.checkpoint()
+        while self.outgoing and not (self.vanished or self.closed):
+            await self.changed.park()
+        if self.closed:
+            raise trio.ClosedResourceError
+        if self.vanished:
+            raise Vanished
+        self.outgoing.append(message)
+        self.changed.unpark_all()
+
+
+class MemoryPeer(Generic[Incoming, Outgoing]):
+    """The far end of a MemoryStream: what a bot would do, and what it would see."""
+
+    def __init__(self, stream: MemoryStream[Incoming, Outgoing]) -> None:
+        self._stream = stream
+        self.status: Refused | None = None
+        """How the handler refused the call, once `converse` is over; None when it ended well."""
+
+    async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
+        """Run a handler on the stream to its end, as the bridge would; its unexpected exceptions pass through."""
+        try:
+            await handler(self._stream)
+        except Refused as refused:
+            self.status = refused
+        finally:
+            self._stream.closed = True
+            self._stream.changed.unpark_all()
+
+    def send(self, message: Incoming) -> None:
+        """Say something; it arrives now."""
+        self._stream.incoming.append((message, trio.current_time()))
+        self._stream.changed.unpark_all()
+
+    async def receive(self) -> Outgoing | None:
+        """The next message from the handler; None when it has ended and all is read."""
+        await trio.lowlevel.checkpoint()
+        stream = self._stream
+        while not stream.outgoing:
+            if stream.closed:
+                return None
+            await stream.changed.park()
+        message = stream.outgoing.popleft()
+        stream.changed.unpark_all()
+        return message
+
+    def half_close(self) -> None:
+        """Say that there is no more to come."""
+        self._stream.half_closed = True
+        self._stream.changed.unpark_all()
+
+    def vanish(self) -> None:
+        """Be gone without a word."""
+        self._stream.vanished = True
+        self._stream.changed.unpark_all()

@@ -1,0 +1,149 @@
+"""An asyncio loop inside trio, for grpcio, which knows no other; the only file that imports asyncio.
+
+Callbacks enter an asyncio loop by four doors: at once, from another thread, at an instant, when a socket is readable.
+`NestedLoop` hands each of them to trio and runs single iterations of a stock loop when there is something to run: one
+thread, no locks, trio's clock. The loop's own selector watches nothing: it serves grpc.aio, not asyncio's transports.
+
+grpc has one completion queue a process, hence one such loop at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from functools import partial
+from typing import Any, ClassVar, TypeVar, TypeVarTuple
+
+import trio
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class NestedLoop(asyncio.SelectorEventLoop):
+    """A stock asyncio loop whose four doors lead to trio."""
+
+    alive: ClassVar[NestedLoop | None] = None
+
+    def __init__(self, nursery: trio.Nursery, life: trio.CancelScope) -> None:
+        super().__init__()
+        self.nursery = nursery
+        self.life = life
+        self.woken_at = trio.current_time()
+        """Instant at which grpc last reported finished operations."""
+        self._trio = trio.lowlevel.current_trio_token()
+        self._watchers: dict[socket.socket, trio.CancelScope] = {}
+        self._stepping = self._dirty = False
+
+    @classmethod
+    async def live(cls, task_status: trio.TaskStatus[NestedLoop]) -> None:
+        """Be the loop until `life` is cancelled. Shielded: calls can be ended while all around is being cancelled."""
+        if cls.alive is not None:
+            raise RuntimeError("another server is running in this process")
+        try:
+            with trio.CancelScope(shield=True) as life:
+                async with trio.open_nursery() as nursery:
+                    cls.alive = cls(nursery, life)
+                    task_status.started(cls.alive)
+                    await trio.sleep_forever()
+        finally:
+            if cls.alive is not None:
+                cls.alive.close()
+                cls.alive = None
+
+    async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run an asyncio coroutine; when cancelled, abandon it to the loop."""
+        finished = trio.Event()
+        task = self.create_task(coroutine)
+        task.add_done_callback(lambda _: finished.set())
+        await finished.wait()
+        return task.result()
+
+    async def settle(self, seconds: float) -> None:
+        """Wait for the tasks that are left to end, at most so long."""
+
+        async def others() -> None:
+            if rest := asyncio.all_tasks() - {asyncio.current_task()}:
+                await asyncio.wait(rest, timeout=seconds)
+
+        await self.run(others())
+
+    def step(self, first: Callable[[], object] | None = None) -> None:
+        """Run what is ready, and what that makes ready; it ends, as grpc's tasks wait for nothing but grpc."""
+        if self._stepping or self.is_closed():
+            return
+        self._stepping = self._dirty = True
+        try:
+            if first is not None:
+                first()
+            while self._dirty:
+                self._dirty = False
+                self.stop()
+                self.run_forever()
+        finally:
+            self._stepping = False
+
+    def time(self) -> float:
+        """trio's clock."""
+        return trio.current_time()
+
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """First door."""
+        handle = super().call_soon(callback, *args, context=context)
+        self._dirty = True
+        if not self._stepping:
+            self._trio.run_sync_soon(self.step, idempotent=True)
+        return handle
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Second door."""
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self._trio.run_sync_soon(self.step, idempotent=True)
+        return handle
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Third door; call_later comes through here."""
+        self.nursery.start_soon(self._alarm, when)
+        return super().call_at(when, callback, *args, context=context)
+
+    async def _alarm(self, when: float) -> None:
+        await trio.sleep_until(when)
+        self.step()
+
+    def add_reader(self, fd: Any, callback: Callable[[*Ts], object], *args: *Ts) -> None:
+        """Fourth door: grpc's poller thread writes a byte to this socket for each finished operation."""
+        self._watchers[fd] = trio.CancelScope()
+        self.nursery.start_soon(self._watch, fd, partial(callback, *args), self._watchers[fd])
+
+    def remove_reader(self, fd: Any) -> bool:
+        """Close the fourth door; possible when the loop is closed, too, as grpc may do it from a destructor."""
+        scope = self._watchers.pop(fd, None)
+        if scope is not None:
+            scope.cancel()
+        return scope is not None
+
+    async def _watch(self, wakeup: socket.socket, callback: Callable[[], object], scope: trio.CancelScope) -> None:
+        with scope:
+            while True:
+                await trio.lowlevel.wait_readable(wakeup)
+                self.woken_at = trio.current_time()
+                # One call of grpc's callback finishes everything queued but takes a single byte: leave it one.
+                if (queued := len(wakeup.recv(65536, socket.MSG_PEEK))) > 1:
+                    wakeup.recv(queued - 1)
+                self.step(callback)
+
+
+async def run_asyncio(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine of a stock servicer, such as `HealthServicer.set`, in the loop of the server that is running."""
+    if NestedLoop.alive is None:
+        coroutine.close()
+        raise RuntimeError("no server is running")
+    return await NestedLoop.alive.run(coroutine)

@@ -1,0 +1,57 @@
+"""A match to poke at: the counting game with short clocks, and inputs written without ceremony."""
+
+from __future__ import annotations
+
+from arena.match.effects import Ask, Effect
+from arena.match.inputs import Acted, Begun, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.match import Match
+from arena.match.policy import Policy
+from tests.match.counting import CountingGame, in_order
+
+POLICY = Policy(soft_limit=100, bank=1000)
+
+
+class Table:
+    """Passes inputs to a match, keeps every effect, and knows which decision is open before each seat."""
+
+    def __init__(self, seats: int = 2, rounds: int = 2, policy: Policy = POLICY) -> None:
+        self.match = Match(CountingGame(), seats, {"rounds": rounds}, in_order, policy)
+        self.effects: list[Effect] = []
+
+    def open(self, seat: int) -> int:
+        decision = self.match.asking(seat)
+        assert decision is not None
+        return decision
+
+    def begin(self, at: int = 0) -> list[Effect]:
+        return self._keep(self.match.receive(Begun(Instant(at))))
+
+    def send(self, at: int, seat: int, decision: int | None = None) -> list[Effect]:
+        return self._keep(
+            self.match.receive(Sent(Instant(at), seat, self.open(seat) if decision is None else decision))
+        )
+
+    def act(self, at: int, seat: int, action: int, decision: int | None = None) -> list[Effect]:
+        decision = self.open(seat) if decision is None else decision
+        return self._keep(self.match.receive(Acted(Instant(at), seat, decision, action)))
+
+    def alarm(self, at: int) -> list[Effect]:
+        return self._keep(self.match.receive(TimeUp(Instant(at))))
+
+    def leave(self, at: int, seat: int) -> list[Effect]:
+        return self._keep(self.match.receive(Left(Instant(at), seat)))
+
+    def come_back(self, at: int, seat: int) -> list[Effect]:
+        return self._keep(self.match.receive(Returned(Instant(at), seat)))
+
+    def interrupt(self, at: int, reason: str) -> list[Effect]:
+        return self._keep(self.match.receive(Interrupted(Instant(at), reason)))
+
+    def _keep(self, effects: list[Effect]) -> list[Effect]:
+        self.effects += effects
+        return effects
+
+
+def asks(effects: list[Effect]) -> list[tuple[int, int]]:
+    """Seat and decision of every question."""
+    return [(effect.seat, effect.decision) for effect in effects if isinstance(effect, Ask)]

@@ -1,0 +1,226 @@
+"""Clocks and banks: when a decision is late, what lateness costs, and that instants alone decide it."""
+
+from itertools import permutations
+
+from arena.match.effects import Ask, Cause, Force, Over, Refusal, Refuse, Show, Suspend
+from arena.match.policy import Policy
+from tests.match.counting import CountingReport, CountingView
+from tests.match.table import POLICY, Table, asks
+
+
+def guess(table: Table, at: int) -> None:
+    """Begins and has everybody guess 0, unclocked, so that turns follow."""
+    table.begin()
+    for seat in (0, 1):
+        table.act(at, seat, 0)
+
+
+def test_match_clock_starts_when_the_question_is_sent_and_only_then() -> None:
+    table = Table()
+    table.begin()
+    assert table.match.deadline is None
+    assert table.alarm(10**9) == []
+    table.send(10**9, 1)
+    assert table.match.deadline == 10**9 + 200 + 1000
+
+
+def test_match_clock_cannot_be_started_again_or_for_another_seat_or_decision() -> None:
+    table = Table()
+    table.begin()
+    for seat, decision in [(0, 2), (1, 1), (0, 3), (0, 0), (7, 1), (-1, 1), (0, -1)]:
+        table.send(5, seat, decision)
+    assert table.match.deadline is None
+    table.send(10, 0)
+    table.send(50, 0)
+    assert table.match.deadline == 1210
+
+
+def test_match_first_decision_of_a_seat_has_twice_the_soft_limit() -> None:
+    table = Table()
+    table.begin()
+    table.send(0, 0)
+    assert table.match.deadline == 1200
+    table.act(200, 0, 0)
+    table.act(200, 1, 0)
+    table.send(300, 0)
+    assert table.match.deadline == 300 + 100 + 1000
+
+
+def test_match_bank_pays_what_goes_over_the_soft_limit() -> None:
+    table = Table()
+    guess(table, 0)
+    table.send(0, 0)
+    table.act(100, 0, 4)  # exactly the soft limit: free
+    table.send(100, 1)
+    [ask] = table.act(250, 1, 4)  # 50 over
+    assert isinstance(ask, Ask)
+    assert (ask.seat, ask.soft, ask.bank) == (0, 100, 1000)
+    [ask] = table.act(250, 0, 4)
+    assert isinstance(ask, Ask)
+    assert (ask.seat, ask.soft, ask.bank) == (1, 100, 950)
+
+
+def test_match_plays_the_fallback_when_the_clock_falls_and_tells_how_late_the_answer_was() -> None:
+    table = Table()
+    guess(table, 0)
+    table.send(0, 0)
+    assert table.alarm(1099) == []
+    assert table.alarm(1100) == [
+        Force(0, 3, 4, Cause.TIME),
+        Ask(1, 4, (4, 5), CountingView(1, 1, 0, 1), 100, 1000),
+    ]
+    assert table.act(1130, 0, 5, decision=3) == [Refuse(0, 3, 5, Refusal.STALE, (), 30)]
+    [ask] = table.act(1130, 1, 4)
+    assert isinstance(ask, Ask)
+    assert (ask.seat, ask.soft, ask.bank) == (0, 100, 0)
+
+
+def test_match_answer_after_its_deadline_is_late_though_no_alarm_rang() -> None:
+    table = Table()
+    guess(table, 0)
+    table.send(0, 0)
+    assert table.act(1100, 0, 5) == [
+        Force(0, 3, 4, Cause.TIME),
+        Ask(1, 4, (4, 5), CountingView(1, 1, 0, 1), 100, 1000),
+        Refuse(0, 3, 5, Refusal.STALE, (), 0),
+    ]
+
+
+def test_match_answer_a_microsecond_before_its_deadline_counts() -> None:
+    table = Table()
+    guess(table, 0)
+    table.send(0, 0)
+    assert asks(table.act(1099, 0, 5)) == [(1, 4)]
+
+
+def test_match_any_input_settles_the_clocks_that_fell_before_it_earliest_first_then_by_seat() -> None:
+    table = Table(seats=3)
+    table.begin()
+    table.send(10, 0)
+    table.send(5, 1)  # before the latest instant: counts as then
+    table.send(10, 2)
+    assert table.leave(99_999, 0) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
+        Ask(0, 4, (4, 5), CountingView(0, 0, 0, 0), 100, 0)
+    ]
+
+
+def test_match_outcome_depends_on_instants_and_not_on_whether_the_alarm_rang() -> None:
+    outcomes = []
+    for alarms in (True, False):
+        table = Table(rounds=1, policy=Policy(soft_limit=10, bank=20))
+        table.begin()
+        for seat in (0, 1):
+            table.leave(3, seat)
+        if alarms:
+            while (due := table.match.deadline) is not None:
+                table.alarm(due)
+        else:
+            table.alarm(10**6)
+        outcomes.append(table.effects)
+    assert outcomes[0] == outcomes[1]
+    assert isinstance(outcomes[0][-1], Over)
+
+
+def test_match_settles_equal_deadlines_in_seat_order_whoever_was_sent_first() -> None:
+    courses = set()
+    for order in permutations(range(3)):
+        table = Table(seats=3)
+        table.begin()
+        for seat in order:
+            table.send(10, seat)
+        courses.add(tuple(table.alarm(5000)[:3]))
+    assert courses == {tuple(Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3))}
+
+
+def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
+    table = Table()
+    table.begin()
+    table.act(0, 1, 0)
+    table.leave(0, 0)
+    table.alarm(1200)  # first late
+    table.alarm(1300)  # second, the bank being empty
+    table.act(1300, 1, 4)
+    third = table.alarm(1400)
+    assert third[:2] == [Force(0, 5, 4, Cause.TIME), Suspend(0)]
+    end_of_round = table.act(1500, 1, 4)
+    assert end_of_round == [
+        Show(CountingReport(round=0, points=(1, 1), scores=(1, 1), guesses=(0, 0))),
+        Force(0, 7, 0, Cause.SUSPENSION),
+        Ask(1, 8, range(4), CountingView(1, 0, None, 2), 100, 1000),
+    ]
+    assert table.match.deadline is None
+    assert table.act(1500, 0, 1, decision=7) == [Refuse(0, 7, 1, Refusal.STALE, (), 0)]
+    assert table.come_back(1600, 0) == []
+    assert table.act(1600, 1, 0) == [Ask(0, 9, (4, 5), CountingView(0, 0, 0, 1), 100, 0)]
+
+
+def test_match_forgets_lates_when_an_answer_comes_in_time() -> None:
+    table = Table(rounds=4, policy=Policy(soft_limit=100, bank=0))
+    table.begin()
+    for turn in range(30):
+        for seat in (0, 1):
+            if (decision := table.match.asking(seat)) is not None:
+                table.send(turn * 1000, seat)
+                if turn % 3 != 2:
+                    table.alarm(turn * 1000 + 500)
+                else:
+                    table.act(turn * 1000, seat, 4 if table.act(turn * 1000, seat, 0, decision) else 0, decision)
+    assert table.match.over
+    assert not any(isinstance(effect, Suspend) for effect in table.effects)
+
+
+def test_match_with_every_seat_suspended_plays_itself_to_the_end_at_one_input() -> None:
+    table = Table(seats=5, rounds=400, policy=Policy(soft_limit=10, bank=0, lates_in_a_row=1))
+    table.begin()
+    for seat in range(5):
+        table.leave(0, seat)
+    effects = table.alarm(20)
+    over = effects[-1]
+    assert isinstance(over, Over)
+    assert over.forced == (400 * 3,) * 5
+    assert table.match.over
+
+
+def test_match_without_any_time_forces_at_once_and_still_ends() -> None:
+    table = Table(policy=Policy(soft_limit=0, bank=0, lates_in_a_row=10**6))
+    for seat in (0, 1):
+        table.leave(0, seat)
+    table.begin()
+    table.alarm(0)
+    assert table.match.over
+
+
+def test_match_absent_seat_has_its_clock_from_when_it_left_or_was_asked() -> None:
+    table = Table()
+    table.leave(0, 1)
+    table.begin(100)
+    assert table.match.deadline == 100 + 1200
+    table.act(200, 0, 0)
+    table.alarm(1300)  # seat 1 has used up its time; seat 0 is asked
+    assert table.match.deadline is None
+    table.leave(5000, 0)
+    assert table.match.deadline == 5000 + 1100
+    table.act(5000, 0, 4)
+    assert table.match.deadline == 5000 + 100  # asked at once, with an empty bank
+
+
+def test_match_seat_that_comes_back_is_asked_again_with_the_time_that_is_left() -> None:
+    table = Table()
+    guess(table, 0)
+    table.leave(10, 0)
+    assert table.come_back(60, 0) == [Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 50, 1000)]
+    assert table.come_back(170, 0) == [Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 0, 940)]
+    table.send(200, 0)  # the question goes out anew; the clock runs on
+    assert table.match.deadline == 10 + 1100
+
+
+def test_match_seat_that_comes_back_before_the_question_was_sent_has_its_whole_time() -> None:
+    table = Table()
+    table.begin()
+    assert table.come_back(500, 1) == [Ask(1, 2, range(4), CountingView(1, 0, None, 1), 200, 1000)]
+    assert table.match.deadline is None
+
+
+def test_match_policy_is_in_microseconds() -> None:
+    assert (Policy().soft_limit, Policy().bank) == (1_000_000, 30_000_000)
+    assert POLICY.lates_in_a_row == 3

@@ -1,9 +1,9 @@
 """The live Elo: what a bot author watches move after every match.
 
 A match of n seats is n(n−1)/2 pairs with S = 1, ½ or 0, each of weight w_n = 3/(n+1): only this weight makes the
-information of the pairwise likelihood equal to the variance of its score. The scale is c = 400/ln 10. After a match, for
-every bot at once and from the ratings before it: first the information, 1/RD² += w_n Σ E(1−E)/c²; then, with the new RD,
-K = RD²/c and R += K·w_n·Σ (S−E). K shrinks without a floor: a frozen bot does not drift.
+information of the pairwise likelihood equal to the variance of its score. The scale is c = 400/ln 10. After a match,
+for every bot at once and from the ratings before it: first the information, 1/RD² += w_n Σ E(1−E)/c²; then, with the
+new RD, K = RD²/c and R += K·w_n·Σ (S−E). K shrinks without a floor: a frozen bot does not drift.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def update(
     """The ratings after a match, by seat.
 
     `ratings` are those before it and `places` the result, 1 the best, ties sharing a place; both by seat. `bots` says
-    whose seats they are, where one bot has several (without it each seat is another bot's): its pairs with itself do not
-    count, what its seats gain or lose adds up, and all of them get the same rating. The order of the seats does not
-    matter, to the last bit.
+    whose seats they are, where one bot has several (without it each seat is another bot's): its pairs with itself do
+    not count, what its seats gain or lose adds up, and all of them get the same rating. The order of the seats does
+    not matter, to the last bit.
     ValueError: not 2–7 seats, lengths that differ, or one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots

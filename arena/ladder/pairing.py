@@ -1,7 +1,7 @@
 """Who plays whom: the next table, from who waits. Asked again until it says None, it empties the waiting room.
 
-No bot waits for longer than the patience where house bots can fill a table, so a newcomer's first match is never far off.
-Nothing here reads a clock or draws chance: the instant and the shuffle come from the caller.
+No bot waits for longer than the patience where house bots can fill a table, so a newcomer's first match is never far
+off. Nothing here reads a clock or draws chance: the instant and the shuffle come from the caller.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def next_table(
     """The table to be formed now, or None while it is better or necessary to wait.
 
     `waiting`: each bot with room for another match, once; house bots do not wait. `owners`: how many different owners
-    have a bot connected for this game, waiting or not. `house`: the house bots; where they are too few, one takes several
-    seats.
+    have a bot connected for this game, waiting or not. `house`: the house bots; where they are too few, one takes
+    several seats.
 
     Never two bots of one owner, except of the house. The longest wait goes first. A table is formed as soon as bots of
-    enough different owners wait; house bots fill it up when everybody who could come waits already (all owners, yet fewer
-    than seats), or when the longest wait has lasted for `patience`.
+    enough different owners wait; house bots fill it up when everybody who could come waits already (all owners, yet
+    fewer than seats), or when the longest wait has lasted for `patience`.
     """
     guests = _one_of_each_owner(waiting)
     if not guests:

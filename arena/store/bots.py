@@ -1,0 +1,152 @@
+"""Bots, their tokens and the invitations to register. Tokens and invitation codes are kept as SHA-256 only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Any, Final, NamedTuple, NewType
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from arena.store import schema
+from arena.store.errors import InvitationRefused, NameNotAllowed, NameTaken, UnknownToken
+
+BotId = NewType("BotId", int)
+
+HOUSE: Final = "house"
+"""The owner of house bots; names beginning with it and a hyphen are theirs."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A registered bot."""
+
+    id: BotId
+    name: str
+    owner: str
+    house: bool
+    registered: int
+    """Instant, in microseconds since 1970."""
+
+
+class Registered(NamedTuple):
+    """A new bot and the token that proves to be it, shown this once."""
+
+    bot: Bot
+    token: str
+
+
+class BotMatches(NamedTuple):
+    """A bot and its rated matches, all games together."""
+
+    bot: Bot
+    matches: int
+
+
+def register(
+    connection: Connection,
+    name: str,
+    owner: str,
+    at: int,
+    invitation: str = "",
+    by_invitation: bool = False,
+) -> Registered:
+    """Registers a bot at the instant `at`; without an owner it is its own.
+
+    An invitation, which must be given where registration is `by_invitation`, is used up, and its owner goes before.
+    NameNotAllowed, NameTaken, InvitationRefused.
+    """
+    _check(name)
+    _check(owner or name)
+    if by_invitation and not invitation:
+        raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
+    if invitation:
+        owner = _inviter(connection, invitation)
+    holder = connection.scalar(select(schema.bots.c.name).where(schema.bots.c.key == name.lower()))
+    if holder is not None:
+        raise NameTaken(name, holder)
+    token = f"arena_{token_urlsafe(32)}"
+    bot = _add(connection, name, owner or name, at, token_hash=_hash(token))
+    if invitation:
+        invited = schema.invitations.c.code_hash == _hash(invitation)
+        connection.execute(update(schema.invitations).where(invited).values(used_by=bot.id))
+    return Registered(bot, token)
+
+
+def invite(connection: Connection, owner: str, at: int) -> str:
+    """A new invitation, good for one bot of that owner; shown this once. NameNotAllowed."""
+    _check(owner)
+    code = f"invitation_{token_urlsafe(24)}"
+    connection.execute(insert(schema.invitations).values(code_hash=_hash(code), owner=owner, created=at))
+    return code
+
+
+def authenticate(connection: Connection, token: str) -> Bot:
+    """The bot of a token; UnknownToken if there is none."""
+    # Looking up a hash tells nothing by its timing that helps to guess a token.
+    row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
+    if row is None:
+        raise UnknownToken
+    return _bot(row)
+
+
+def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
+    """The house bots of these names ("house-…"), in their order; those that are not known yet are added."""
+    bots = []
+    for name in names:
+        if not name.startswith(f"{HOUSE}-"):
+            raise NameNotAllowed(name, f"house bots' names begin with '{HOUSE}-'")
+        row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
+        bots.append(_add(connection, name, HOUSE, at, token_hash=None) if row is None else _bot(row))
+    return tuple(bots)
+
+
+def list_bots(connection: Connection) -> tuple[BotMatches, ...]:
+    """All bots, by name."""
+    played = func.coalesce(func.sum(schema.ratings.c.matches), 0)
+    rows = connection.execute(
+        select(schema.bots, played.label("matches"))
+        .outerjoin(schema.ratings)
+        .group_by(schema.bots.c.id)
+        .order_by(schema.bots.c.key)
+    )
+    return tuple(BotMatches(_bot(row), row.matches) for row in rows)
+
+
+def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
+    house = token_hash is None
+    row = {"name": name, "key": name.lower(), "owner": owner, "house": int(house), "registered": at}
+    added = connection.execute(insert(schema.bots).values(**row, token_hash=token_hash).returning(schema.bots.c.id))
+    return Bot(BotId(added.scalar_one()), name, owner, house, at)
+
+
+def _inviter(connection: Connection, code: str) -> str:
+    """The owner of an unused invitation."""
+    invitations = schema.invitations.c
+    row = connection.execute(
+        select(invitations.owner, invitations.used_by).where(invitations.code_hash == _hash(code))
+    ).one_or_none()
+    if row is None:
+        raise InvitationRefused("there is no such invitation; check it, or ask the server's operator for another")
+    if row.used_by is not None:
+        raise InvitationRefused(f"{row.owner}'s invitation was used already; ask the server's operator for another")
+    return str(row.owner)
+
+
+def _check(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+    if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
+        raise NameNotAllowed(name, f"'{HOUSE}' and names beginning with '{HOUSE}-' are the server's own")
+
+
+def _hash(secret: str) -> bytes:
+    return sha256(secret.encode()).digest()
+
+
+def _bot(row: Row[Any]) -> Bot:
+    return Bot(row.id, row.name, row.owner, bool(row.house), row.registered)

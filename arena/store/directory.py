@@ -1,0 +1,49 @@
+"""The data directory and its lock: one server at a time.
+
+The lock is the kernel's and goes with the process, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from arena.store.errors import StoreLocked, StoreUnusable
+
+_LOCK: Final = "arena.lock"
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Makes the directory if need be (for its user alone) and keeps every other server out of it.
+
+    StoreLocked: another server is in. StoreUnusable: it is not a directory or cannot be written.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except (FileExistsError, NotADirectoryError):
+        raise StoreUnusable(directory, "it is not a directory") from None
+    except OSError as error:
+        raise StoreUnusable(directory, error.strerror or str(error)) from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreLocked(directory, _holder(lock)) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield
+        os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
+
+
+def _holder(lock: int) -> int | None:
+    """The process id in the lock file; None in the moment before its holder has written it."""
+    text = os.pread(lock, 20, 0)
+    return int(text) if text.isdigit() else None

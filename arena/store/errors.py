@@ -1,0 +1,128 @@
+# ruff: noqa: N818 - the names say what is the matter, which "Error" at their end would not make clearer
+"""What can go wrong with the data directory, and what the store refuses to callers. Every error carries its values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class StoreError(Exception):
+    """The store cannot do its work; nothing of what was asked is stored."""
+
+
+class StoreLocked(StoreError):
+    """Another server works on the data directory."""
+
+    def __init__(self, directory: Path, pid: int | None) -> None:
+        holder = "another server" if pid is None else f"the server with process id {pid}"
+        super().__init__(f"{directory} is in use by {holder}; stop it or choose another data directory")
+        self.directory = directory
+        self.pid = pid
+
+
+class StoreUnusable(StoreError):
+    """The data directory or a file in it cannot be used: not a directory, missing, not readable or not writable."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be used as arena data: {reason}")
+        self.path = path
+
+
+class StoreCorrupt(StoreError):
+    """The database is damaged, or is not a database of the arena."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged or not an arena database ({reason}); move it away or restore a copy")
+        self.path = path
+
+
+class StoreNewer(StoreError):
+    """The database was made by a newer program."""
+
+    def __init__(self, path: Path, revision: str) -> None:
+        super().__init__(f"{path} was made by a newer arena (schema {revision}); upgrade this one")
+        self.path = path
+        self.revision = revision
+
+
+class StoreOlder(StoreError):
+    """The database was made by an older program and can only be read after a server has brought it up to date."""
+
+    def __init__(self, path: Path, revision: str) -> None:
+        super().__init__(f"{path} was made by an older arena (schema {revision}); starting a server on it updates it")
+        self.path = path
+        self.revision = revision
+
+
+class DiskFull(StoreError):
+    """There is no room left."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"no room left on the disk of {path}; nothing was stored, make room and try again")
+        self.path = path
+
+
+class StoreClosed(StoreError):
+    """The store takes no more work."""
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
+
+
+class Refused(Exception):
+    """The store works, but does not do what a caller asks; the message says what the caller can do."""
+
+
+class NameNotAllowed(Refused):
+    """A name that no bot or owner may have."""
+
+    def __init__(self, name: str, rule: str) -> None:
+        super().__init__(f"the name {name!r} is not allowed: {rule}")
+        self.name = name
+
+
+class NameTaken(Refused):
+    """Another bot has the name, perhaps with other capitals."""
+
+    def __init__(self, name: str, holder: str) -> None:
+        super().__init__(f"the name {name!r} is taken by {holder!r}; choose another")
+        self.name = name
+        self.holder = holder
+
+
+class InvitationRefused(Refused):
+    """Registration needs an invitation that nobody has used."""
+
+
+class UnknownToken(Refused):
+    """No bot has this token."""
+
+    def __init__(self) -> None:
+        super().__init__("no bot here has this token; register the bot, or use the token of its registration")
+
+
+class UnknownMatch(Refused):
+    """No match has this number."""
+
+    def __init__(self, match: int) -> None:
+        super().__init__(f"there is no match {match}")
+        self.match = match
+
+
+class MatchNotPlaying(Refused):
+    """A match that is over cannot end again."""
+
+    def __init__(self, match: int, state: str) -> None:
+        super().__init__(f"match {match} is {state}, it cannot be finished again")
+        self.match = match
+        self.state = state
+
+
+class NoReplay(Refused):
+    """The match has no replay (yet)."""
+
+    def __init__(self, match: int, state: str) -> None:
+        remedy = "wait until it is over" if state == "playing" else "only finished matches have one"
+        super().__init__(f"match {match} is {state} and has no replay; {remedy}")
+        self.match = match
+        self.state = state

@@ -1,0 +1,215 @@
+"""Matches from beginning to result. A result is stored whole, with ratings and replay, and never changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
+from typing import Any, NewType
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+
+from arena.ladder.live import Rating, RatingChange
+from arena.store import ladder, schema
+from arena.store.bots import BotId
+from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+
+MatchId = NewType("MatchId", int)
+
+
+class MatchState(Enum):
+    """Where a match stands."""
+
+    PLAYING = "playing"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One seat of a match; what only a result has is None before it."""
+
+    bot: str
+    score: int | None
+    place: int | None
+    forced: int
+    """Decisions the server made."""
+    rating: RatingChange | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match; instants in microseconds since 1970."""
+
+    id: MatchId
+    game: str
+    options: Mapping[str, Any]
+    state: MatchState
+    started: int
+    ended: int | None
+    reason: str
+    """Why it was interrupted, else empty."""
+    seats: tuple[Seat, ...]
+
+
+def newest(connection: Connection) -> int:
+    """The highest number a match ever had; 0 before the first."""
+    return connection.scalar(select(func.max(schema.matches.c.id))) or 0
+
+
+def begin(
+    connection: Connection,
+    game: str,
+    options: Mapping[str, Any],
+    bots: Sequence[BotId],
+    at: int,
+    number: int | None = None,
+) -> MatchId:
+    """A match begins with these bots in its seats; one bot may have several. Without a number it takes the next."""
+    row = {"game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots), "started": at}
+    if number is not None:
+        row["id"] = number
+    added = connection.execute(
+        insert(schema.matches).values(**row, state=MatchState.PLAYING.value, reason="").returning(schema.matches.c.id)
+    )
+    match = MatchId(added.scalar_one())
+    seats = [{"match_id": match, "seat": seat, "bot_id": bot, "forced": 0} for seat, bot in enumerate(bots)]
+    connection.execute(insert(schema.match_seats), seats)
+    return match
+
+
+def finish(
+    connection: Connection,
+    match: MatchId,
+    *,
+    scores: Sequence[int],
+    places: Sequence[int],
+    forced: Sequence[int],
+    at: int,
+    replay: Callable[[tuple[RatingChange, ...]], bytes],
+) -> tuple[RatingChange, ...]:
+    """A match has its result: seats, ratings and replay are stored. Returns the rating changes, by seat.
+
+    `replay` makes the replay file from the rating changes. UnknownMatch, MatchNotPlaying; ValueError for a result that
+    does not fit the seats.
+    """
+    game, state = _game_and_state(connection, match)
+    if state is not MatchState.PLAYING:
+        raise MatchNotPlaying(match, state.value)
+    taken = schema.match_seats.c
+    bots = connection.scalars(select(taken.bot_id).where(taken.match_id == match).order_by(taken.seat)).all()
+    changes = ladder.rate(connection, game, bots, places)
+    results = [
+        {
+            "of_match": match,
+            "of_seat": seat,
+            "score": score,
+            "place": place,
+            "forced": server_made,
+            "rating_before": change.before.value,
+            "deviation_before": change.before.deviation,
+            "rating_after": change.after.value,
+            "deviation_after": change.after.deviation,
+        }
+        for seat, (score, place, server_made, change) in enumerate(zip(scores, places, forced, changes, strict=True))
+    ]
+    one_seat = (taken.match_id == bindparam("of_match")) & (taken.seat == bindparam("of_seat"))
+    connection.execute(update(schema.match_seats).where(one_seat), results)
+    ended = {"state": MatchState.FINISHED.value, "ended": at}
+    connection.execute(update(schema.matches).where(schema.matches.c.id == match).values(**ended))
+    content = replay(changes)
+    digest = sha256(content).digest()
+    connection.execute(insert(schema.replays).values(match_id=match, content=content, sha256=digest))
+    return changes
+
+
+def interrupt(connection: Connection, matches: Sequence[MatchId], reason: str, at: int) -> None:
+    """Matches are broken off without a result; those that are over already stay as they are."""
+    if not matches:
+        return
+    columns = schema.matches.c
+    one_match = (columns.id == bindparam("of_match")) & (columns.state == MatchState.PLAYING.value)
+    change = update(schema.matches).where(one_match)
+    values = {"state": MatchState.INTERRUPTED.value, "reason": reason, "ended": at}
+    connection.execute(change, [{"of_match": match, **values} for match in matches])
+
+
+def playing(connection: Connection) -> tuple[MatchId, ...]:
+    """The matches that are neither finished nor interrupted."""
+    columns = schema.matches.c
+    return tuple(connection.scalars(select(columns.id).where(columns.state == MatchState.PLAYING.value)))
+
+
+def list_matches(
+    connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int = 0
+) -> tuple[Match, ...]:
+    """The newest matches, newest first: of one game, of one bot by name, with numbers below `before`, where given."""
+    columns = schema.matches.c
+    query = select(schema.matches).order_by(columns.id.desc()).limit(limit)
+    if game:
+        query = query.where(columns.game == game)
+    if bot:
+        seats = schema.match_seats.join(schema.bots)
+        own = select(schema.match_seats.c.match_id).select_from(seats).where(schema.bots.c.key == bot.lower())
+        query = query.where(columns.id.in_(own))
+    if before:
+        query = query.where(columns.id < before)
+    return _with_seats(connection, connection.execute(query).all())
+
+
+def get_match(connection: Connection, match: int) -> Match:
+    """One match; UnknownMatch."""
+    rows = connection.execute(select(schema.matches).where(schema.matches.c.id == match)).all()
+    if not rows:
+        raise UnknownMatch(match)
+    return _with_seats(connection, rows)[0]
+
+
+def get_replay(connection: Connection, match: int) -> bytes:
+    """The replay file of a finished match. UnknownMatch, NoReplay; StoreError if it is not what was stored."""
+    _, state = _game_and_state(connection, match)
+    row = connection.execute(select(schema.replays).where(schema.replays.c.match_id == match)).one_or_none()
+    if row is None:
+        raise NoReplay(match, state.value)
+    if sha256(row.content).digest() != row.sha256:
+        raise StoreError(f"the stored replay of match {match} is damaged: its SHA-256 does not agree")
+    return bytes(row.content)
+
+
+def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState]:
+    columns = schema.matches.c
+    row = connection.execute(select(columns.game, columns.state).where(columns.id == match)).one_or_none()
+    if row is None:
+        raise UnknownMatch(match)
+    return row.game, MatchState(row.state)
+
+
+def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match, ...]:
+    taken = schema.match_seats.c
+    seats: dict[int, list[Seat]] = {row.id: [] for row in rows}
+    query = select(schema.match_seats, schema.bots.c.name).join(schema.bots).order_by(taken.match_id, taken.seat)
+    for row in connection.execute(query.where(taken.match_id.in_(seats))):
+        seats[row.match_id].append(_seat(row))
+    return tuple(
+        Match(
+            id=row.id,
+            game=row.game,
+            options=json.loads(row.options),
+            state=MatchState(row.state),
+            started=row.started,
+            ended=row.ended,
+            reason=row.reason,
+            seats=tuple(seats[row.id]),
+        )
+        for row in rows
+    )
+
+
+def _seat(row: Row[Any]) -> Seat:
+    change = None
+    if row.rating_before is not None:
+        before = Rating(row.rating_before, row.deviation_before)
+        change = RatingChange(before, Rating(row.rating_after, row.deviation_after))
+    return Seat(row.name, row.score, row.place, row.forced, change)

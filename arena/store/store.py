@@ -1,0 +1,99 @@
+"""An open data directory: what a server writes and reads with, and how everybody else reads without one.
+
+A job is a function of a connection, made of the operations in `bots`, `matches` and `ladder`. It runs in a thread: it
+must not touch trio, and returns plain values, not rows or cursors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import trio
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from arena.store import matches
+from arena.store.directory import locked
+from arena.store.errors import StoreUnusable
+from arena.store.matches import MatchId
+from arena.store.sqlite import DATABASE, named, reading, writing
+from arena.store.upgrade import require_current, upgrade
+from arena.store.writer import Writer
+
+T = TypeVar("T")
+
+READERS: Final = 2
+"""Threads that read at the same time."""
+STOPPED: Final = "the server stopped"
+"""Why a match was interrupted that a dead server left behind."""
+
+
+class Store:
+    """An open data directory."""
+
+    def __init__(self, writer: Writer, reader: Engine, path: Path, interrupted: tuple[MatchId, ...]) -> None:
+        self.interrupted: Final = interrupted
+        """Matches a dead server had left behind, marked as interrupted at the opening."""
+        self._writer: Final = writer
+        self._reader: Final = reader
+        self._path: Final = path
+        self._limiter: Final = trio.CapacityLimiter(READERS)
+
+    async def write(self, job: Callable[[Connection], T]) -> T:
+        """Runs a job that changes something; see `Writer.write`."""
+        return await self._writer.write(job)
+
+    async def read(self, job: Callable[[Connection], T]) -> T:
+        """Runs a job that only reads, on one committed state of the store; StoreError if it cannot."""
+
+        def run() -> T:
+            with _naming(self._path), self._reader.connect() as connection, connection.begin():
+                return job(connection)
+
+        return await trio.to_thread.run_sync(run, limiter=self._limiter)
+
+
+@asynccontextmanager
+async def open_store(directory: Path, at: int) -> AsyncIterator[Store]:
+    """Opens a data directory for a server, making it if need be; `at` is the present instant.
+
+    On leaving, everything asked for before is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull
+    if it cannot be opened.
+    """
+    path = directory / DATABASE
+    with locked(directory), _naming(path), writing(path).connect() as connection:
+        with connection.begin():
+            upgrade(connection, path)
+            left = matches.playing(connection)
+            matches.interrupt(connection, left, STOPPED, at)
+        writer = Writer(connection, path)
+        try:
+            yield Store(writer, reading(path), path, left)
+        finally:
+            await writer.close()
+
+
+@contextmanager
+def open_readonly(directory: Path) -> Iterator[Connection]:
+    """One committed state of a data directory, to be read without a server or beside one.
+
+    StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
+    """
+    path = directory / DATABASE
+    if not path.is_file():
+        raise StoreUnusable(directory, f"it has no {DATABASE}; a server started on it makes one")
+    with _naming(path), reading(path).connect() as connection, connection.begin():
+        require_current(connection, path)
+        yield connection
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Gives errors of the database the store's names."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise named(error, path) from error

@@ -164,6 +164,11 @@ class OptionError(ValueError):
     """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
 
 
+def option_text(value: Option) -> str:
+    """An option's value as people and protocols write it: "true", "false", "50"."""
+    return str(value).lower()
+
+
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
     """All options of a game with `given` put over the defaults; OptionError for what the game does not have."""
     if type(seats) is not int or seats not in game.seats:

@@ -6,8 +6,12 @@ from typing import Final
 
 from engine.game import Action, Card, Decks, Game, Option, OptionError, OptionSpec, settle_options
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
-from engine.sixth_sense.state import SixthSenseState
+from engine.sixth_sense.state import Setting, SixthSenseState
 
+HAND_SIZE: Final = {2: 15, 3: 14, 4: 14, 5: 13, 6: 11}
+"""Cards dealt to each seat, by the number of seats (S2)."""
+ROUNDS: Final = {2: 6, 3: 6, 4: 4, 5: 5, 6: 6}
+"""Rounds of a game, by the number of seats (S3)."""
 HIGHEST_TARGET: Final = 1000
 
 
@@ -36,7 +40,9 @@ class SixthSense:
             raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {target}")
         if novice and late_trump:
             raise OptionError("option late_trump does not go with novice: there no card is turned")
-        return SixthSenseState(seats, decks, novice=novice, target=target, late_trump=late_trump)
+        return SixthSenseState(
+            Setting(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
+        )
 
 
 SIXTH_SENSE: Final[Game] = SixthSense()

@@ -7,6 +7,8 @@ rank 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from engine.sixth_sense.cards import (
@@ -23,58 +25,64 @@ from engine.sixth_sense.cards import (
 )
 
 NO_TRUMP: Final = len(COLOURS)
-NOTHING: Final = b"\xff"
+NOTHING: Final = 255
 """Stands in a trick for a card that was blocked; no action has this index."""
 
-COLOUR_OF: Final = bytes(CARDS[action.card].colour if action.card is not None else 0 for action in ACTIONS)
+COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
 """The colour of the card an action predicts or plays."""
-BIT_OF: Final = tuple(1 << action.card % COLOUR_SIZE if action.card is not None else 0 for action in ACTIONS)
-"""The card's bit in its colour's mask."""
+BIT_OF: Final = tuple(0 if action.card is None else 1 << action.card % COLOUR_SIZE for action in ACTIONS)
+"""The bit of that card in its colour's mask."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """The place a block names; −1 for every other action."""
-
-_DOES_NOT_COUNT: Final = 255
 VALUES: Final = bytes(
-    action.value if action.kind == "play" and action.value is not None else _DOES_NOT_COUNT for action in ACTIONS
-) + bytes([_DOES_NOT_COUNT]) * (256 - len(ACTIONS))
-"""Translates the actions of a trick into the values that count."""
+    action.value if action.kind == "play" and action.value is not None else NOTHING for action in ACTIONS
+).ljust(256, bytes([NOTHING]))
+"""Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
 
 
 class _Table(dict[int, tuple[int, ...]]):
-    """Actions by mask, each entry made when it is first needed."""
+    """Actions by mask of cards, rising; each entry is made when it is first needed."""
 
-    __slots__ = ("_actions",)
+    __slots__ = ("_offers",)
 
-    def __init__(self, actions: tuple[tuple[int, ...], ...]) -> None:
+    def __init__(self, offers: Sequence[tuple[int, ...]]) -> None:
         """Takes the actions that each rank offers."""
         super().__init__()
-        self._actions = actions
+        self._offers = offers
 
     def __missing__(self, mask: int) -> tuple[int, ...]:
-        """The actions of all ranks in the mask, rising."""
-        found = self[mask] = tuple(
-            sorted(action for rank, offers in enumerate(self._actions) if mask >> rank & 1 for action in offers)
-        )
+        offered = (offer for rank, offer in enumerate(self._offers) if mask >> rank & 1)
+        found = self[mask] = tuple(sorted(chain.from_iterable(offered)))
         return found
 
 
-def _offers(colour: int, blockable: int) -> tuple[tuple[int, ...], ...]:
-    """The plays of a colour by rank with the first `blockable` places of the trick open to a block."""
+def _plays_by_rank(colour: int) -> list[tuple[int, ...]]:
     first = PLAYS + colour * PLAYS_A_COLOUR
-    offers = [[first + rank] for rank in range(COLOUR_SIZE)]
-    offers[SIX].append(first + AS_NINE)
-    offers[0].extend(first + BLOCKS + place for place in range(blockable))
-    return tuple(map(tuple, offers))
+    offers: list[tuple[int, ...]] = [(first + rank,) for rank in range(COLOUR_SIZE)]
+    offers[SIX] = (first + SIX, first + AS_NINE)
+    return offers
 
 
-FOLLOWS: Final = tuple(
-    tuple(_Table(_offers(colour, blockable)) for colour in range(len(COLOURS))) for blockable in range(BLOCKABLE + 1)
+PLAYS_OF: Final = tuple(_Table(_plays_by_rank(colour)) for colour in range(len(COLOURS)))
+"""`PLAYS_OF[colour][mask]`: the plays these cards offer, without blocks (S11)."""
+BLOCKS_OF: Final = tuple(
+    tuple(PLAYS + colour * PLAYS_A_COLOUR + BLOCKS + place for place in range(BLOCKABLE))
+    for colour in range(len(COLOURS))
 )
-"""`FOLLOWS[places open to a block][colour][mask]`: the plays these cards offer."""
+"""`BLOCKS_OF[colour][place]`: the colour's 0 as a block (S7); they come after the colour's plays."""
 HELD: Final = tuple(
-    _Table(tuple((colour * COLOUR_SIZE + rank,) for rank in range(COLOUR_SIZE))) for colour in range(len(COLOURS))
+    _Table([(colour * COLOUR_SIZE + rank,) for rank in range(COLOUR_SIZE)]) for colour in range(len(COLOURS))
 )
 """`HELD[colour][mask]`: the cards, which are also the actions that predict them."""
+
+_WHOLE_BIT: Final = tuple(1 << card for card in range(len(CARDS)))
+_COLOUR_MASK: Final = (1 << COLOUR_SIZE) - 1
+
+
+def masks(cards: Sequence[int]) -> tuple[int, ...]:
+    """A hand as masks, one a colour."""
+    whole = sum(map(_WHOLE_BIT.__getitem__, cards))
+    return tuple([whole >> shift & _COLOUR_MASK for shift in range(0, len(CARDS), COLOUR_SIZE)])
 
 
 def _ranking(trump: int, led: int, reverse: bool) -> bytes:

@@ -6,13 +6,12 @@ peeked at. It never copies the state and takes things away.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from engine.game import RoundReport, SeatView
 from engine.sixth_sense.cards import COLOURS, HIDDEN_BLOCKS
+from engine.sixth_sense.record import Finished, leaders, taken, worths
 from engine.sixth_sense.tricks import HELD, PLACE_BLOCKED
 
 if TYPE_CHECKING:
@@ -76,51 +75,65 @@ class SixthSenseRound(RoundReport):
 
 def look(state: SixthSenseState, seat: int) -> SixthSenseView:
     """What the seat may know now."""
-    seats = state.seats
+    setting = state.setting
+    seats = setting.seats
+    led = leaders(state.round, state.takers, seats)
     own = state.predictions[seat]
-    leaders = state.leaders()
-    known = bytearray(seats)
-    if own is not None:
-        known[seat] = own + 1
-    for trick, taker in enumerate(state.takers):
-        if state.peeked >> trick & 1 and leaders[trick] == seat:
-            card = state.predictions[taker]
-            assert card is not None
-            known[taker] = card + 1
-    colours = len(COLOURS)
+    hand = state.hands[seat * len(COLOURS) : (seat + 1) * len(COLOURS)]
     return SixthSenseView(
         seat=seat,
         seats=seats,
         round=state.round,
-        rounds=state.rounds,
-        target=state.target,
-        novice=state.novice,
+        rounds=setting.rounds,
+        target=setting.target,
+        novice=setting.novice,
         dealer=state.round % seats,
-        hand_size=state.hand_size,
+        hand_size=setting.hand_size,
         turned=state.turned,
-        hand=bytes(
-            chain.from_iterable(map(_cards, range(colours), state.hands[seat * colours : (seat + 1) * colours]))
-        ),
-        prediction=own,
-        plays=_seen(state.plays, leaders, seats, seat),
-        leaders=leaders,
-        takers=state.takers,
-        worths=state.worths(),
+        hand=bytes(card for cards, mask in zip(HELD, hand, strict=True) for card in cards[mask]),
+        prediction=own if own >= 0 else None,
+        plays=_seen(state.plays, led, seats, seat),
+        leaders=led[: state.begun],
+        takers=bytes(state.takers),
+        worths=worths(state.takers, state.doubled, seats),
         peeks=bytes(state.peeked >> trick & 1 for trick in range(len(state.takers))),
-        taken=state.taken(),
+        taken=taken(state.takers, state.doubled, seats),
         scores=state.scores,
-        known_predictions=bytes(known),
+        known_predictions=_known(state, led, seat),
     )
 
 
-def _cards(colour: int, mask: int) -> Sequence[int]:
-    return HELD[colour][mask]
+def face_up(finished: Finished) -> SixthSenseRound:
+    """The report of a round that is over."""
+    seats = len(finished.predictions)
+    return SixthSenseRound(
+        round=finished.round,
+        points=finished.points,
+        scores=finished.scores,
+        turned=finished.turned,
+        predictions=finished.predictions,
+        plays=finished.plays,
+        leaders=leaders(finished.round, finished.takers, seats)[:-1],
+        takers=finished.takers,
+        worths=worths(finished.takers, finished.doubled, seats),
+        taken=finished.taken,
+    )
 
 
-def _seen(plays: bytes, leaders: bytes, seats: int, seat: int) -> bytes:
+def _seen(plays: bytearray, led: bytes, seats: int, seat: int) -> bytes:
     """The plays with the cards of other seats' blocks face down (S7)."""
     seen = bytearray(plays)
     for index, action in enumerate(plays):
-        if PLACE_BLOCKED[action] >= 0 and (leaders[index // seats] + index) % seats != seat:
+        if PLACE_BLOCKED[action] >= 0 and (led[index // seats] + index) % seats != seat:
             seen[index] = HIDDEN_BLOCKS + PLACE_BLOCKED[action]
     return bytes(seen)
+
+
+def _known(state: SixthSenseState, led: bytes, seat: int) -> bytes:
+    """The prediction cards a seat knows, plus one: its own (S4), and those it peeked at (S12)."""
+    known = bytearray(len(state.predictions))
+    known[seat] = state.predictions[seat] + 1
+    for trick, taker in enumerate(state.takers):
+        if state.peeked >> trick & 1 and led[trick] == seat:
+            known[taker] = state.predictions[taker] + 1
+    return bytes(known)

@@ -65,7 +65,7 @@ def next_table(
         return None
     if len(guests) < seats:
         nobody_else = len(guests) >= owners
-        patient = now - guests[0].since < patience
+        patient = now < guests[0].since + patience  # the sum, so that a caller can wait for just that instant
         if not house or (patient and not nobody_else):
             return None
     bots = [guest.bot for guest in guests[:seats]]

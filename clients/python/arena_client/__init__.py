@@ -1,1 +1,51 @@
-"""The Python SDK for bots: see README.md beside this package."""
+"""The Python SDK for bots: extend `Bot`, call `run`. README.md of the distribution is the introduction."""
+
+from arena_client.bot import Bot
+from arena_client.decision import Action, Card, Catalog, Decision, View
+from arena_client.errors import (
+    ArenaError,
+    BadAnswerError,
+    InvitationNeededError,
+    NameNotAllowedError,
+    NameTakenError,
+    NoGameInCommonError,
+    ProtocolMismatchError,
+    RefusedError,
+    TakenOverError,
+    TokenRefusedError,
+    UnreachableError,
+)
+from arena_client.running import play, run
+from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
+from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
+from arena_client.version import __version__
+
+__all__ = [
+    "Action",
+    "ArenaError",
+    "BadAnswerError",
+    "Bot",
+    "Card",
+    "Catalog",
+    "Decision",
+    "Invitation",
+    "InvitationNeededError",
+    "MatchReport",
+    "NameNotAllowedError",
+    "NameTakenError",
+    "NoGameInCommonError",
+    "Notice",
+    "NoticeKind",
+    "ProtocolMismatchError",
+    "RefusedError",
+    "RoundReport",
+    "SixthSenseRound",
+    "SixthSenseView",
+    "TakenOverError",
+    "TokenRefusedError",
+    "UnreachableError",
+    "View",
+    "__version__",
+    "play",
+    "run",
+]

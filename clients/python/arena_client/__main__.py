@@ -1,0 +1,46 @@
+"""Runs any bot class from the command line: `arena-bot MODULE:CLASS HOST:PORT`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from arena_client.bot import Bot
+from arena_client.command import add_options, run_with
+
+
+def load(name: str) -> Bot:
+    """The bot that "module:Class" names, made without arguments. Raises ValueError with what is wrong with the name."""
+    module_name, _, class_name = name.partition(":")
+    if not module_name or not class_name:
+        raise ValueError(f"{name!r} is not of the form MODULE:CLASS")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as missing:
+        if missing.name != module_name.partition(".")[0] and missing.name != module_name:
+            raise
+        raise ValueError(f"there is no module {module_name!r} here") from None
+    kind = getattr(module, class_name, None)
+    if not isinstance(kind, type) or not issubclass(kind, Bot):
+        raise ValueError(f"{module_name} has no class {class_name} that extends arena_client.Bot")
+    return kind()
+
+
+def main() -> None:
+    """The console script `arena-bot`."""
+    parser = argparse.ArgumentParser(prog="arena-bot", description=__doc__)
+    parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
+    parser.add_argument("address", metavar="HOST:PORT", help="the server")
+    add_options(parser)
+    arguments = parser.parse_args()
+    sys.path.insert(0, "")
+    try:
+        bot = load(arguments.bot)
+    except ValueError as error:
+        parser.error(str(error))
+    run_with(bot, arguments.address, arguments)
+
+
+if __name__ == "__main__":
+    main()

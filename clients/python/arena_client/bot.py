@@ -1,0 +1,88 @@
+"""The class that a bot author extends. It knows no connections: `run` brings decisions and takes answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from arena_client.decision import Decision
+from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
+
+_log = logging.getLogger("arena_client")
+
+
+class Bot:
+    """A player. Override `decide` (or `decide_many`); the rest is optional.
+
+    Name, owner, games and capacity are class attributes, and each can also be given to the constructor.
+    All methods are called in one thread, one at a time, whatever the number of matches.
+    """
+
+    name: str = ""
+    """1 to 40 letters, digits, '.', '_' or '-'; the class's name where empty."""
+    owner: str = ""
+    """Bots of one owner never meet in a match; the bot's own name where empty."""
+    games: Sequence[str] = ("sixth_sense",)
+    """The games it plays, by name."""
+    capacity: int = 8
+    """How many matches it plays at once."""
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        owner: str | None = None,
+        games: Sequence[str] | None = None,
+        capacity: int | None = None,
+    ) -> None:
+        if name is not None:
+            self.name = name
+        if owner is not None:
+            self.owner = owner
+        if games is not None:
+            self.games = games
+        if capacity is not None:
+            self.capacity = capacity
+
+    def decide(self, decision: Decision) -> int:
+        """Chooses one of `decision.legal`."""
+        raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
+
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+        """Chooses for everything that is due at once: one action for each decision, in their order.
+
+        Override it where many decisions together are cheaper than one by one (a neural network, say). It may be a
+        generator: what it has yielded is sent while it goes on thinking.
+        """
+        for decision in decisions:
+            yield self.decide(decision)
+
+    def on_match_start(self, invitation: Invitation) -> None:
+        """A match is about to begin: the seat is accepted when this returns."""
+
+    def on_round(self, report: RoundReport) -> None:
+        """A round is over; its cards are face up in the report."""
+
+    def on_match_end(self, report: MatchReport) -> None:
+        """A match is over. The default logs place, points and rating."""
+        if report.interrupted:
+            _log.warning("match %d was interrupted: %s", report.match_id, report.interrupted)
+            return
+        place, points = report.places[report.seat], report.scores[report.seat]
+        rating = f", rating {report.rating.after:.0f} ({report.rating.after - report.rating.before:+.1f})"
+        _log.info(
+            "match %d: place %d of %d with %d points%s",
+            report.match_id,
+            place,
+            len(report.places),
+            points,
+            rating if report.HasField("rating") else "",
+        )
+
+    def on_notice(self, notice: Notice) -> None:
+        """Something went wrong, or time ran out. The default logs it as a warning of one line."""
+        kind = NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_").lower().replace("_", " ")
+        where = f"match {notice.match_id}" if notice.match_id else "server"
+        if notice.decision_id:
+            where += f", decision {notice.decision_id}"
+        _log.warning("%s: %s: %s", where, kind, " ".join(notice.text.split()) or "no reason given")

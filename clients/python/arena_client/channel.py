@@ -1,0 +1,81 @@
+"""A connection to a server: how it is opened, and what its failures mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+import grpc
+import grpc.aio
+
+from arena_client.errors import (
+    ArenaError,
+    InvitationNeededError,
+    NameNotAllowedError,
+    NameTakenError,
+    ProtocolMismatchError,
+    RefusedError,
+    TakenOverError,
+    TokenRefusedError,
+)
+
+Tls: TypeAlias = bool | str | Path | None
+"""False or None: no TLS. True: the system's certificate authorities. A path: the authorities in that PEM file."""
+
+_OPTIONS = (
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.ping_timeout_ms", 10_000),  # the one that newer versions heed
+    ("grpc.use_local_subchannel_pool", 1),  # a new try is a new connection, not the old one's waiting time
+    ("grpc.enable_retries", 0),
+)
+
+
+class DroppedError(Exception):
+    """The connection is lost or was not made; another try may succeed."""
+
+
+def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
+    """A channel to "host:port". It connects at the first call. Raises OSError when the certificate cannot be read."""
+    if not tls:
+        return grpc.aio.insecure_channel(address, options=_OPTIONS)
+    roots = None if tls is True else Path(tls).read_bytes()
+    return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(roots), options=_OPTIONS)
+
+
+def _one_line(details: str | None) -> str:
+    return " ".join((details or "no reason given").split())
+
+
+def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
+    """What the end of a stream means."""
+    text = _one_line(details)
+    match code:
+        case grpc.StatusCode.UNAUTHENTICATED:
+            return TokenRefusedError(f"the server refuses the token: {text}")
+        case grpc.StatusCode.ABORTED:
+            return TakenOverError(f"the bot is connected from somewhere else: {text}")
+        case grpc.StatusCode.UNIMPLEMENTED:
+            return ProtocolMismatchError(
+                f"this is no Arena server, or it speaks another version of the protocol: {text}"
+            )
+        case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.FAILED_PRECONDITION:
+            return RefusedError(f"the server refuses the bot: {text}")
+        case _:
+            return DroppedError(f"{text} ({code.name})")
+
+
+def registration_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
+    """What a failed registration means."""
+    text = _one_line(details)
+    match code:
+        case grpc.StatusCode.ALREADY_EXISTS:
+            return NameTakenError(
+                f"{text}. If the bot is yours, give its token or token file; otherwise choose another name"
+            )
+        case grpc.StatusCode.INVALID_ARGUMENT:
+            return NameNotAllowedError(text)
+        case grpc.StatusCode.PERMISSION_DENIED:
+            return InvitationNeededError(text)
+        case _:
+            return play_failure(code, details)

@@ -1,0 +1,65 @@
+"""The options that every bot's command line has. The sample bots and `arena-bot` share them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from arena_client.bot import Bot
+from arena_client.errors import ArenaError
+from arena_client.running import run
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds everything that `run` can be told."""
+    parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
+    parser.add_argument(
+        "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, or its name)"
+    )
+    parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
+    parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
+    parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
+    parser.add_argument("--token-file", metavar="FILE", help="where the token is kept (default: below ~/.arena/tokens)")
+    parser.add_argument("--invitation", help="for a server that registers bots by invitation")
+    parser.add_argument("--tls", action="store_true", help="connect with TLS")
+    parser.add_argument(
+        "--tls-roots", metavar="FILE", help="connect with TLS and trust the authorities in this PEM file"
+    )
+    parser.add_argument(
+        "--on-error", choices=("raise", "continue"), default="raise", help="what an error in the bot does"
+    )
+    parser.add_argument(
+        "--give-up-after", type=float, metavar="SECONDS", help="end when the server is gone for so long"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show warnings only")
+
+
+def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
+    """Runs a bot as its command line says; what it cannot do ends the program with status 1 and one line of reason."""
+    for option in ("name", "owner", "capacity"):
+        if (value := getattr(arguments, option)) is not None:
+            setattr(bot, option, value)
+    try:
+        run(
+            bot,
+            address,
+            token=arguments.token,
+            token_file=arguments.token_file,
+            invitation=arguments.invitation,
+            tls=arguments.tls_roots or arguments.tls,
+            matches=arguments.matches,
+            on_error=arguments.on_error,
+            give_up_after=arguments.give_up_after,
+            verbose=not arguments.quiet,
+        )
+    except ArenaError as error:
+        sys.exit(f"{bot.name or type(bot).__name__}: {error}")
+
+
+def main(make: type[Bot], description: str | None) -> None:
+    """The command line of a program that is one bot."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
+    add_options(parser)
+    arguments = parser.parse_args()
+    run_with(make(), arguments.server, arguments)

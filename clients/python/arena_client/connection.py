@@ -1,0 +1,194 @@
+"""A bot's life on a server: register once, connect, play, and connect again when the connection is lost.
+
+The bot's code runs in the event loop's own thread: a hand-over to another would cost more than most decisions do.
+While it computes nothing is read, but the transport below answers the server's pings by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, cast
+
+import grpc
+import grpc.aio
+
+from arena_client.bot import Bot
+from arena_client.channel import DroppedError, Tls, open_channel, play_failure, registration_failure
+from arena_client.errors import TokenRefusedError, UnreachableError
+from arena_client.session import OnError, Progress, Session
+from arena_client.tokens import NewToken, default_token_file, read_token
+from arena_client.v1.bots_pb2 import RegisterBotRequest
+from arena_client.v1.bots_pb2_grpc import BotServiceStub
+from arena_client.v1.play_pb2 import Hello, PlayRequest, PlayResponse
+from arena_client.v1.play_pb2_grpc import PlayServiceStub
+from arena_client.version import __version__
+
+if TYPE_CHECKING:
+    from arena_client.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from arena_client.v1.play_pb2_grpc import PlayServiceAsyncStub
+
+    Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
+
+_log = logging.getLogger("arena_client")
+_chance = random.SystemRandom()  # leaves the bot's own random numbers alone
+
+ANSWER_TIME = 20.0
+"""Seconds that the server has for a registration and for its welcome."""
+LONGEST_WAIT = 30.0
+"""Seconds between two tries at most."""
+STEADY = 10.0
+"""Seconds after which a connection counts as a good one, and the waiting times begin anew."""
+
+
+def waiting_time(tries: int) -> float:
+    """Seconds before the next try: half to all of 0.5, 1, 2, 4 … 30, so that many bots do not come back at once."""
+    return _chance.uniform(0.5, 1.0) * min(LONGEST_WAIT, 0.5 * 2.0 ** min(tries, 10))
+
+
+class Connection:
+    """Everything that `play` and `run` are told, and the one stream at a time."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        address: str,
+        *,
+        token: str | None,
+        token_file: str | Path | None,
+        invitation: str | None,
+        owner: str | None,
+        tls: Tls,
+        matches: int | None,
+        on_error: OnError,
+        give_up_after: float | None,
+    ) -> None:
+        if matches is not None and matches < 1:
+            raise ValueError(f"matches is {matches}: it takes 1 or more, or None for no end")
+        if bot.capacity < 1:
+            raise ValueError(f"the bot's capacity is {bot.capacity}: it takes 1 or more")
+        self._bot = bot
+        self._name = bot.name or type(bot).__name__
+        self._address = address
+        self._token = token
+        self._token_file = Path(token_file) if token_file else default_token_file(address, self._name)
+        self._invitation = invitation or ""
+        self._owner = owner or bot.owner
+        self._tls = tls
+        self._on_error = on_error
+        self._give_up_after = give_up_after
+        self._progress = Progress(matches)
+        self._session: Session | None = None
+
+    @property
+    def thinking(self) -> bool:
+        """Whether the bot's own code is running."""
+        return self._session is not None and self._session.thinking
+
+    async def play(self) -> None:
+        """Returns when the matches wanted are played; raises `ArenaError` and what the bot raises."""
+        tries, seen = 0, time.monotonic()
+        while True:
+            begun = time.monotonic()
+            try:
+                return await self._stream()
+            except DroppedError as dropped:
+                if self._session is not None:
+                    tries, seen = 0 if time.monotonic() - begun > STEADY else tries, time.monotonic()
+                    self._session = None
+                wait = waiting_time(tries)
+                tries += 1
+                if self._give_up_after is not None and time.monotonic() + wait - seen > self._give_up_after:
+                    raise UnreachableError(f"no connection to {self._address}: {dropped}") from None
+                _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
+                await asyncio.sleep(wait)
+
+    async def _stream(self) -> None:
+        async with open_channel(self._address, self._tls) as channel:
+            token = self._token or read_token(self._token_file) or await self._register(channel)
+            stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
+            call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
+            try:
+                self._session = await self._greet(call)
+                self._progress.playing.clear()  # what goes on is asked for again
+                await self._converse(call, self._session)
+            except TokenRefusedError as refused:
+                kept = "" if self._token else f" (from {self._token_file}; remove it to register the bot anew)"
+                raise TokenRefusedError(f"{refused}{kept}") from None
+            finally:
+                call.cancel()
+
+    async def _register(self, channel: grpc.aio.Channel) -> str:
+        stub = cast("BotServiceAsyncStub", BotServiceStub(channel))
+        request = RegisterBotRequest(name=self._name, owner=self._owner, invitation=self._invitation)
+        place = NewToken(self._token_file)
+        try:
+            response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
+            place.keep(response.token)
+        except grpc.aio.AioRpcError as error:
+            raise registration_failure(error.code(), error.details()) from None
+        finally:
+            place.drop()
+        _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
+        return response.token
+
+    async def _greet(self, call: Call) -> Session:
+        capacity = min(self._bot.capacity, self._progress.wanted or self._bot.capacity)
+        hello = Hello(games=self._bot.games, capacity=capacity, client=f"arena-client-python {__version__}")
+        await _write(call, PlayRequest(hello=hello))
+        try:
+            async with asyncio.timeout(ANSWER_TIME):
+                message = await _read(call)
+        except TimeoutError:
+            raise DroppedError(f"no welcome within {ANSWER_TIME:.0f} s") from None
+        if message is None:
+            await _ended(call)
+        session = Session(self._bot, message.welcome, self._progress, self._on_error)
+        _log.info("%s is connected to %s (Arena %s)", message.welcome.bot, self._address, message.welcome.server)
+        for request in session.react(message):
+            await _write(call, request)
+        return session
+
+    async def _converse(self, call: Call, session: Session) -> None:
+        while not self._progress.done:
+            message = await _read(call)
+            if message is None:
+                await _ended(call)
+            for request in session.react(message):
+                await _write(call, request)
+        with contextlib.suppress(DroppedError, TimeoutError):
+            await call.done_writing()
+            async with asyncio.timeout(ANSWER_TIME):
+                while await _read(call) is not None:
+                    pass
+
+
+async def _read(call: Call) -> PlayResponse | None:
+    """The next message; None when the server ended the stream in good order."""
+    try:
+        message = await call.read()
+    except grpc.aio.AioRpcError as error:
+        raise play_failure(error.code(), error.details()) from None
+    return None if message is grpc.aio.EOF else cast("PlayResponse", message)
+
+
+async def _write(call: Call, request: PlayRequest) -> None:
+    try:
+        await call.write(request)
+    except grpc.aio.AioRpcError as error:
+        raise play_failure(error.code(), error.details()) from None
+    except asyncio.InvalidStateError:  # the stream had ended before
+        await _ended(call)
+
+
+async def _ended(call: Call) -> NoReturn:
+    code, details = await call.code(), await call.details()
+    raise (
+        play_failure(code, details)
+        if code is not grpc.StatusCode.OK
+        else DroppedError("the server closed the connection")
+    )

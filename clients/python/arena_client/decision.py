@@ -1,0 +1,99 @@
+"""What a bot is asked: a `Decision`, and the `Catalog` that says what its small numbers mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from arena_client.v1 import game_pb2
+from arena_client.v1.sixth_sense_pb2 import SixthSenseView
+
+View: TypeAlias = SixthSenseView
+"""The game as one seat sees it: a message of the game's own kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card of a game."""
+
+    name: str
+    """Such as "red 7" or "blue 6/9"."""
+    colour: int
+    """An index into `Catalog.colours`."""
+    values: tuple[int, ...]
+    """The values it can count as: one, or several where its player says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a game; what does not apply is None."""
+
+    name: str
+    """Such as "play red 7" or "red 0 blocks place 2"."""
+    kind: str
+    """What kind of choice it answers: "predict", "play", "block", "double" or "peek"."""
+    card: int | None = None
+    """The card it plays or chooses, an index into `Catalog.cards`; None where there is none or it is hidden."""
+    value: int | None = None
+    """What a played card counts as, the number predicted, or 1 for yes and 0 for no."""
+    place: int | None = None
+    """The place in the trick, counted from 0, of the card it blocks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Catalog:
+    """One game: its colours, cards and actions. Built once a connection; the same object for all its decisions."""
+
+    name: str
+    """The name programs use, such as "sixth_sense"."""
+    title: str
+    """The name people use, such as "6th Sense"."""
+    min_seats: int
+    max_seats: int
+    colours: tuple[str, ...]
+    cards: tuple[Card, ...]
+    actions: tuple[Action, ...]
+
+    @classmethod
+    def of(cls, message: game_pb2.GameCatalog) -> Catalog:
+        """The catalogue in a message."""
+
+        def given(action: game_pb2.Action, field: str) -> int | None:
+            return getattr(action, field) if action.HasField(field) else None  # type: ignore[arg-type]
+
+        return cls(
+            name=message.name,
+            title=message.title,
+            min_seats=message.min_seats,
+            max_seats=message.max_seats,
+            colours=tuple(message.colours),
+            cards=tuple(Card(card.name, card.colour, tuple(card.values)) for card in message.cards),
+            actions=tuple(
+                Action(each.name, each.kind, given(each, "card"), given(each, "value"), given(each, "place"))
+                for each in message.actions
+            ),
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Decision:
+    """A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions."""
+
+    match_id: int
+    decision_id: int
+    """Counts the decisions of the match."""
+    game: Catalog
+    view: View
+    """The game as this seat sees it."""
+    legal: list[int]
+    """The legal actions in rising order, never empty: indices into `game.actions`."""
+    soft_ms: int
+    """Milliseconds until the bank is used."""
+    bank_ms: int
+    """Milliseconds left in the bank, for the rest of the match."""
+
+    @property
+    def actions(self) -> list[Action]:
+        """What the legal actions mean, in the order of `legal`."""
+        actions = self.game.actions
+        return [actions[number] for number in self.legal]

@@ -1,0 +1,47 @@
+"""What can go wrong for good. Everything else (a lost network, a server that restarts) is retried and only logged."""
+
+from __future__ import annotations
+
+
+class ArenaError(Exception):
+    """The bot cannot go on; the message says why and what to do."""
+
+
+class TokenRefusedError(ArenaError):
+    """The server does not know the token."""
+
+
+class NameTakenError(ArenaError):
+    """Another bot on this server has the name."""
+
+
+class NameNotAllowedError(ArenaError):
+    """The server does not accept the name of the bot or of its owner."""
+
+
+class InvitationNeededError(ArenaError):
+    """The server registers new bots by invitation only, or does not accept this one."""
+
+
+class NoGameInCommonError(ArenaError):
+    """The server plays none of the bot's games."""
+
+
+class ProtocolMismatchError(ArenaError):
+    """The other side is no Arena server, or is newer than this client."""
+
+
+class TakenOverError(ArenaError):
+    """The same bot connected from somewhere else; the newest connection plays on."""
+
+
+class RefusedError(ArenaError):
+    """The server ended the connection for a reason that trying again does not change."""
+
+
+class UnreachableError(ArenaError):
+    """There was no connection for longer than the caller wanted to wait."""
+
+
+class BadAnswerError(ArenaError):
+    """`decide` or `decide_many` returned something that is no answer."""

@@ -1,0 +1,20 @@
+"""The shortest complete bot: any legal action will do."""
+
+import random
+
+from arena_client import Bot, Decision
+from arena_client.command import main
+
+
+class RandomBot(Bot):
+    """Plays at random."""
+
+    name = "random"
+
+    def decide(self, decision: Decision) -> int:
+        """Picks one of the legal actions."""
+        return random.choice(decision.legal)  # noqa: S311  # a game, no secret
+
+
+if __name__ == "__main__":
+    main(RandomBot, __doc__)

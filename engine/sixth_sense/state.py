@@ -139,23 +139,23 @@ class SixthSenseState:
     def legal(self, seat: int) -> tuple[int, ...]:
         """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
         first = seat * _COLOURS
+        table = PLAYS_OF
+        may_block = False
         if self._phase == _PLAY:
             led = self._led
-            if led < 0:
-                table = PLAYS_OF
-            elif mask := self.hands[first + led]:
-                if mask & 1 and self._blocked < 0:
-                    return PLAYS_OF[led][mask] + BLOCKS_OF[led][: (seat - self._leader) % self._seats]
-                return PLAYS_OF[led][mask]
-            elif self._blocked < 0:
-                return self._discards(seat)
-            else:
-                table = PLAYS_OF
+            if led >= 0:
+                may_block = self._blocked < 0
+                if mask := self.hands[first + led]:
+                    if mask & 1 and may_block:
+                        return PLAYS_OF[led][mask] + BLOCKS_OF[(seat - self._leader) % self._seats][led]
+                    return PLAYS_OF[led][mask]
         elif self._phase == _PREDICT:
             table = HELD
         else:
             return (KEEP, SPLIT) if self._phase == _DOUBLE else (LOOK_AWAY, PEEK)
         red, yellow, green, blue, purple = self.hands[first : first + _COLOURS]
+        if may_block and (red | yellow | green | blue | purple) & 1:
+            return self._with_blocks(seat)
         return table[0][red] + table[1][yellow] + table[2][green] + table[3][blue] + table[4][purple]
 
     def fallback(self, seat: int) -> int:
@@ -261,13 +261,12 @@ class SixthSenseState:
         self._phase = _PLAY
         self.player = self._leader
 
-    def _discards(self, seat: int) -> tuple[int, ...]:
-        """The plays of a seat without the led colour in a trick that has no block yet."""
+    def _with_blocks(self, seat: int) -> tuple[int, ...]:
+        """All plays of a seat that lacks the led colour and holds a 0 to block with (S7)."""
         hand = self.hands[seat * _COLOURS : (seat + 1) * _COLOURS]
-        place = (seat - self._leader) % self._seats
         legal: tuple[int, ...] = ()
-        for plays, blocks, mask in zip(PLAYS_OF, BLOCKS_OF, hand, strict=True):
-            legal += plays[mask] + blocks[:place] if mask & 1 else plays[mask]
+        for plays, blocks, mask in zip(PLAYS_OF, BLOCKS_OF[(seat - self._leader) % self._seats], hand, strict=True):
+            legal += plays[mask] + blocks if mask & 1 else plays[mask]
         return legal
 
     def _block(self, place: int, seat: int) -> None:

@@ -8,7 +8,6 @@ rank 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Final
 
 from engine.sixth_sense.cards import (
@@ -40,40 +39,35 @@ VALUES: Final = bytes(
 """Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
 
 
-class _Table(dict[int, tuple[int, ...]]):
-    """Actions by mask of cards, rising; each entry is made when it is first needed."""
-
-    __slots__ = ("_offers",)
-
-    def __init__(self, offers: Sequence[tuple[int, ...]]) -> None:
-        """Takes the actions that each rank offers."""
-        super().__init__()
-        self._offers = offers
-
-    def __missing__(self, mask: int) -> tuple[int, ...]:
-        offered = (offer for rank, offer in enumerate(self._offers) if mask >> rank & 1)
-        found = self[mask] = tuple(sorted(chain.from_iterable(offered)))
-        return found
+def _held(colour: int) -> list[tuple[int, ...]]:
+    """A colour's cards by mask."""
+    table: list[tuple[int, ...]] = [()]
+    for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE):
+        table += [(*cards, card) for cards in table]
+    return table
 
 
-def _plays_by_rank(colour: int) -> list[tuple[int, ...]]:
+def _plays(colour: int) -> list[tuple[int, ...]]:
+    """A colour's plays by mask: those of the cards as they lie, then that of the 6/9 as 9."""
     first = PLAYS + colour * PLAYS_A_COLOUR
-    offers: list[tuple[int, ...]] = [(first + rank,) for rank in range(COLOUR_SIZE)]
-    offers[SIX] = (first + SIX, first + AS_NINE)
-    return offers
+    table: list[tuple[int, ...]] = [()]
+    for play in range(first, first + COLOUR_SIZE):
+        table += [(*plays, play) for plays in table]
+    return [(*plays, first + AS_NINE) if mask >> SIX & 1 else plays for mask, plays in enumerate(table)]
 
 
-PLAYS_OF: Final = tuple(_Table(_plays_by_rank(colour)) for colour in range(len(COLOURS)))
+HELD: Final = tuple(map(_held, range(len(COLOURS))))
+"""`HELD[colour][mask]`: the cards, which are also the actions that predict them."""
+PLAYS_OF: Final = tuple(map(_plays, range(len(COLOURS))))
 """`PLAYS_OF[colour][mask]`: the plays these cards offer, without blocks (S11)."""
 BLOCKS_OF: Final = tuple(
-    tuple(PLAYS + colour * PLAYS_A_COLOUR + BLOCKS + place for place in range(BLOCKABLE))
-    for colour in range(len(COLOURS))
+    tuple(
+        tuple(range(PLAYS + colour * PLAYS_A_COLOUR + BLOCKS, PLAYS + colour * PLAYS_A_COLOUR + BLOCKS + places))
+        for colour in range(len(COLOURS))
+    )
+    for places in range(BLOCKABLE + 1)
 )
-"""`BLOCKS_OF[colour][place]`: the colour's 0 as a block (S7); they come after the colour's plays."""
-HELD: Final = tuple(
-    _Table([(colour * COLOUR_SIZE + rank,) for rank in range(COLOUR_SIZE)]) for colour in range(len(COLOURS))
-)
-"""`HELD[colour][mask]`: the cards, which are also the actions that predict them."""
+"""`BLOCKS_OF[cards in the trick][colour]`: the colour's 0 as a block (S7); they come after the colour's plays."""
 
 _WHOLE_BIT: Final = tuple(1 << card for card in range(len(CARDS)))
 _COLOUR_MASK: Final = (1 << COLOUR_SIZE) - 1

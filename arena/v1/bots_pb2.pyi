@@ -106,6 +106,7 @@ class BotEntry(google.protobuf.message.Message):
     PLAYING_FIELD_NUMBER: builtins.int
     MATCHES_FIELD_NUMBER: builtins.int
     REGISTERED_FIELD_NUMBER: builtins.int
+    ROUND_TRIP_MS_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -118,6 +119,8 @@ class BotEntry(google.protobuf.message.Message):
     """Matches being played now."""
     matches: builtins.int
     """Rated matches finished, all games together."""
+    round_trip_ms: builtins.float
+    """From the last heartbeat to its answer, in milliseconds; absent when it is not connected or has not answered one."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was registered."""
@@ -132,8 +135,10 @@ class BotEntry(google.protobuf.message.Message):
         playing: builtins.int = ...,
         matches: builtins.int = ...,
         registered: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        round_trip_ms: builtins.float | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["registered", b"registered"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "playing", b"playing", "registered", b"registered"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_round_trip_ms", b"_round_trip_ms"]) -> typing.Literal["round_trip_ms"] | None: ...
 
 global___BotEntry = BotEntry

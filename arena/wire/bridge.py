@@ -18,7 +18,7 @@ import trio
 from google.protobuf.message import DecodeError
 
 from arena.wire.grpc_stream import MALFORMED, GrpcStream
-from arena.wire.nested_loop import NestedLoop
+from arena.wire.nested_loop import NestedLoop, nested_loop
 from arena.wire.settings import Settings
 from arena.wire.stream import Refused, Vanished
 
@@ -64,8 +64,7 @@ async def serve(
     not taken within `grace` seconds is dropped. Raises RuntimeError where the address cannot be bound or another server
     is running.
     """
-    async with trio.open_nursery() as nursery:
-        loop: NestedLoop = await nursery.start(NestedLoop.live)
+    async with nested_loop() as loop:
         doors = _Doors(loop)
 
         async def open_doors() -> tuple[grpc.aio.Server, int]:
@@ -78,19 +77,16 @@ async def serve(
             await server.start()
             return server, port
 
+        server, port = await loop.run(open_doors())
         try:
-            server, port = await loop.run(open_doors())
-            try:
-                task_status.started(port)
-                await trio.sleep_forever()
-            finally:
-                doors.close()
-                # Twice the grace, and a second for the loop, are never needed unless the loop itself is broken.
-                with trio.move_on_after(2 * grace + 1, shield=True):
-                    await loop.run(server.stop(grace))
-                    await loop.settle(grace)
+            task_status.started(port)
+            await trio.sleep_forever()
         finally:
-            loop.life.cancel()
+            doors.close()
+            # Never needed unless the loop itself is broken.
+            with trio.move_on_after(2 * grace + 1, shield=True):
+                await loop.run(server.stop(grace))
+                await loop.settle(grace)
 
 
 class _Doors:
@@ -132,6 +128,7 @@ class _Doors:
                 await context.abort(STOPPING.code, STOPPING.text)
             work = partial(handler, *((stream,) if method.request_streaming else (request, stream)))
             outcome = self._loop.create_future()
+            self._open.add(stream)
             self._loop.nursery.start_soon(self._handle, name, work, stream, outcome)
             try:
                 result = await outcome
@@ -149,7 +146,6 @@ class _Doors:
     async def _handle(self, name: str, handler: Callable[[], Awaitable[Any]], stream: GrpcStream, outcome: Any) -> None:
         """The trio task of a call: the handler, and what its end means for the peer."""
         result: Any = STOPPING
-        self._open.add(stream)
         try:
             with stream.scope:
                 result = await handler()

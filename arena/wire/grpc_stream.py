@@ -21,6 +21,10 @@ Done = Callable[[Any, Exception | None], None]
 READ_AHEAD: Final = 4
 """Messages taken from a peer before the handler asks: their arrival is stamped although the handler is busy."""
 
+DOUBT: Final = 0.1
+"""Seconds for which an end of input is not believed. A broken connection ends the input, too, and the news that it was the
+connection may come some milliseconds later. Without it, a killed bot would now and then seem to have said goodbye."""
+
 MALFORMED: Final = Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")
 """Stands in the place of a message that cannot be parsed."""
 
@@ -39,7 +43,8 @@ class GrpcStream:
         self._context = context
         self._ended: type[Exception] | None = None
         self._arrived: deque[tuple[Any, float]] = deque()
-        self._reading = self._half_closed = self._writing = False
+        self._input_ended_at: float | None = None
+        self._reading = self._writing = False
         self._reader = trio.lowlevel.ParkingLot()
         self._writer = trio.lowlevel.ParkingLot()
 
@@ -51,14 +56,15 @@ class GrpcStream:
 
     def read(self) -> None:
         """Have the next message read, unless enough is read ahead."""
-        if not (self._reading or self._half_closed or self._ended or len(self._arrived) >= READ_AHEAD):
+        over = self._ended or self._input_ended_at is not None
+        if not (self._reading or over or len(self._arrived) >= READ_AHEAD):
             self._reading = True
             _drive(self._context.read(), self._has_read)
 
     def _has_read(self, message: Any, error: Exception | None) -> None:
         self._reading = False
         if error is not None or message is grpc.aio.EOF:
-            self._half_closed = True
+            self._input_ended_at = self._clock()
         else:
             self._arrived.append((message, self._clock()))
             self.read()
@@ -67,15 +73,19 @@ class GrpcStream:
     async def receive(self) -> Any:
         """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
         while not self._arrived:
+            if self._ended is None and self._input_ended_at is not None:
+                with trio.move_on_at(self._input_ended_at + DOUBT):
+                    while not self._ended:
+                        await self._reader.park()
             if self._ended:
                 raise self._ended
-            if self._half_closed:
+            if self._input_ended_at is not None:
                 return None
             await self._reader.park()
         message, self.received_at = self._arrived.popleft()
         self.read()
         if message is MALFORMED:
-            raise MALFORMED
+            raise Refused(MALFORMED.code, MALFORMED.text)
         return message
 
     async def send(self, message: Any) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from contextvars import Context
 from functools import partial
 from typing import Any, ClassVar, TypeVar, TypeVarTuple
@@ -22,36 +23,53 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
+@asynccontextmanager
+async def nested_loop() -> AsyncIterator[NestedLoop]:
+    """Have a loop for the block; it goes on while the block is being cancelled, so that calls can be ended properly.
+
+    Raises RuntimeError where the process has one already.
+    """
+    if NestedLoop.alive is not None:
+        raise RuntimeError("another server is running in this process")
+    loop = NestedLoop.alive = NestedLoop()
+    opened, closed = trio.Event(), trio.Event()
+
+    async def live() -> None:
+        try:
+            with loop.life:
+                async with trio.open_nursery() as loop.nursery:
+                    opened.set()
+                    await trio.sleep_forever()
+        finally:
+            NestedLoop.alive = None
+            loop.close()
+            closed.set()
+
+    # A system task: outside of the block's cancel scopes, and never interrupted by Ctrl-C.
+    trio.lowlevel.spawn_system_task(live)
+    try:
+        await opened.wait()
+        yield loop
+    finally:
+        loop.life.cancel()
+        with trio.CancelScope(shield=True):
+            await closed.wait()
+
+
 class NestedLoop(asyncio.SelectorEventLoop):
     """A stock asyncio loop whose four doors lead to trio."""
 
     alive: ClassVar[NestedLoop | None] = None
+    nursery: trio.Nursery
 
-    def __init__(self, nursery: trio.Nursery, life: trio.CancelScope) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.nursery = nursery
-        self.life = life
+        self.life = trio.CancelScope()
         self.woken_at = trio.current_time()
         """Instant at which grpc last reported finished operations."""
         self._trio = trio.lowlevel.current_trio_token()
         self._watchers: dict[socket.socket, trio.CancelScope] = {}
         self._stepping = self._dirty = False
-
-    @classmethod
-    async def live(cls, task_status: trio.TaskStatus[NestedLoop]) -> None:
-        """Be the loop until `life` is cancelled. Shielded: calls can be ended while all around is being cancelled."""
-        if cls.alive is not None:
-            raise RuntimeError("another server is running in this process")
-        try:
-            with trio.CancelScope(shield=True) as life:
-                async with trio.open_nursery() as nursery:
-                    cls.alive = cls(nursery, life)
-                    task_status.started(cls.alive)
-                    await trio.sleep_forever()
-        finally:
-            if cls.alive is not None:
-                cls.alive.close()
-                cls.alive = None
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run an asyncio coroutine; when cancelled, abandon it to the loop."""

@@ -48,7 +48,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Instant (`trio.current_time`) at which the message last returned by `receive` reached this process."""
 
     async def receive(self) -> Received_co | None:
-        """The peer's next message; None once it has said that there are no more, and for ever after.
+        """The peer's next message; None once it has said that there are no more.
 
         Cancelling loses no message. Raises Vanished when the peer is gone, once everything that arrived has been
         returned; Refused for a message that cannot be parsed: let it pass, and the call ends with INVALID_ARGUMENT.

@@ -1,0 +1,45 @@
+"""The `arena` command. A verb's module is imported when the verb is used, so that `arena --help` answers at once."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from arena.version import __version__
+
+VERBS: Final = {
+    "serve": ("arena.cli.serve", "Run a server."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """The verbs, in the order people meet them."""
+        return list(VERBS)
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        """The command of a verb."""
+        if name not in VERBS:
+            return None
+        command = import_module(VERBS[name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs and what they are for, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in VERBS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog="Example: arena serve --data ./data, and in another terminal: python my_bot.py",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="arena")
+def main() -> None:
+    """Card-game matches between bots: a server, a ladder, and replays anyone can check."""

@@ -1,0 +1,32 @@
+"""The house bots: a decision from a view. They fill tables and hold the ladder in place; they draw no chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from engine.game import SeatView
+
+
+class HouseBot(Protocol):
+    """A bot of the server's own. Frozen: when its choices change, its version changes."""
+
+    @property
+    def name(self) -> str:
+        """Its name, "house-…"."""
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+
+    @property
+    def game(self) -> str:
+        """The game it plays, by name."""
+
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        """One of the legal actions; the same for the same arguments. `chance` is 32 bytes to draw from."""
+
+
+HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType({})
+"""By game, the weakest first."""

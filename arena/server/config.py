@@ -1,0 +1,34 @@
+"""What an operator decides about a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from arena.ladder.pairing import PATIENCE
+from arena.match.policy import Policy
+from engine.game import Game, Option
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Durations in seconds; the match policy keeps its own in microseconds."""
+
+    games: tuple[Game, ...]
+    seats: tuple[int, ...]
+    """Table sizes; one is drawn for every match, among those the game allows."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """Options of the games that differ from their defaults."""
+    house: bool = True
+    """Whether house bots fill tables."""
+    patience: float = PATIENCE
+    """How long a bot waits for other bots before house bots fill its table."""
+    policy: Policy = field(default_factory=Policy)
+    ready_limit: float = 30.0
+    """Time to accept an invitation."""
+    capacity: int = 256
+    """The most matches one bot plays at once, whatever it announces."""
+    heartbeat: float = 10.0
+    """Between two heartbeats of a stream."""
+    drain: float = 10.0
+    """How long a stopping server lets running matches go on."""

@@ -1,0 +1,87 @@
+"""A bot as the server knows it while it is connected or has matches running, whatever its connections do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.server.messages import Answer, Notice, NoticeKind
+
+if TYPE_CHECKING:
+    from arena.server.gathering import Gathering
+    from arena.server.messages import Ready, Said
+    from arena.server.session import Session
+    from arena.server.table import Table
+
+
+class Contestant:
+    """One bot: its connection, its invitations and its matches."""
+
+    def __init__(self, bot_id: int, name: str, owner: str) -> None:
+        self.bot_id = bot_id
+        self.name = name
+        self.owner = owner
+        self.session: Session | None = None
+        self.waiting_since = 0.0
+        """When it last began to wait for a seat, in seconds of the server's clock."""
+        self.seated = 0
+        """Seats it was given since it came."""
+        self.gatherings: dict[int, Gathering] = {}
+        self.tables: dict[int, Table] = {}
+
+    @property
+    def busy(self) -> int:
+        """Seats it was offered or holds."""
+        return len(self.gatherings) + len(self.tables)
+
+    def room(self, limit: int) -> bool:
+        """Whether it is here and can play another match; `limit` bounds what it announced."""
+        return self.session is not None and self.busy < min(self.session.hello.capacity, limit)
+
+    def hear(self, said: Said) -> None:
+        """Takes a message of the bot: one turn."""
+        if said.heartbeat is not None and self.session is not None:
+            self.session.beaten(said.at, said.heartbeat)
+        for ready in said.ready:
+            self._ready(said.at, ready)
+        for answer in said.answers:
+            table = self.tables.get(answer.match_id)
+            if table is None:
+                self._unknown(answer)
+            else:
+                table.answered(said.at, self, answer)
+
+    def connected(self, now: float, session: Session) -> None:
+        """A session began; open decisions and invitations are put to it."""
+        self.session = session
+        self.waiting_since = now
+        for gathering in self.gatherings.values():
+            gathering.invite(self)
+        for table in self.tables.values():
+            table.returned(now, self)
+
+    def disconnected(self, now: float, session: Session) -> None:
+        """A session ended; if it was the current one the bot is gone from its tables."""
+        if self.session is session:
+            self.session = None
+            for table in list(self.tables.values()):
+                table.left(now, self)
+
+    def _ready(self, at: float, ready: Ready) -> None:
+        if (gathering := self.gatherings.get(ready.match_id)) is not None:
+            gathering.ready(self, ready.nonce)
+        elif (table := self.tables.get(ready.match_id)) is not None:
+            table.returned(at, self)
+        else:
+            self._unknown(ready)
+
+    def _unknown(self, said: Answer | Ready) -> None:
+        if self.session is not None:
+            self.session.notify(
+                Notice(
+                    NoticeKind.UNKNOWN,
+                    f"you have no seat at match {said.match_id}: it is over, withdrawn or was never yours",
+                    said.match_id,
+                    said.decision if isinstance(said, Answer) else 0,
+                    said.action if isinstance(said, Answer) else None,
+                )
+            )

@@ -1,0 +1,100 @@
+"""A match that waits for its bots to say Ready. If one does not, nothing was played and nothing is rated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.server.contestant import Contestant
+from arena.server.messages import Invitation, Notice, NoticeKind
+from engine.deal import NONCE_BYTES, commitment
+from engine.game import option_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.server.players import Player
+    from engine.game import Game, Option
+
+NO_NONCE: Final = bytes(NONCE_BYTES)
+
+
+class Gathering:
+    """The seats of a match to come."""
+
+    def __init__(
+        self, match_id: int, game: Game, options: Mapping[str, Option], players: Sequence[Player], seed: bytes
+    ) -> None:
+        self.match_id = match_id
+        self.game = game
+        self.players = players
+        self.seed = seed
+        self.commitment = commitment(seed)
+        self._options = {name: option_text(value) for name, value in options.items()}
+        self._contestants = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
+        self._nonces: dict[Contestant, bytes] = {}
+        self._settled = trio.Event()
+        self._called_off = ""
+        for contestant in self._contestants:
+            contestant.gatherings[match_id] = self
+
+    @property
+    def nonces(self) -> tuple[bytes, ...]:
+        """16 bytes a seat; zeros for house bots."""
+        return tuple(
+            self._nonces.get(player, NO_NONCE) if isinstance(player, Contestant) else NO_NONCE
+            for player in self.players
+        )
+
+    @property
+    def failure(self) -> str | None:
+        """Why the match cannot take place now; None if it can."""
+        if self._called_off:
+            return self._called_off
+        missing = [contestant.name for contestant in self._contestants if contestant not in self._nonces]
+        return f"{', '.join(missing)} did not come" if missing else None
+
+    async def complete(self) -> None:
+        """Invites everybody and returns when all are ready or the match is called off."""
+        for contestant in self._contestants:
+            self.invite(contestant)
+        if self.failure is not None:
+            await self._settled.wait()
+
+    def invite(self, contestant: Contestant) -> None:
+        """Sends the invitation, again if need be."""
+        if contestant.session is not None and contestant not in self._nonces:
+            contestant.session.invite(
+                Invitation(
+                    self.match_id,
+                    self.game.name,
+                    self._contestants[contestant],
+                    tuple(player.name for player in self.players),
+                    self._options,
+                    self.commitment,
+                )
+            )
+
+    def ready(self, contestant: Contestant, nonce: bytes) -> None:
+        """A bot is ready; the first nonce counts."""
+        self._nonces.setdefault(contestant, nonce or NO_NONCE)
+        if self.failure is None:
+            self._settled.set()
+
+    def call_off(self, why: str) -> None:
+        """The match does not take place."""
+        self._called_off = why
+        self._settled.set()
+
+    def withdraw(self) -> None:
+        """Tells those invited that nothing comes of it."""
+        text = f"match {self.match_id} does not take place: {self.failure}"
+        for contestant in self._contestants:
+            if contestant.session is not None:
+                contestant.session.notify(Notice(NoticeKind.WITHDRAWN, text, self.match_id))
+
+    def dissolve(self) -> None:
+        """Nobody is expected any more."""
+        for contestant in self._contestants:
+            contestant.gatherings.pop(self.match_id, None)

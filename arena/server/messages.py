@@ -1,0 +1,182 @@
+"""What bots and the server say to each other, free of any wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NamedTuple, Protocol
+
+from arena.match.effects import Ask
+from arena.match.policy import Policy
+from engine.game import Game, RoundReport
+
+
+class Hello(NamedTuple):
+    """A bot's first words: what it plays, how many matches at once, and with which library."""
+
+    games: tuple[str, ...]
+    capacity: int
+    client: str
+
+
+class Ready(NamedTuple):
+    """A bot accepts an invitation, or is ready again after a suspension; the nonce goes into the deal."""
+
+    match_id: int
+    nonce: bytes
+
+
+class Answer(NamedTuple):
+    """A bot's choice."""
+
+    match_id: int
+    decision: int
+    action: int
+
+
+class Said(NamedTuple):
+    """One message of a bot."""
+
+    at: float
+    """When it arrived, in seconds of the server's clock."""
+    ready: Sequence[Ready]
+    answers: Sequence[Answer]
+    heartbeat: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """The server's first words."""
+
+    bot: str
+    games: tuple[Game, ...]
+    policy: Policy
+    ready_limit: float
+    """Seconds to accept an invitation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A seat at a match that is about to begin."""
+
+    match_id: int
+    game: str
+    seat: int
+    bots: tuple[str, ...]
+    options: Mapping[str, str]
+    commitment: bytes
+
+
+class Question(NamedTuple):
+    """A decision and the match it belongs to."""
+
+    match_id: int
+    ask: Ask
+
+
+class NoticeKind(Enum):
+    """What a notice is about."""
+
+    ILLEGAL = auto()
+    STALE = auto()
+    UNKNOWN = auto()
+    FORCED_BY_TIME = auto()
+    FORCED_BY_ILLEGALITY = auto()
+    SUSPENDED = auto()
+    WITHDRAWN = auto()
+    DRAINING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something went wrong; the stream goes on."""
+
+    kind: NoticeKind
+    text: str
+    match_id: int = 0
+    decision: int = 0
+    action: int | None = None
+    legal: Sequence[int] = ()
+    time: int | None = None
+    """Microseconds."""
+
+
+class RoundOver(NamedTuple):
+    """A round is over, all cards up."""
+
+    match_id: int
+    report: RoundReport
+
+
+class RatingChange(NamedTuple):
+    """A rating moved."""
+
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOver:
+    """A match is over; without a result `interrupted` says why."""
+
+    match_id: int
+    seat: int
+    scores: tuple[int, ...]
+    places: tuple[int, ...]
+    rating: RatingChange | None
+    interrupted: str
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """One message to a bot: everything that was waiting for it."""
+
+    welcome: Welcome | None = None
+    invitations: list[Invitation] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    rounds: list[RoundOver] = field(default_factory=list)
+    reports: list[MatchOver] = field(default_factory=list)
+    heartbeat: int | None = None
+
+
+class Link(Protocol):
+    """The line to one connected bot."""
+
+    @property
+    def peer(self) -> str:
+        """Where the bot is, for the log."""
+
+    async def receive(self) -> Said | None:
+        """The bot's next message; None when it has said its last. Raises `LinkLost` when the bot vanished."""
+
+    async def send(self, message: Outgoing) -> None:
+        """Hands a message to the transport, waiting while the bot does not read. Raises `LinkLost`."""
+
+
+class LinkLost(Exception):  # noqa: N818 - an event, nobody's error
+    """The bot at the other end is gone."""
+
+
+class Closed(Exception):  # noqa: N818 - a decision, not an error
+    """The server ends a bot's stream; the reason is told to the bot."""
+
+    def __init__(self, reason: Reason, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class Reason(Enum):
+    """Why the server ends a stream."""
+
+    TAKEN_OVER = auto()
+    """A newer connection of the same bot took over."""
+    STOPPING = auto()
+    """The server stops."""
+    NOT_READING = auto()
+    """The bot did not read for too long."""
+    NONSENSE = auto()
+    """The bot said what the protocol does not allow."""
+    NO_SUCH_GAME = auto()
+    """The server plays none of the bot's games."""

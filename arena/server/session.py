@@ -1,0 +1,127 @@
+"""One connection of one bot: a reader that takes turns, a writer that sends whatever is waiting.
+
+Questions that become due while the bot still owes answers wait and go out together: at most one unanswered batch is in
+flight, which bounds memory and batches without a timer. Everything else goes out at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.server.messages import Closed, Outgoing, Question, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.match.effects import Ask
+    from arena.server.messages import Hello, Invitation, Link, MatchOver, Notice, RoundOver, Said, Welcome
+    from arena.server.table import Table
+
+SEND_LIMIT: Final = 30.0
+"""Seconds a bot may leave a message unread before its stream is closed."""
+
+
+class Session:
+    """The line to a bot, with what waits to be sent."""
+
+    def __init__(self, link: Link, hello: Hello) -> None:
+        self.link = link
+        self.hello = hello
+        self.round_trip: float | None = None
+        """Seconds from the last heartbeat to its answer; the bot's thinking may be part of it."""
+        self._waiting = Outgoing()
+        self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
+        self._in_flight: set[tuple[int, int]] = set()
+        self._wake = trio.Event()
+        self._closed: Closed | None = None
+        self._scope = trio.CancelScope()
+
+    async def run(self, hear: Callable[[Said], None]) -> None:
+        """Serves the line until the bot has said its last.
+
+        Raises `LinkLost` when the bot vanished and `Closed` when `close` was called or the bot does not read.
+        """
+        with self._scope:
+            async with trio.open_nursery(strict_exception_groups=False) as nursery:
+                nursery.start_soon(self._write)
+                while (said := await self.link.receive()) is not None:
+                    hear(said)
+                nursery.cancel_scope.cancel()
+        if self._closed is not None:
+            raise self._closed
+
+    def close(self, reason: Reason, text: str) -> None:
+        """Ends the stream; `run` raises `Closed` with this reason."""
+        self._closed = Closed(reason, text)
+        self._scope.cancel()
+
+    def welcome(self, welcome: Welcome) -> None:
+        """Queues the first words."""
+        self._waiting.welcome = welcome
+        self._wake.set()
+
+    def invite(self, invitation: Invitation) -> None:
+        """Queues an invitation."""
+        self._waiting.invitations.append(invitation)
+        self._wake.set()
+
+    def notify(self, notice: Notice) -> None:
+        """Queues a notice."""
+        self._waiting.notices.append(notice)
+        self._wake.set()
+
+    def show(self, report: RoundOver) -> None:
+        """Queues the report of a round."""
+        self._waiting.rounds.append(report)
+        self._wake.set()
+
+    def report(self, report: MatchOver) -> None:
+        """Queues the report of a match."""
+        self._waiting.reports.append(report)
+        self._wake.set()
+
+    def beat(self, now: float) -> None:
+        """Queues a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
+        self._waiting.heartbeat = round(now * 1e6)
+        self._wake.set()
+
+    def beaten(self, at: float, number: int) -> None:
+        """A heartbeat was answered."""
+        self.round_trip = max(0.0, at - number / 1e6)
+
+    def ask(self, table: Table, ask: Ask) -> None:
+        """Queues a question. It goes out with all others as soon as the bot owes no answer."""
+        self._questions[table.match_id, ask.decision] = (table, ask)
+        if not self._in_flight:
+            self._wake.set()
+
+    def settle(self, match_id: int, decision: int) -> None:
+        """A question is answered or taken back: it is not sent any more, or no longer waited for."""
+        key = (match_id, decision)
+        self._questions.pop(key, None)
+        self._in_flight.discard(key)
+        if self._questions and not self._in_flight:
+            self._wake.set()
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            message, self._waiting = self._waiting, Outgoing()
+            asked: list[tuple[Table, Ask]] = []
+            if not self._in_flight:
+                asked = list(self._questions.values())
+                self._in_flight.update(self._questions)
+                self._questions.clear()
+                message.questions = [Question(table.match_id, ask) for table, ask in asked]
+            with trio.move_on_after(SEND_LIMIT) as limit:
+                await self.link.send(message)
+            if limit.cancelled_caught:
+                raise Closed(
+                    Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
+                )
+            now = trio.current_time()
+            for table, ask in asked:
+                table.sent(now, ask)

@@ -1,0 +1,35 @@
+"""What the small numbers of a game mean, as a protobuf message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.v1 import game_pb2
+from engine.game import option_text
+
+if TYPE_CHECKING:
+    from engine.game import Game
+
+
+def encode_catalog(game: Game) -> game_pb2.GameCatalog:
+    """The catalogue of a game."""
+    return game_pb2.GameCatalog(
+        name=game.name,
+        title=game.title,
+        min_seats=game.seats[0],
+        max_seats=game.seats[-1],
+        colours=game.colours,
+        cards=[game_pb2.Card(name=card.name, colour=card.colour, values=card.values) for card in game.cards],
+        actions=[
+            game_pb2.Action(
+                name=action.name, kind=action.kind, card=action.card, value=action.value, place=action.place
+            )
+            for action in game.actions
+        ],
+        options=[
+            game_pb2.GameOption(
+                name=option.name, default_value=option_text(option.default), description=option.description
+            )
+            for option in game.options
+        ],
+    )

@@ -1,0 +1,166 @@
+"""Protobuf messages of the Play stream to and from the server's own. `VIEWS` and `ROUNDS` tell the games apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from arena.server.messages import (
+    Answer,
+    Closed,
+    Hello,
+    Invitation,
+    MatchOver,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Question,
+    Ready,
+    Reason,
+    RoundOver,
+    Said,
+    Welcome,
+)
+from arena.v1 import play_pb2
+from arena.version import __version__
+from arena.wire import sixth_sense
+from arena.wire.catalog import encode_catalog
+from engine.game import RoundReport, SeatView
+from engine.sixth_sense import SixthSenseRound, SixthSenseView
+
+NONCE_SIZE: Final = 16
+
+
+class Codec(NamedTuple):
+    """How one game travels: the field that carries it, and what is put there."""
+
+    field: str
+    encode: Callable[[Any], Any]
+
+
+VIEWS: Final[dict[type[SeatView], Codec]] = {SixthSenseView: Codec("sixth_sense", sixth_sense.encode_view)}
+"""The fields of `Decision.view`."""
+ROUNDS: Final[dict[type[RoundReport], Codec]] = {SixthSenseRound: Codec("sixth_sense", sixth_sense.encode_round)}
+"""The fields of `RoundReport.record`."""
+
+
+def decode_hello(request: play_pb2.PlayRequest) -> Hello:
+    """The first message of a bot; raises `Closed` where it is no hello or asks for nothing."""
+    hello = request.hello
+    if not request.HasField("hello"):
+        raise Closed(Reason.NONSENSE, "the first message must hold a hello")
+    if not hello.games:
+        raise Closed(Reason.NONSENSE, "hello.games is empty; name the games the bot plays")
+    if hello.capacity < 1:
+        raise Closed(Reason.NONSENSE, "hello.capacity is 0; say how many matches the bot can play at once, 1 or more")
+    return Hello(tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100])
+
+
+def decode(request: play_pb2.PlayRequest, at: float) -> Said:
+    """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
+    if request.HasField("hello"):
+        raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
+    ready: Sequence[Ready] = ()
+    if request.ready:
+        ready = [Ready(each.match_id, each.nonce) for each in request.ready]
+        for _, nonce in ready:
+            if len(nonce) not in (0, NONCE_SIZE):
+                raise Closed(Reason.NONSENSE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
+    return Said(
+        at,
+        ready,
+        [Answer(each.match_id, each.decision_id, each.action) for each in request.answers],
+        request.heartbeat if request.HasField("heartbeat") else None,
+    )
+
+
+def encode(message: Outgoing) -> play_pb2.PlayResponse:
+    """A message to a bot."""
+    return play_pb2.PlayResponse(
+        welcome=None if message.welcome is None else _welcome(message.welcome),
+        invitations=map(_invitation, message.invitations),
+        decisions=map(_decision, message.questions),
+        notices=map(_notice, message.notices),
+        rounds=map(_round, message.rounds),
+        reports=map(_report, message.reports),
+        heartbeat=message.heartbeat,
+    )
+
+
+def _decision(question: Question) -> play_pb2.Decision:
+    match_id, (_, decision, legal, view, soft, bank) = question
+    field, encode_view = VIEWS[type(view)]
+    return play_pb2.Decision(
+        match_id=match_id,
+        decision_id=decision,
+        soft_ms=soft // 1000,
+        bank_ms=bank // 1000,
+        legal=legal,
+        **{field: encode_view(view)},
+    )
+
+
+def _round(over: RoundOver) -> play_pb2.RoundReport:
+    match_id, report = over
+    field, encode_round = ROUNDS[type(report)]
+    return play_pb2.RoundReport(
+        match_id=match_id,
+        round=report.round,
+        points=report.points,
+        scores=report.scores,
+        **{field: encode_round(report)},
+    )
+
+
+def _welcome(welcome: Welcome) -> play_pb2.Welcome:
+    policy = welcome.policy
+    return play_pb2.Welcome(
+        server=__version__,
+        bot=welcome.bot,
+        games=[encode_catalog(game) for game in welcome.games],
+        conduct=play_pb2.Conduct(
+            soft_limit_ms=policy.soft_limit // 1000,
+            bank_ms=policy.bank // 1000,
+            rejections_per_decision=policy.rejections_per_decision,
+            rejections_per_match=policy.rejections_per_match,
+            lates_in_a_row=policy.lates_in_a_row,
+            ready_ms=round(welcome.ready_limit * 1000),
+        ),
+    )
+
+
+def _invitation(invitation: Invitation) -> play_pb2.Invitation:
+    return play_pb2.Invitation(
+        match_id=invitation.match_id,
+        game=invitation.game,
+        seat=invitation.seat,
+        bots=invitation.bots,
+        options=invitation.options,
+        commitment=invitation.commitment,
+    )
+
+
+def _notice(notice: Notice) -> play_pb2.Notice:
+    return play_pb2.Notice(
+        match_id=notice.match_id,
+        decision_id=notice.decision,
+        kind=NOTICE_KINDS[notice.kind],
+        text=notice.text,
+        action=notice.action,
+        legal=notice.legal,
+        time_ms=None if notice.time is None else notice.time // 1000,
+    )
+
+
+NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
+
+
+def _report(over: MatchOver) -> play_pb2.MatchReport:
+    return play_pb2.MatchReport(
+        match_id=over.match_id,
+        seat=over.seat,
+        scores=over.scores,
+        places=over.places,
+        rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
+        interrupted=over.interrupted,
+    )

@@ -1,0 +1,79 @@
+"""`PlayService.Play`: a bot's stream, from its token to its last word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import grpc
+
+from arena.server.messages import Closed, LinkLost, Outgoing, Reason, Said
+from arena.v1 import play_pb2
+from arena.wire.codec import decode, decode_hello, encode
+from arena.wire.stream import Refused, Stream, Vanished
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, play_pb2.PlayResponse]
+
+STATUS: Final = {
+    Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,
+    Reason.STOPPING: grpc.StatusCode.UNAVAILABLE,
+    Reason.NOT_READING: grpc.StatusCode.DEADLINE_EXCEEDED,
+    Reason.NONSENSE: grpc.StatusCode.INVALID_ARGUMENT,
+    Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
+}
+BEARER: Final = "Bearer "
+
+
+class PlayLink:
+    """A bot's stream as the server sees it."""
+
+    def __init__(self, stream: PlayStream) -> None:
+        self._stream = stream
+
+    @property
+    def peer(self) -> str:
+        """The bot's address."""
+        return self._stream.peer
+
+    async def receive(self) -> Said | None:
+        """As `Link.receive`."""
+        try:
+            request = await self._stream.receive()
+        except Vanished as gone:
+            raise LinkLost from gone
+        return None if request is None else decode(request, self._stream.received_at)
+
+    async def send(self, message: Outgoing) -> None:
+        """As `Link.send`."""
+        try:
+            await self._stream.send(encode(message))
+        except Vanished as gone:
+            raise LinkLost from gone
+
+
+class Play:
+    """The servicer."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
+        """One call: authenticates, takes the hello, and lets the bot play."""
+        authorization = stream.metadata.get("authorization", "")
+        if not authorization.startswith(BEARER):
+            raise Refused(grpc.StatusCode.UNAUTHENTICATED, "send the metadata 'authorization: Bearer TOKEN'")
+        bot = await self._arena.authenticate(authorization.removeprefix(BEARER))
+        if bot is None:
+            raise Refused(
+                grpc.StatusCode.UNAUTHENTICATED, "no bot has this token; register one with BotService.RegisterBot"
+            )
+        try:
+            request = await stream.receive()
+            if request is not None:
+                await self._arena.attend(PlayLink(stream), bot, decode_hello(request))
+        except LinkLost:
+            return
+        except Closed as closed:
+            raise Refused(STATUS[closed.reason], str(closed)) from closed

@@ -1,0 +1,71 @@
+"""Everything a server offers on its port, put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from arena.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+)
+from arena.wire.archive import Archive
+from arena.wire.bridge import Service, serve
+from arena.wire.play import Play
+from arena.wire.settings import Settings
+
+if TYPE_CHECKING:
+    import grpc
+
+    from arena.server.arena import Arena
+
+FILES: Final = (bots_pb2, game_pb2, ladder_pb2, matches_pb2, play_pb2)
+NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
+
+
+async def serve_arena(
+    arena: Arena,
+    address: str,
+    *,
+    by_invitation: bool = False,
+    credentials: grpc.ServerCredentials | None = None,
+    settings: Settings = Settings(),  # noqa: B008 - frozen
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serves until cancelled; the started value is the bound port. RuntimeError where the address cannot be bound."""
+    archive = Archive(arena, by_invitation)
+    healthy = health.aio.HealthServicer()
+
+    def add_health(server: grpc.aio.Server) -> None:
+        health_pb2_grpc.add_HealthServicer_to_server(healthy, server)
+
+    def add_reflection(server: grpc.aio.Server) -> None:
+        names = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+
+    services = (
+        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, Play(arena)),
+        Service(game_pb2_grpc.add_GameServiceServicer_to_server, archive),
+        Service(bots_pb2_grpc.add_BotServiceServicer_to_server, archive),
+        Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, archive),
+        Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, archive),
+    )
+    await serve(
+        services,
+        address,
+        settings=settings,
+        credentials=credentials,
+        stock=(add_health, add_reflection),
+        task_status=task_status,
+    )

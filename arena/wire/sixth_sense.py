@@ -1,0 +1,44 @@
+"""6th Sense on the wire: its view and its round report as protobuf messages."""
+
+from __future__ import annotations
+
+from arena.v1 import sixth_sense_pb2
+from engine.sixth_sense import SixthSenseRound, SixthSenseView
+
+
+def encode_view(view: SixthSenseView) -> sixth_sense_pb2.SixthSenseView:
+    """The view of a seat."""
+    return sixth_sense_pb2.SixthSenseView(
+        seat=view.seat,
+        seats=view.seats,
+        round=view.round,
+        rounds=view.rounds,
+        target=view.target,
+        novice=view.novice,
+        dealer=view.dealer,
+        hand_size=view.hand_size,
+        turned=view.turned,
+        hand=view.hand,
+        prediction=view.prediction,
+        plays=view.plays,
+        leaders=view.leaders,
+        takers=view.takers,
+        worths=view.worths,
+        peeks=view.peeks,
+        taken=view.taken,
+        scores=view.scores,
+        known_predictions=view.known_predictions,
+    )
+
+
+def encode_round(report: SixthSenseRound) -> sixth_sense_pb2.SixthSenseRound:
+    """A round that is over."""
+    return sixth_sense_pb2.SixthSenseRound(
+        turned=report.turned,
+        predictions=report.predictions,
+        plays=report.plays,
+        leaders=report.leaders,
+        takers=report.takers,
+        worths=report.worths,
+        taken=report.taken,
+    )

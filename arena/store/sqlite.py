@@ -31,8 +31,12 @@ def reading(path: Path) -> Engine:
 
 def in_transaction(connection: Connection) -> bool:
     """Whether the transaction still stands: SQLite itself gives up a whole one when the disk is full or fails."""
-    raw = connection.connection.dbapi_connection
-    return isinstance(raw, sqlite3.Connection) and raw.in_transaction
+    return _raw(connection).in_transaction
+
+
+def abandon(connection: Connection) -> None:
+    """Undoes what a failed commit left: SQLite keeps its transaction open, while SQLAlchemy thinks it over."""
+    _raw(connection).rollback()
 
 
 def named(error: Exception, path: Path) -> Exception:
@@ -50,6 +54,12 @@ def named(error: Exception, path: Path) -> Exception:
             return StoreUnusable(path, reason)
         case _:
             return StoreError(f"{path}: {reason}")
+
+
+def _raw(connection: Connection) -> sqlite3.Connection:
+    raw = connection.connection.dbapi_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
 
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:

@@ -83,9 +83,27 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
     StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
     """
     path = directory / DATABASE
+    with _beside(path, reading(path)) as connection:
+        yield connection
+
+
+@contextmanager
+def open_to_amend(directory: Path) -> Iterator[Connection]:
+    """One transaction on a data directory without a server or beside one, for an operator's small change.
+
+    It must be short: meanwhile a server waits with what it has to store. Errors as for `open_readonly`, and DiskFull.
+    """
+    path = directory / DATABASE
+    with _beside(path, writing(path)) as connection:
+        yield connection
+
+
+@contextmanager
+def _beside(path: Path, engine: Engine) -> Iterator[Connection]:
+    """One transaction on a database that exists and is this program's."""
     if not path.is_file():
-        raise StoreUnusable(directory, f"it has no {DATABASE}; a server started on it makes one")
-    with _naming(path), reading(path).connect() as connection, connection.begin():
+        raise StoreUnusable(path.parent, f"it has no {path.name}; a server started on it makes one")
+    with _naming(path), engine.connect() as connection, connection.begin():
         require_current(connection, path)
         yield connection
 

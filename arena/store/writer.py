@@ -17,7 +17,7 @@ import trio
 from sqlalchemy import Connection
 
 from arena.store.errors import StoreClosed
-from arena.store.sqlite import in_transaction, named
+from arena.store.sqlite import abandon, in_transaction, named
 
 T = TypeVar("T")
 
@@ -88,6 +88,7 @@ class Writer:
                 for ticket in batch:
                     self._try(ticket)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear it, and the thread live on
+            abandon(self._connection)
             for ticket in batch:
                 ticket.error = named(error, self._path)
         with suppress(trio.RunFinishedError):  # then nobody is left to hear it

@@ -25,7 +25,7 @@ def results(draw: st.DrawFn, rating: st.SearchStrategy[Rating] = ratings_) -> tu
 
 
 def test_a_new_bot_has_1500_and_150() -> None:
-    assert NEW == Rating(1500, 150)
+    assert (NEW.value, NEW.deviation) == (1500, 150)
 
 
 def test_the_scale_is_400_over_ln_10() -> None:

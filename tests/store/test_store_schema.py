@@ -1,0 +1,178 @@
+"""The schema: what migrations make is what the program expects, and databases of others are refused by name."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, insert, text
+from sqlalchemy.exc import IntegrityError
+
+from arena.store import migrations, schema
+from arena.store.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
+from arena.store.store import open_readonly, open_store, open_to_amend
+
+
+async def make(directory: Path) -> None:
+    async with open_store(directory, 1):
+        pass
+
+
+async def refused(directory: Path) -> StoreError:
+    """The error with which a server and a reader are refused."""
+    with pytest.raises(StoreError) as for_server:
+        await make(directory)
+    with pytest.raises(type(for_server.value)), open_readonly(directory):
+        pass
+    return for_server.value
+
+
+def definitions(connection: Connection) -> set[str]:
+    """What the tables and indexes are, word by word."""
+    rows = connection.execute(text("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name != 'alembic_version'"))
+    return {" ".join(sql.replace('"', "").split()) for (sql,) in rows}
+
+
+async def test_migrations_and_metadata_agree(directory: Path) -> None:
+    await make(directory)
+    with open_readonly(directory) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+        migrated = definitions(connection)
+    with create_engine("sqlite://").begin() as connection:
+        schema.metadata.create_all(connection)
+        assert definitions(connection) == migrated
+
+
+def test_the_program_is_at_the_newest_migration_and_they_are_numbered_in_order() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    script = ScriptDirectory.from_config(config)
+    revisions = [migration.revision for migration in script.walk_revisions()]
+    assert revisions == sorted(revisions, reverse=True)
+    assert script.get_heads() == [schema.REVISION]
+
+
+async def test_tables_are_strict_and_constraints_hold(directory: Path) -> None:
+    await make(directory)
+    good = {"name": "Ada", "key": "ada", "owner": "Ada", "house": 0, "registered": 1}
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"house": 2}, "CHECK"),
+        ({"registered": "yesterday"}, "cannot store TEXT value in INTEGER column"),
+        ({"name": None}, "NOT NULL"),
+    ]
+    for change, why in bad:
+        with pytest.raises(IntegrityError, match=why), open_to_amend(directory) as connection:
+            connection.execute(insert(schema.bots).values({**good, **change}))
+    with pytest.raises(IntegrityError, match="FOREIGN KEY"), open_to_amend(directory) as connection:
+        connection.execute(insert(schema.replays).values(match_id=9, content=b"", sha256=b""))
+    with open_to_amend(directory) as connection:
+        connection.execute(insert(schema.bots).values(good))
+        assert connection.execute(text("SELECT count(*) FROM bots")).scalar() == 1
+
+
+async def test_alembic_is_loaded_only_to_migrate(directory: Path) -> None:
+    script = (
+        "import sys, trio; from pathlib import Path; from arena.store.store import open_store\n"
+        "async def main():\n"
+        "    async with open_store(Path(sys.argv[1]), 1): print('alembic' in sys.modules)\n"
+        "trio.run(main)"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(directory)]
+    outputs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert outputs == ["True\n", "False\n"]
+
+
+async def test_a_crash_while_the_tables_are_made_leaves_nothing_half_made(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("arena.store.matches.playing", lambda connection: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await make(directory)
+    database = sqlite3.connect(directory / "arena.db")
+    assert database.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+    database.close()
+    await make(directory)
+
+
+async def set_revision(directory: Path, revision: str | None) -> None:
+    await make(directory)
+    with open_to_amend(directory) as connection:
+        connection.execute(text("DELETE FROM alembic_version"))
+        if revision is not None:
+            connection.execute(text("INSERT INTO alembic_version VALUES (:new)"), {"new": revision})
+
+
+async def test_a_database_of_a_newer_arena_is_refused(directory: Path) -> None:
+    await set_revision(directory, "9999")
+    before = (directory / "arena.db").read_bytes()
+    error = await refused(directory)
+    assert isinstance(error, StoreNewer)
+    assert (error.revision, error.path) == ("9999", directory / "arena.db")
+    assert "made by a newer arena" in str(error)
+    assert "upgrade" in str(error)
+    assert (directory / "arena.db").read_bytes() == before
+
+
+async def test_a_database_of_an_older_arena_is_read_after_a_server_updated_it(directory: Path) -> None:
+    await set_revision(directory, "0000")
+    with pytest.raises(StoreOlder, match="starting a server on it updates it") as caught, open_readonly(directory):
+        pass
+    assert caught.value.revision == "0000"
+
+
+async def test_a_database_that_does_not_say_its_schema(directory: Path) -> None:
+    await set_revision(directory, None)
+    assert isinstance(await refused(directory), StoreCorrupt)
+
+
+async def test_a_file_that_is_no_database(directory: Path) -> None:
+    directory.mkdir()
+    (directory / "arena.db").write_bytes(b"To be or not to be, that is the question. " * 200)
+    error = await refused(directory)
+    assert isinstance(error, StoreCorrupt)
+    assert str(directory / "arena.db") in str(error)
+    assert "file is not a database" in str(error)
+
+
+async def test_a_damaged_database(directory: Path) -> None:
+    await make(directory)
+    with (directory / "arena.db").open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 3000)
+    assert isinstance(await refused(directory), StoreCorrupt)
+
+
+async def test_a_cut_off_database(directory: Path) -> None:
+    await make(directory)
+    with (directory / "arena.db").open("r+b") as file:
+        file.truncate(5000)
+    assert isinstance(await refused(directory), StoreCorrupt)
+
+
+async def test_the_database_of_another_program(directory: Path) -> None:
+    directory.mkdir()
+    database = sqlite3.connect(directory / "arena.db")
+    database.execute("CREATE TABLE recipes (name TEXT)")
+    database.close()
+    error = await refused(directory)
+    assert isinstance(error, StoreCorrupt)
+    assert "recipes" in str(error)
+
+
+async def test_a_reader_makes_nothing(directory: Path) -> None:
+    for opening in (open_readonly, open_to_amend):
+        with pytest.raises(StoreUnusable, match=r"has no arena\.db"), opening(directory):
+            pass
+    assert not directory.exists()
+    directory.mkdir()
+    (directory / "arena.db").touch()
+    with pytest.raises(StoreCorrupt, match="no tables"), open_readonly(directory):
+        pass

@@ -67,6 +67,7 @@ class SixthSenseState:
         "_phase",
         "_ranking",
         "_seats",
+        "_tricks",
         "doubled",
         "hands",
         "peeked",
@@ -82,6 +83,8 @@ class SixthSenseState:
 
     setting: Setting
     _seats: int
+    _tricks: int
+    """Tricks in a round."""
     player: int
     round: int
     scores: tuple[int, ...]
@@ -118,6 +121,7 @@ class SixthSenseState:
         """Deals the first round."""
         self.setting = setting
         self._seats = setting.seats
+        self._tricks = setting.hand_size - 1
         self.scores = (0,) * setting.seats
         self._finished = None
         self._deal(0)
@@ -192,6 +196,7 @@ class SixthSenseState:
         copy = _bare(SixthSenseState)
         copy.setting = self.setting
         copy._seats = self._seats
+        copy._tricks = self._tricks
         copy.player = self.player
         copy.round = self.round
         copy.scores = self.scores
@@ -231,7 +236,9 @@ class SixthSenseState:
         size = self.setting.hand_size
         dealt = seats * size
         deck = self.setting.decks(number, COLOUR_SIZE * (_COLOURS - (seats == 2)), dealt + 1)
-        self.hands = [mask for first in range(0, dealt, size) for mask in masks(deck[first : first + size])]
+        self.hands = []
+        for first in range(0, dealt, size):
+            self.hands += masks(deck[first : first + size])
         self._face_down = None if self.setting.novice else deck[dealt]
         self.turned = None if self.setting.late_trump else self._face_down
         self._ranking = RANKING[NO_TRUMP]
@@ -278,28 +285,31 @@ class SixthSenseState:
 
     def _complete(self) -> None:
         """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
-        leader = self._leader
-        trick = self.plays[-self._seats :]
+        seats = self._seats
+        led = self._led
+        if led < 0:
+            self.takers.append(seats)
+            self._next_trick()
+            return
+        trick = self.plays[-seats:]
         if self._blocked >= 0:
-            if self._led < 0:
-                self.takers.append(self._seats)
-                self._next_trick()
-                return
             trick[self._blocked] = NOTHING
-            self._blocked = -1
         values = trick.translate(VALUES)
-        ranks = trick.translate(self._ranking[values.count(4) & 1][self._led])
-        taker = (leader + ranks.rindex(max(ranks))) % self._seats
+        ranks = trick.translate(self._ranking[values.count(4) & 1][led])
+        leader = self._leader
+        taker = leader + ranks.rindex(max(ranks))
+        if taker >= seats:
+            taker -= seats
         self.takers.append(taker)
         self._leader = taker
+        peeker = leader if values[0] == 8 and taker != leader else -1
         if 12 in values:
             self._phase = _DOUBLE
             self.player = taker
-            if values[0] == 8 and taker != leader:
-                self._peeker = leader
-        elif values[0] == 8 and taker != leader:
+            self._peeker = peeker
+        elif peeker >= 0:
             self._phase = _PEEK
-            self.player = leader
+            self.player = peeker
         else:
             self._next_trick()
 
@@ -319,13 +329,12 @@ class SixthSenseState:
 
     def _next_trick(self) -> None:
         """Begins the next trick or ends the round."""
-        if len(self.takers) + 1 == self.setting.hand_size:
+        self._phase = _PLAY
+        self.player = self._leader
+        self._led = -1
+        self._blocked = -1
+        if len(self.takers) == self._tricks:
             self._end_round()
-        else:
-            self._phase = _PLAY
-            self.player = self._leader
-            self._led = -1
-            self._blocked = -1
 
     def _end_round(self) -> None:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""

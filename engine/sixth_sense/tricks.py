@@ -7,7 +7,7 @@ rank 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from engine.sixth_sense.cards import (
@@ -69,14 +69,13 @@ BLOCKS_OF: Final = tuple(
 )
 """`BLOCKS_OF[cards in the trick][colour]`: the colour's 0 as a block (S7); they come after the colour's plays."""
 
-_WHOLE_BIT: Final = tuple(1 << card for card in range(len(CARDS)))
-_COLOUR_MASK: Final = (1 << COLOUR_SIZE) - 1
 
-
-def masks(cards: Sequence[int]) -> tuple[int, ...]:
+def masks(cards: Iterable[int]) -> list[int]:
     """A hand as masks, one a colour."""
-    whole = sum(map(_WHOLE_BIT.__getitem__, cards))
-    return tuple([whole >> shift & _COLOUR_MASK for shift in range(0, len(CARDS), COLOUR_SIZE)])
+    hand = [0] * len(COLOURS)
+    for card in cards:
+        hand[COLOUR_OF[card]] += BIT_OF[card]
+    return hand
 
 
 def _ranking(trump: int, led: int, reverse: bool) -> bytes:

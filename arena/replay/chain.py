@@ -1,0 +1,69 @@
+"""The chain that ties the lines of a replay together, and the gzip around them.
+
+Digest 0 is 32 zero bytes; digest i = SHA-256(digest i−1 ‖ body i), where the body is the line without its last 76 bytes
+`,"chain":"<64 hex digits>"}`. So a line that is changed, removed, added or moved breaks the chain where it happens.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Final
+
+LIMIT: Final = 64 << 20
+"""Bytes that a replay may have unpacked."""
+_OPENING: Final = ',"chain":"'
+_CLOSING: Final = '"}'
+_SUFFIX: Final = len(_OPENING) + 2 * sha256().digest_size + len(_CLOSING)
+_GZIP: Final = 31  # zlib's number for a gzip header with the largest window
+_MAGIC: Final = b"\x1f\x8b"
+
+
+class PackingError(ValueError):
+    """Bytes that are not one intact gzip member of at most `LIMIT` bytes; the message says in which way."""
+
+
+class Chain:
+    """The digest after the lines so far."""
+
+    __slots__ = ("_digest",)
+
+    def __init__(self) -> None:
+        self._digest = bytes(sha256().digest_size)
+
+    def line(self, text: str) -> str:
+        """The next line, without its newline: a JSON object with its chain field put at the end."""
+        body = text[:-1]
+        self._digest = sha256(self._digest + body.encode()).digest()
+        return f"{body}{_OPENING}{self._digest.hex()}{_CLOSING}"
+
+
+def unchained(line: str) -> str | None:
+    """The JSON object of a line without its chain field; None if it does not end in one."""
+    ends = line[-_SUFFIX : len(_OPENING) - _SUFFIX] == _OPENING and line.endswith(_CLOSING)
+    return f"{line[:-_SUFFIX]}}}" if ends else None
+
+
+def pack(lines: Iterable[str]) -> bytes:
+    """The file: every line with a newline, in gzip without a time, so that equal lines give equal bytes."""
+    packer = zlib.compressobj(wbits=_GZIP)
+    return packer.compress("".join(f"{line}\n" for line in lines).encode()) + packer.flush()
+
+
+def unpack(content: bytes) -> bytes:
+    """What is in the file; PackingError."""
+    if not content.startswith(_MAGIC):
+        raise PackingError("it is not a gzip file")
+    unpacker = zlib.decompressobj(wbits=_GZIP)
+    try:
+        text = unpacker.decompress(content, LIMIT + 1)
+    except zlib.error as error:
+        raise PackingError(f"its gzip data is damaged ({error})") from None
+    if len(text) > LIMIT:
+        raise PackingError(f"it unpacks to more than {LIMIT >> 20} MiB, which no match needs")
+    if not unpacker.eof:
+        raise PackingError("its gzip data ends too early: the file is cut off")
+    if unpacker.unused_data:
+        raise PackingError(f"{len(unpacker.unused_data)} bytes follow the end of its gzip data")
+    return text

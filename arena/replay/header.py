@@ -1,0 +1,66 @@
+"""What is known of a match beside what happened in it: who sat where, under which rules, what it did to the ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from arena.match.effects import Effect
+from arena.match.inputs import Input
+from arena.match.policy import Policy
+from engine.game import Game, Option
+
+
+class Bot(NamedTuple):
+    """Who sat in a seat."""
+
+    name: str
+    house: bool
+    """Whether it is one of the server's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a match was before its first input. Secret until it is over."""
+
+    match: int
+    game: Game
+    options: Mapping[str, Option]
+    bots: tuple[Bot, ...]
+    """By seat."""
+    seed: bytes = field(repr=False)
+    """The server's, 32 bytes."""
+    commitment: bytes
+    """SHA-256 of the seed, as it was published before any nonce was accepted."""
+    nonces: tuple[bytes, ...] = field(repr=False)
+    """The bots' 16 bytes, by seat; a house bot's are zero."""
+    policy: Policy
+    started: int
+    """Microseconds since 1970 (UTC)."""
+    server: str
+    """The server's version."""
+
+
+class RatingLike(Protocol):
+    """A strength in Elo and the standard deviation of its error."""
+
+    @property
+    def value(self) -> float: ...  # noqa: D102 - the class says it
+
+    @property
+    def deviation(self) -> float: ...  # noqa: D102
+
+
+class ChangeLike(Protocol):
+    """What a match did to the rating of the bot in one seat."""
+
+    @property
+    def before(self) -> RatingLike: ...  # noqa: D102
+
+    @property
+    def after(self) -> RatingLike: ...  # noqa: D102
+
+
+Entry: TypeAlias = tuple[Input, Sequence[Effect]]
+"""An input and what it caused, the questions left out."""

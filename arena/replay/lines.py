@@ -1,0 +1,133 @@
+"""What each line of a replay says: JSON objects from a match's header, inputs, effects and ratings.
+
+The order of the fields is fixed and there are no spaces, so that the same match always gives the same text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, assert_never
+
+from arena.match.effects import Ask, Force, Over, Refuse, Show, Suspend
+from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Returned, Sent, TimeUp
+from arena.replay.header import ChangeLike, Entry, Header
+from engine.game import Game, RoundReport
+
+VERSION: Final = 1
+"""The version of the format."""
+INPUTS: Final[dict[str, type[Input]]] = {
+    "begun": Begun,
+    "sent": Sent,
+    "acted": Acted,
+    "time_up": TimeUp,
+    "left": Left,
+    "returned": Returned,
+    "interrupted": Interrupted,
+}
+"""The inputs by the name they have in a replay."""
+_NAMES: Final[dict[type[Input], str]] = {kind: name for name, kind in INPUTS.items()}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None) -> Iterator[str]:
+    """The lines of a replay without their chain. While the match is not over there is neither result nor ratings."""
+    game = header.game
+    over: Over | None = None
+    yield _write(_header(header, rated=ratings is not None))
+    for event, effects in entries:
+        yield _write(_input(event, game))
+        for effect in effects:
+            if not isinstance(effect, Ask):
+                yield _write(_effect(effect, game))
+            if isinstance(effect, Over):
+                over = effect
+    if over is not None:
+        names = [bot.name for bot in header.bots]
+        yield _write(_result(over, names))
+        if ratings is not None:
+            yield _write(_ratings(ratings, names))
+
+
+def _header(header: Header, rated: bool) -> dict[str, Any]:
+    return {
+        "arena_replay": VERSION,
+        "match": header.match,
+        "game": header.game.name,
+        "rated": rated,
+        "options": dict(sorted(header.options.items())),
+        "seats": len(header.bots),
+        "bots": [bot._asdict() for bot in header.bots],
+        "seed": header.seed.hex(),
+        "commitment": header.commitment.hex(),
+        "nonces": [nonce.hex() for nonce in header.nonces],
+        "policy": asdict(header.policy),
+        "started": written_instant(header.started),
+        "server": header.server,
+    }
+
+
+def written_instant(microseconds: int) -> str:
+    """Microseconds since 1970 as ISO 8601 in UTC with six decimals."""
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def read_instant(text: str) -> int:
+    """The inverse of `written_instant`; ValueError."""
+    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+
+
+def _input(event: Input, game: Game) -> dict[str, Any]:
+    line = {"in": _NAMES[type(event)], **event._asdict()}
+    if isinstance(event, Acted):
+        line["name"] = _name(game, event.action)
+    return line
+
+
+def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[str, Any]:
+    match effect:
+        case Refuse(seat, decision, action, why, legal, time):
+            answer = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
+            return {"out": "refused", **answer, "why": why.value, "legal": list(legal), "time": time}
+        case Force(seat, decision, action, why):
+            choice = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
+            return {"out": "forced", **choice, "why": why.value}
+        case Suspend(seat):
+            return {"out": "suspended", "seat": seat}
+        case Show(report):
+            return {"out": "round", **_report(report)}
+        case Over():
+            return {"out": "over", **effect._asdict()}
+    assert_never(effect)
+
+
+def _name(game: Game, action: int) -> str | None:
+    """What people call an action; None for a number that is no action's."""
+    return game.actions[action].name if 0 <= action < len(game.actions) else None
+
+
+def _report(report: RoundReport) -> dict[str, Any]:
+    values = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {name: list(value) if isinstance(value, bytes) else value for name, value in values.items()}
+
+
+def _result(over: Over, names: Sequence[str]) -> dict[str, Any]:
+    return {"result": "finished" if over.places else "interrupted", "bots": names, **over._asdict()}
+
+
+def _ratings(ratings: Sequence[ChangeLike], names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "ratings": [
+            {
+                "bot": name,
+                "before": rating.before.value,
+                "before_deviation": rating.before.deviation,
+                "after": rating.after.value,
+                "after_deviation": rating.after.deviation,
+            }
+            for name, rating in zip(names, ratings, strict=True)
+        ]
+    }

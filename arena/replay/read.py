@@ -1,0 +1,187 @@
+"""Reading a replay file. What comes out is well formed and its chain is intact; whether it is true, `verify` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from arena.match.inputs import Input
+from arena.match.policy import Policy
+from arena.replay import shape
+from arena.replay.chain import LIMIT, Chain, PackingError, unchained, unpack
+from arena.replay.header import Bot, Header
+from arena.replay.lines import INPUTS, VERSION, read_instant
+from arena.replay.replay import Rating, RatingChange, Replay, ReplayError, Result
+from arena.replay.shape import ShapeError, check
+from engine.game import OptionError
+from engine.registry import GAMES
+
+
+def read(source: Path | bytes, name: str = "replay") -> Replay:
+    """Reads a file, or the bytes of one that goes by `name`; ReplayError."""
+    if isinstance(source, bytes):
+        return _Reader(name).replay(source)
+    try:
+        with source.open("rb") as file:
+            content = file.read(LIMIT + 1)
+    except OSError as error:
+        raise ReplayError(str(source), None, f"it cannot be read: {error.strerror or error}") from None
+    return _Reader(str(source)).replay(content)
+
+
+class _Reader:
+    """Goes through one file line by line and knows where it is."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._line: int | None = None
+
+    def replay(self, content: bytes) -> Replay:
+        lines = self._lines(content)
+        objects = self._objects(lines)
+        try:
+            first = next(objects)
+            header = self._header(first)
+            inputs, result = self._course(objects)
+            ratings = self._ratings(objects, len(header.bots)) if first["rated"] else None
+            for _ in objects:
+                self._fail("the replay is complete before this line")
+        except ShapeError as error:
+            self._fail(str(error))
+        replay = Replay(self._source, header, inputs, result, ratings, lines)
+        try:
+            replay.match()
+        except OptionError as error:
+            self._line = 1
+            self._fail(str(error))
+        return replay
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise ReplayError(self._source, self._line, problem) from None
+
+    def _lines(self, content: bytes) -> tuple[str, ...]:
+        try:
+            text = unpack(content)
+        except PackingError as error:
+            self._fail(str(error))
+        if not text:
+            self._fail("it is empty")
+        try:
+            *lines, rest = text.decode().split("\n")
+        except UnicodeDecodeError as error:
+            self._line = text.count(b"\n", 0, error.start) + 1
+            self._fail(f"the byte {text[error.start]:#04x} there is not UTF-8")
+        if rest:
+            self._line = len(lines) + 1
+            self._fail("the line is cut off: it does not end in a newline")
+        return tuple(lines)
+
+    def _objects(self, lines: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        """What the lines say, one after the other, their chain checked."""
+        chain = Chain()
+        for self._line, line in enumerate(lines, 1):
+            text = unchained(line)
+            content = self._parsed(line if text is None else text)
+            if self._line == 1:
+                self._check_version(content)
+            if text is None:
+                self._fail('it does not end in the field "chain"')
+            if chain.line(text) != line:
+                self._fail("the chain is broken: the line was changed, or lines before it were removed, added or moved")
+            yield content
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        try:
+            content = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            self._fail(f"it is not JSON ({error})")
+        if not isinstance(content, dict):
+            self._fail("it is not a JSON object")
+        return content
+
+    def _check_version(self, line: dict[str, Any]) -> None:
+        version: Any = line.get("arena_replay")
+        if not shape.NATURAL.fits(version):
+            self._fail('it is no replay of an arena: its first line has no version in the field "arena_replay"')
+        if version != VERSION:
+            made_by = "a newer arena" if version > VERSION else "another arena"
+            self._fail(f"it was made by {made_by}: its format is {version}, and this arena reads {VERSION}")
+
+    def _header(self, line: dict[str, Any]) -> Header:
+        check(line, shape.HEADER)
+        check(line["policy"], shape.POLICY)
+        for bot in line["bots"]:
+            check(bot, shape.BOT)
+        if not len(line["bots"]) == len(line["nonces"]) == line["seats"]:
+            self._fail(f"{len(line['bots'])} bots and {len(line['nonces'])} nonces for {line['seats']} seats")
+        if line["game"] not in GAMES:
+            self._fail(f"this arena does not know the game {line['game']!r}; it knows {', '.join(sorted(GAMES))}")
+        try:
+            started = read_instant(line["started"])
+        except (ValueError, TypeError):
+            self._fail(f'the field "started" holds {line["started"]!r} where an instant in ISO 8601 and UTC belongs')
+        return Header(
+            match=line["match"],
+            game=GAMES[line["game"]],
+            options=line["options"],
+            bots=tuple(Bot(**bot) for bot in line["bots"]),
+            seed=bytes.fromhex(line["seed"]),
+            commitment=bytes.fromhex(line["commitment"]),
+            nonces=tuple(map(bytes.fromhex, line["nonces"])),
+            policy=Policy(**line["policy"]),
+            started=started,
+            server=line["server"],
+        )
+
+    def _course(self, objects: Iterator[dict[str, Any]]) -> tuple[tuple[Input, ...], Result]:
+        inputs: list[Input] = []
+        for line in objects:
+            if "in" in line:
+                inputs.append(self._input(line))
+            elif "out" in line:
+                self._check_effect(line)
+            else:
+                break
+        else:
+            self._line = None
+            self._fail("the file ends before the result")
+        check(line, shape.RESULT_LINE)
+        scores, places, forced = (tuple(line[name]) for name in ("scores", "places", "forced"))
+        return tuple(inputs), Result(scores, places, forced, line["interrupted"])
+
+    def _input(self, line: dict[str, Any]) -> Input:
+        name = line.pop("in")
+        if not isinstance(name, str) or name not in INPUTS:
+            self._fail(f"there is no input {name!r}; there are {', '.join(INPUTS)}")
+        check(line, shape.INPUTS[name])
+        line.pop("name", None)
+        return INPUTS[name](**line)
+
+    def _check_effect(self, line: dict[str, Any]) -> None:
+        name = line.pop("out")
+        if not isinstance(name, str) or name not in shape.EFFECTS:
+            self._fail(f"there is no effect {name!r}; there are {', '.join(shape.EFFECTS)}")
+        check(line, shape.EFFECTS[name], others=shape.OF_A_ROUND if name == "round" else None)
+
+    def _ratings(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[RatingChange, ...]:
+        line = next(objects, None)
+        if line is None:
+            self._line = None
+            self._fail("the file ends before the ratings that its first line promises")
+        check(line, shape.RATINGS_LINE)
+        for each in line["ratings"]:
+            check(each, shape.RATING)
+        if len(line["ratings"]) != seats:
+            self._fail(f"{len(line['ratings'])} ratings for {seats} seats")
+        return tuple(
+            RatingChange(
+                Rating(each["before"], each["before_deviation"]), Rating(each["after"], each["after_deviation"])
+            )
+            for each in line["ratings"]
+        )
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

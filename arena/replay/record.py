@@ -1,0 +1,39 @@
+"""Keeping a match while it runs, and writing it down when it is over.
+
+While a match runs nothing is formatted: a `Recorder` only keeps references. It never changes what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arena.match.effects import Ask, Effect, Over
+from arena.match.inputs import Input
+from arena.replay.chain import Chain, pack
+from arena.replay.header import Bot, ChangeLike, Entry, Header
+from arena.replay.lines import objects
+
+__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode"]
+
+
+class Recorder:
+    """Keeps what happens in a match."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def add(self, event: Input, effects: Sequence[Effect]) -> None:
+        """One input and the effects it had, in the order the match took them."""
+        self.entries.append((event, [effect for effect in effects if type(effect) is not Ask]))
+
+
+def encode(header: Header, entries: Sequence[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
+    """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
+
+    Equal arguments give equal bytes. ValueError when the match is not over.
+    """
+    if not any(isinstance(effect, Over) for _, effects in entries for effect in effects):
+        raise ValueError(f"match {header.match} is not over")
+    return pack(map(Chain().line, objects(header, entries, ratings)))

@@ -1,0 +1,131 @@
+"""Which fields each line of a replay has and what they hold. Only the shape: what it means is the reader's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from arena.match.effects import Cause, Refusal
+from arena.match.policy import Policy
+
+
+class Kind(NamedTuple):
+    """What a field holds."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+Shape: TypeAlias = Mapping[str, Kind]
+
+
+class ShapeError(ValueError):
+    """A line does not have the fields it should; the message names the field and what it should hold."""
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int
+
+
+def _hex(size: int) -> Kind:
+    return Kind(
+        f"{2 * size} lower-case hex digits",
+        lambda value: isinstance(value, str) and len(value) == 2 * size and set(value) <= set("0123456789abcdef"),
+    )
+
+
+def _one_of(*words: str) -> Kind:
+    return Kind(f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words)
+
+
+def _list_of(kind: Kind, words: str) -> Kind:
+    return Kind(words, lambda value: isinstance(value, list) and all(map(kind.fits, value)))
+
+
+WHOLE: Final = Kind("a whole number", _is_whole)
+NATURAL: Final = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
+NUMBER: Final = Kind("a number", lambda value: _is_whole(value) or (type(value) is float and isfinite(value)))
+TEXT: Final = Kind("text", lambda value: isinstance(value, str))
+YES_NO: Final = Kind("true or false", lambda value: isinstance(value, bool))
+NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(value, str))
+WHOLES: Final = _list_of(WHOLE, "a list of whole numbers")
+TEXTS: Final = _list_of(TEXT, "a list of texts")
+OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
+OBJECTS: Final = _list_of(OBJECT, "a list of objects")
+OPTIONS: Final = Kind(
+    "an object of whole numbers and true or false",
+    lambda value: isinstance(value, dict) and all(isinstance(each, int) for each in value.values()),
+)
+CAUSE: Final = _one_of(*(cause.value for cause in Cause))
+REFUSAL: Final = _one_of(*(refusal.value for refusal in Refusal))
+RESULT: Final = _one_of("finished", "interrupted")
+OF_A_ROUND: Final = Kind(
+    "a whole number, a list of them or null", lambda value: value is None or _is_whole(value) or WHOLES.fits(value)
+)
+
+HEADER: Final[Shape] = {
+    "arena_replay": NATURAL,
+    "match": NATURAL,
+    "game": TEXT,
+    "rated": YES_NO,
+    "options": OPTIONS,
+    "seats": NATURAL,
+    "bots": OBJECTS,
+    "seed": _hex(32),
+    "commitment": _hex(32),
+    "nonces": _list_of(_hex(16), "a list of texts of 32 lower-case hex digits"),
+    "policy": OBJECT,
+    "started": TEXT,
+    "server": TEXT,
+}
+BOT: Final[Shape] = {"name": TEXT, "house": YES_NO}
+POLICY: Final[Shape] = {field.name: NATURAL for field in fields(Policy)}
+_SEAT: Final[Shape] = {"at": NATURAL, "seat": WHOLE}
+_CHOICE: Final[Shape] = {"seat": WHOLE, "decision": WHOLE, "action": WHOLE, "name": NAME}
+INPUTS: Final[Mapping[str, Shape]] = {
+    "begun": {"at": NATURAL},
+    "sent": {**_SEAT, "decision": WHOLE},
+    "acted": {"at": NATURAL, **_CHOICE},
+    "time_up": {"at": NATURAL},
+    "left": _SEAT,
+    "returned": _SEAT,
+    "interrupted": {"at": NATURAL, "reason": TEXT},
+}
+_OVER: Final[Shape] = {"scores": WHOLES, "places": WHOLES, "forced": WHOLES, "interrupted": TEXT}
+EFFECTS: Final[Mapping[str, Shape]] = {
+    "refused": {**_CHOICE, "why": REFUSAL, "legal": WHOLES, "time": NATURAL},
+    "forced": {**_CHOICE, "why": CAUSE},
+    "suspended": {"seat": NATURAL},
+    "round": {"round": NATURAL, "points": WHOLES, "scores": WHOLES},
+    "over": _OVER,
+}
+RESULT_LINE: Final[Shape] = {"result": RESULT, "bots": TEXTS, **_OVER}
+RATINGS_LINE: Final[Shape] = {"ratings": OBJECTS}
+RATING: Final[Shape] = {
+    "bot": TEXT,
+    "before": NUMBER,
+    "before_deviation": NUMBER,
+    "after": NUMBER,
+    "after_deviation": NUMBER,
+}
+
+
+def check(line: Mapping[str, Any], shape: Shape, others: Kind | None = None) -> None:
+    """Raises ShapeError unless the line has exactly these fields; with `others`, further ones that hold such values."""
+    for name, kind in shape.items():
+        if name not in line:
+            raise ShapeError(f'the field "{name}" is missing')
+        if not kind.fits(line[name]):
+            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {kind.words} belongs')
+    for name in line.keys() - shape.keys():
+        if others is None:
+            raise ShapeError(f'the field "{name}" does not belong there')
+        if not others.fits(line[name]):
+            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {others.words} belongs')
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

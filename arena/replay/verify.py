@@ -1,0 +1,133 @@
+"""Is a replay true? Its seed must open the commitment, and playing its inputs again must give every line as it stands.
+
+It believes nothing in the file but the inputs and, the ladder being no part of a match, the ratings before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, NamedTuple, TypeAlias
+
+from arena.replay.chain import Chain, unchained
+from arena.replay.header import Entry
+from arena.replay.lines import objects
+from arena.replay.replay import Rating, RatingChange, Replay, Result
+from engine.deal import opens
+
+Rate: TypeAlias = Callable[[Sequence[Rating], Sequence[int], Sequence[str]], Sequence[Rating]]
+"""Ratings after a match from the ratings before it, the places and the bots' names, all by seat."""
+
+
+class Difference(NamedTuple):
+    """The first line that is not as re-playing gives it."""
+
+    line: int
+    """From 1."""
+    expected: str | None
+    """The line as it should be; None where the file should have ended."""
+    found: str | None
+    """The line as it is; None where the file has ended."""
+    words: str
+    """What differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of verifying a replay."""
+
+    source: str
+    difference: Difference | None
+    """None: the file is what was played."""
+    lines: int
+    inputs: int
+    result: Result
+    ratings: bool
+    """Whether the change of the ratings was computed again and agreed."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether every line is as re-playing gives it."""
+        return self.difference is None
+
+
+def verify(replay: Replay, rate: Rate | None = None) -> Verdict:
+    """Plays a replay again. Without `rate` the ratings after the match are taken from the file."""
+    difference = _commitment(replay) or _course(replay, rate)
+    rated = replay.ratings is not None and rate is not None and difference is None
+    return Verdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
+
+
+def _commitment(replay: Replay) -> Difference | None:
+    header = replay.header
+    if opens(header.seed, header.commitment):
+        return None
+    return Difference(1, None, replay.lines[0], "the seed does not open the commitment: SHA-256 gives another")
+
+
+def _course(replay: Replay, rate: Rate | None) -> Difference | None:
+    match = replay.match()
+    entries: list[Entry] = [(event, match.receive(event)) for event in replay.inputs]
+    try:
+        ratings = _rated(replay, rate)
+    except (ValueError, ArithmeticError) as error:
+        words = f"the ratings cannot be computed: {error}"
+        return Difference(len(replay.lines), None, replay.lines[-1], words)
+    lines = map(Chain().line, objects(replay.header, entries, ratings))
+    for number, (expected, found) in enumerate(zip_longest(lines, replay.lines), 1):
+        if expected != found:
+            return Difference(number, expected, found, _words(expected, found))
+    return None
+
+
+def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None:
+    """The ratings line as it should be; the places are those of the file, whose result line is compared before it."""
+    if replay.ratings is None or rate is None:
+        return replay.ratings
+    before = [change.before for change in replay.ratings]
+    after = rate(before, replay.result.places, [bot.name for bot in replay.header.bots])
+    return tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
+
+
+def _words(expected: str | None, found: str | None) -> str:
+    if expected is None:
+        return f"the file goes on with {_told(found)} where re-playing has ended"
+    if found is None:
+        return f"the file ends where re-playing goes on with {_told(expected)}"
+    should, stands = _object(expected), _object(found)
+    if list(should)[:1] != list(stands)[:1] or next(iter(should.values())) != next(iter(stands.values())):
+        return f"the file has {_told(found)} where re-playing gives {_told(expected)}"
+    for name in should:
+        if stands.get(name) != should[name]:
+            return (
+                f'{_kind(should)}: the file has {_value(stands.get(name))} in the field "{name}" '
+                f"where re-playing gives {_value(should[name])}"
+            )
+    return f"{_kind(should)}: the same is written differently"
+
+
+def _object(line: str) -> dict[str, Any]:
+    text = unchained(line)
+    assert text is not None, "the reader has checked the chain"
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def _kind(line: dict[str, Any]) -> str:
+    """What a line is about: the value of its first field, or the field itself."""
+    name, value = next(iter(line.items()))
+    return f"{name} {value}" if name in {"in", "out"} else name
+
+
+def _told(line: str | None) -> str:
+    assert line is not None, "one of two lines that differ may be missing, not both"
+    content = _object(line)
+    details = [f"{name} {_value(value)}" for name, value in list(content.items())[1:]]
+    return f'"{_kind(content)}" ({", ".join(details)})'
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"

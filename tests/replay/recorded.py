@@ -1,0 +1,118 @@
+"""Matches to record: 6th Sense by bots that choose by seeded chance and now and then err, sleep, leave or return."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from random import Random
+
+from arena.ladder.live import NEW, Rating, RatingChange, update
+from arena.match.effects import Ask, Over
+from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent
+from arena.match.match import Match
+from arena.match.policy import Policy
+from arena.replay.chain import Chain, pack, unchained, unpack
+from arena.replay.record import Bot, Header, Recorder, encode
+from arena.replay.replay import Rating as RecordedRating
+from engine.deal import SeededDecks, commitment, match_key
+from engine.game import Option, settle_options
+from engine.sixth_sense import SIXTH_SENSE
+
+STARTED = 1_790_000_000_123_456
+STEP = 1_000
+
+
+def header_of(seats: int, options: Mapping[str, Option], chance: int) -> Header:
+    seed = sha256(b"seed %d" % chance).digest()
+    nonces = tuple(sha256(b"nonce %d" % seat).digest()[:16] if seat else bytes(16) for seat in range(seats))
+    return Header(
+        match=100 + chance,
+        game=SIXTH_SENSE,
+        options=settle_options(SIXTH_SENSE, seats, options),
+        bots=tuple(Bot(f"bot-{seat}", house=not seat) for seat in range(seats)),
+        seed=seed,
+        commitment=commitment(seed),
+        nonces=nonces,
+        policy=Policy(soft_limit=100 * STEP, bank=1000 * STEP),
+        started=STARTED,
+        server="0.1.0",
+    )
+
+
+def play(
+    seats: int = 4, *, errs: bool = True, chance: int = 1, interrupted_after: int | None = None, **options: Option
+) -> tuple[Header, Recorder]:
+    """One whole match."""
+    header = header_of(seats, options, chance)
+    decks = SeededDecks(match_key(header.seed, header.nonces))
+    match = Match(SIXTH_SENSE, seats, header.options, decks, header.policy)
+    recorder, rng, queue, now = Recorder(), Random(chance), deque[Ask](), 0
+
+    def put(event: Input) -> None:
+        effects = match.receive(event)
+        recorder.add(event, effects)
+        queue.extend(effect for effect in effects if isinstance(effect, Ask))
+
+    put(Begun(Instant(0)))
+    while not match.over:
+        if interrupted_after is not None and len(recorder.entries) > interrupted_after:
+            put(Interrupted(Instant(now), "the server stops – good night"))
+            break
+        now += rng.randrange(STEP)
+        if not queue:
+            assert match.deadline is not None
+            now = max(now, match.deadline) + 7
+            put(Returned(Instant(now), rng.randrange(seats)))
+            continue
+        ask = queue.popleft()
+        put(Sent(Instant(now), ask.seat, ask.decision))
+        now += rng.randrange(STEP)
+        match rng.randrange(30) if errs else -1:
+            case 0:
+                put(Left(Instant(now), ask.seat))
+            case 1:
+                pass
+            case 2:
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
+            case 3:
+                put(Acted(Instant(now), ask.seat, rng.randrange(ask.decision), ask.legal[0]))
+                queue.append(ask)
+            case _:
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ask.legal)))
+    return header, recorder
+
+
+def rate(before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str]) -> list[RecordedRating]:
+    """The ladder's arithmetic, as who verifies a replay passes it in."""
+    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots)
+    return [RecordedRating(rating.value, rating.deviation) for rating in after]
+
+
+def changes(recorder: Recorder) -> list[RatingChange]:
+    """What the match does to bots of somewhat different strength."""
+    [over] = [effect for _, effects in recorder.entries for effect in effects if isinstance(effect, Over)]
+    before = [Rating(NEW.value + 10 * seat, NEW.deviation - seat) for seat in range(len(over.places))]
+    return [RatingChange(*pair) for pair in zip(before, update(before, over.places), strict=True)]
+
+
+def rated(seats: int = 4, *, chance: int = 1, errs: bool = True, **options: Option) -> bytes:
+    """The file of a rated match."""
+    header, recorder = play(seats, chance=chance, errs=errs, **options)
+    return encode(header, recorder.entries, changes(recorder))
+
+
+def lines_of(file: bytes) -> list[str]:
+    return unpack(file).decode().splitlines()
+
+
+def objects_of(file: bytes) -> list[dict[str, object]]:
+    """What the lines say, without their chain."""
+    return [json.loads(unchained(line) or "") for line in lines_of(file)]
+
+
+def forged(objects: Sequence[object]) -> bytes:
+    """A file that says this, its chain in order."""
+    texts = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in objects]
+    return pack(map(Chain().line, texts))

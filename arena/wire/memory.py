@@ -17,20 +17,12 @@ Incoming = TypeVar("Incoming")
 Outgoing = TypeVar("Outgoing")
 
 
-def memory_stream(
-    metadata: Mapping[str, str] | None = None, peer: str = "memory"
-) -> tuple[MemoryStream[Incoming, Outgoing], MemoryPeer[Incoming, Outgoing]]:
-    """A stream in memory, and the peer at its other end.
+class MemoryStream(Generic[Incoming, Outgoing]):
+    """A Stream in memory; its peer makes it.
 
     Messages are handed over as they are. The peer may send any number ahead; the stream holds one message the peer has
     not read, and then its `send` waits like that of a real stream whose peer does not read.
     """
-    stream: MemoryStream[Incoming, Outgoing] = MemoryStream(metadata or {}, peer)
-    return stream, MemoryPeer(stream)
-
-
-class MemoryStream(Generic[Incoming, Outgoing]):
-    """A Stream in memory; made by `memory_stream`."""
 
     def __init__(self, metadata: Mapping[str, str], peer: str) -> None:
         self.metadata = metadata
@@ -69,30 +61,30 @@ class MemoryStream(Generic[Incoming, Outgoing]):
 class MemoryPeer(Generic[Incoming, Outgoing]):
     """The far end of a MemoryStream: what a bot would do, and what it would see."""
 
-    def __init__(self, stream: MemoryStream[Incoming, Outgoing]) -> None:
-        self._stream = stream
+    def __init__(self, metadata: Mapping[str, str] | None = None, name: str = "memory") -> None:
+        self.stream: MemoryStream[Incoming, Outgoing] = MemoryStream(metadata or {}, name)
         self.status: Refused | None = None
         """How the handler refused the call, once `converse` is over; None when it ended well."""
 
     async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
         """Run a handler on the stream to its end, as the bridge would; its unexpected exceptions pass through."""
         try:
-            await handler(self._stream)
+            await handler(self.stream)
         except Refused as refused:
             self.status = refused
         finally:
-            self._stream.closed = True
-            self._stream.changed.unpark_all()
+            self.stream.closed = True
+            self.stream.changed.unpark_all()
 
     def send(self, message: Incoming) -> None:
         """Say something; it arrives now."""
-        self._stream.incoming.append((message, trio.current_time()))
-        self._stream.changed.unpark_all()
+        self.stream.incoming.append((message, trio.current_time()))
+        self.stream.changed.unpark_all()
 
     async def receive(self) -> Outgoing | None:
         """The next message from the handler; None when it has ended and all is read."""
         await trio.lowlevel.checkpoint()
-        stream = self._stream
+        stream = self.stream
         while not stream.outgoing:
             if stream.closed:
                 return None
@@ -103,10 +95,10 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
 
     def half_close(self) -> None:
         """Say that there is no more to come."""
-        self._stream.half_closed = True
-        self._stream.changed.unpark_all()
+        self.stream.half_closed = True
+        self.stream.changed.unpark_all()
 
     def vanish(self) -> None:
         """Be gone without a word."""
-        self._stream.vanished = True
-        self._stream.changed.unpark_all()
+        self.stream.vanished = True
+        self.stream.changed.unpark_all()

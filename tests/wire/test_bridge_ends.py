@@ -1,0 +1,344 @@
+"""How servers stop and how lost peers are noticed, with processes that are killed, frozen and interrupted."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import weakref
+from functools import partial
+from pathlib import Path
+from subprocess import run
+
+import grpc
+import pytest
+import structlog
+import trio
+
+from arena.v1 import ladder_pb2, ladder_pb2_grpc, play_pb2_grpc
+from arena.v1 import play_pb2 as pb
+from arena.wire.bridge import Service, serve
+from arena.wire.nested_loop import NestedLoop, nested_loop
+from arena.wire.settings import Settings
+from arena.wire.stream import Call, Vanished
+from tests.wire.bridge_rig import (
+    PATIENCE,
+    Mouth,
+    PlayStream,
+    converse,
+    echo,
+    in_thread,
+    play_service,
+    player,
+    program,
+    raw,
+    refusal,
+    serving,
+)
+
+CODE = grpc.StatusCode
+AFTER_A_RESET = 0.05
+"""Seconds within which a connection that broke is noticed."""
+
+
+class Watch:
+    """An echo handler that notes how and when each stream ended."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[str, float]] = []
+        self._ended = trio.Event()
+
+    async def __call__(self, stream: PlayStream) -> None:
+        end = "half-closed"
+        try:
+            await echo(stream)
+        except Vanished:
+            end = "vanished"
+        finally:
+            self.ends.append((end, time.monotonic()))
+            self._ended.set()
+
+    async def end(self) -> None:
+        """Until the next stream ends."""
+        with trio.fail_after(PATIENCE):
+            await self._ended.wait()
+        self._ended = trio.Event()
+
+
+async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
+    watch = Watch()
+    delays = []
+    # Pings cannot have noticed it: none is due for ten minutes.
+    async with serving(play_service(watch), settings=Settings(ping_after=600)) as address:
+        for _ in range(5):
+            async with program("bridge_client.py", address) as bot:
+                assert await bot.line() == "playing"
+                killed = time.monotonic()
+                bot.process.send_signal(signal.SIGKILL)
+                await watch.end()
+            delays.append(watch.ends[-1][1] - killed)
+    assert [end for end, _ in watch.ends] == ["vanished"] * 5
+    assert sorted(delays)[2] < AFTER_A_RESET, delays
+
+
+async def test_a_frozen_client_is_noticed_within_the_ping_timeout_however_long_it_was_idle() -> None:
+    watch = Watch()
+    settings = Settings(ping_after=1, ping_timeout=0.5)
+    async with serving(play_service(watch), settings=settings) as address, program("bridge_client.py", address) as bot:
+        assert await bot.line() == "playing"
+        # Alive and silent for longer than pings are usually sent without data, and not cut off.
+        with trio.move_on_after(4):
+            await watch.end()
+        assert watch.ends == []
+        frozen = time.monotonic()
+        bot.process.send_signal(signal.SIGSTOP)
+        await watch.end()
+    ((end, noticed),) = watch.ends
+    assert end == "vanished"
+    assert noticed - frozen < settings.ping_after + settings.ping_timeout + 1
+
+
+async def test_a_client_that_pings_often_is_not_cut_off() -> None:
+    watch = Watch()
+    options = [
+        ("grpc.keepalive_time_ms", 1000),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
+
+    def client(address: str) -> None:
+        with grpc.insecure_channel(address, options=options) as channel, Mouth(1) as mouth:
+            call = play_pb2_grpc.PlayServiceStub(channel).Play(mouth, timeout=PATIENCE)
+            next(call)
+            quiet.wait(6)
+            mouth.say(2)
+            assert next(call).heartbeat == 2
+            mouth.shut()
+            assert list(call) == []
+
+    quiet = threading.Event()
+    async with serving(play_service(watch)) as address:
+        await in_thread(client, address)
+
+
+async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_is_flat() -> None:
+    sent = 0
+    stalled = trio.Event()
+
+    async def flood(stream: PlayStream) -> None:
+        nonlocal sent
+        notice = pb.PlayResponse(notices=[pb.Notice(text="x" * 100_000)])
+        assert (await stream.receive()) is not None
+        while True:
+            with trio.move_on_after(1) as patience:
+                await stream.send(notice)
+                sent += 1
+            if patience.cancelled_caught:
+                stalled.set()
+                await trio.sleep_forever()
+
+    class Quick:
+        async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
+            return ladder_pb2.GetLadderResponse()
+
+    def others(address: str) -> None:
+        with grpc.insecure_channel(address) as channel:
+            for _ in range(200):
+                ladder_pb2_grpc.LadderServiceStub(channel).GetLadder(ladder_pb2.GetLadderRequest(), timeout=PATIENCE)
+
+    quick = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Quick())
+    async with serving(play_service(flood), quick) as address:
+        await in_thread(others, address)
+        async with program("bridge_client.py", address, "deaf") as bot:
+            assert await bot.line() == "playing"
+            before = resident_bytes()
+            with trio.fail_after(PATIENCE):
+                await stalled.wait()
+            await in_thread(others, address)
+            # What fits into the sockets' buffers and the client's window has left; nothing piles up here.
+            assert sent < 200
+            assert resident_bytes() - before < 16 << 20
+
+
+async def test_stopping_ends_open_calls_with_UNAVAILABLE_and_lets_handlers_say_goodbye() -> None:
+    async def handler(stream: PlayStream) -> None:
+        try:
+            await echo(stream)
+        finally:
+            with trio.CancelScope(shield=True):
+                await stream.send(pb.PlayResponse(heartbeat=99))
+
+    playing = trio.Event()
+    heard: list[int] = []
+
+    def client(address: str) -> tuple[grpc.StatusCode, str]:
+        with player(address) as stub, Mouth(1) as mouth:
+            call = stub.Play(mouth, timeout=PATIENCE)
+            heard.append(next(call).heartbeat)
+            trio.from_thread.run_sync(playing.set)
+            return refusal(lambda: heard.extend(answer.heartbeat for answer in call))
+
+    async with trio.open_nursery() as nursery:
+        server = trio.CancelScope()
+
+        async def cancellable(task_status: trio.TaskStatus[str]) -> None:
+            with server:
+                async with serving(play_service(handler), grace=5.0) as address:
+                    task_status.started(address)
+                    await trio.sleep_forever()
+            with pytest.raises(grpc.RpcError):
+                await in_thread(converse, address, 1)
+
+        async def stop() -> None:
+            await playing.wait()
+            server.cancel()
+
+        address: str = await nursery.start(cancellable)
+        nursery.start_soon(stop)
+        asked = trio.current_time()
+        assert await in_thread(client, address) == (CODE.UNAVAILABLE, "the server is stopping")
+    assert trio.current_time() - asked < 4, "the grace was waited out"
+    assert heard == [1, 99]
+
+
+async def test_stopping_drops_a_peer_that_does_not_take_its_answers_after_the_grace() -> None:
+    stalled = trio.Event()
+
+    async def flood(stream: PlayStream) -> None:
+        assert (await stream.receive()) is not None
+        with trio.CancelScope(shield=True):
+            while True:
+                with trio.move_on_after(0.5) as patience:
+                    await stream.send(pb.PlayResponse(notices=[pb.Notice(text="x" * 100_000)]))
+                if patience.cancelled_caught:
+                    stalled.set()
+
+    async with serving(play_service(flood), grace=0.5) as address, program("bridge_client.py", address, "deaf") as bot:
+        assert await bot.line() == "playing"
+        with trio.fail_after(PATIENCE):
+            await stalled.wait()
+        with structlog.testing.capture_logs() as logs:
+            with trio.move_on_after(0):
+                await trio.sleep_forever()
+    assert logs == []
+
+
+@pytest.mark.parametrize("repetition", range(4))
+async def test_SIGINT_under_load_shuts_down_cleanly(repetition: int) -> None:
+    def client(address: str, playing: threading.Semaphore) -> None:
+        with player(address) as stub, Mouth(0) as mouth:
+            call = stub.Play(mouth, timeout=PATIENCE)
+
+            def play() -> None:
+                for answer in call:
+                    mouth.say(answer.heartbeat + 1)
+                    if answer.heartbeat == 20 * repetition:
+                        playing.release()
+
+            code, _ = refusal(play)
+            assert code is CODE.UNAVAILABLE
+
+    playing = threading.Semaphore(0)
+    async with program("bridge_server.py") as server, trio.open_nursery() as nursery:
+        address = await server.line()
+        for _ in range(8):
+            nursery.start_soon(in_thread, client, address, playing)
+        for _ in range(8):
+            assert await in_thread(partial(playing.acquire, timeout=PATIENCE))
+        server.process.send_signal(signal.SIGINT)
+        assert await server.line() == "stopped"
+        with trio.fail_after(PATIENCE):
+            assert await server.process.wait() == 0
+
+
+async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
+    loops: list[weakref.ref[NestedLoop]] = []
+
+    async def once() -> None:
+        async with serving(play_service(echo)) as address:
+            assert NestedLoop.alive is not None
+            loops.append(weakref.ref(NestedLoop.alive))
+            await in_thread(converse, address, 1, 2, 3)
+
+    def resources() -> tuple[int, int]:
+        gc.collect()
+        return native_threads(), len(list(Path("/dev/fd").iterdir()))
+
+    for _ in range(3):
+        await once()
+    before = resources()
+    for _ in range(10):
+        await once()
+    with trio.fail_after(PATIENCE):
+        while not all(now <= then for now, then in zip(resources(), before, strict=True)):
+            await trio.sleep(0.01)  # gRPC's threads go when nobody looks
+    assert [loop() for loop in loops[:-1]] == [None] * 12, "gRPC remembers the last, and no other"
+
+
+async def test_one_server_a_process() -> None:
+    async with serving(play_service(echo)) as address:
+        with pytest.raises(RuntimeError, match="another server is running in this process"):
+            await serve([play_service(echo)], "127.0.0.1:0")
+        assert await in_thread(converse, address, 1) == [1]
+
+
+async def test_an_address_in_use_is_a_RuntimeError_and_not_shared() -> None:
+    async with program("bridge_server.py") as other:
+        address = await other.line()
+        with pytest.raises(RuntimeError, match=re.escape(address)):
+            await serve([play_service(echo)], address)
+    async with serving(play_service(echo)) as address:
+        assert await in_thread(converse, address, 1) == [1]
+
+
+async def test_the_loop_keeps_trios_time() -> None:
+    async with nested_loop() as loop:
+        rang: list[float] = []
+        done = trio.Event()
+        at = loop.time() + 0.02
+
+        def ring() -> None:
+            rang.append(trio.current_time())
+            done.set()
+
+        loop.call_at(at, ring)
+        with trio.fail_after(PATIENCE):
+            await done.wait()
+        assert rang[0] >= at
+
+
+async def test_TLS(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+
+    def trusting(address: str, root: bytes | None) -> list[int]:
+        with grpc.secure_channel(address, grpc.ssl_channel_credentials(root)) as channel:
+            request = pb.PlayRequest(heartbeat=7).SerializeToString()
+            return [pb.PlayResponse.FromString(answer).heartbeat for answer in raw(channel)(iter([request]), timeout=5)]
+
+    async with serving(play_service(echo), credentials=credentials) as address:
+        assert await in_thread(trusting, address, certificate.read_bytes()) == [7]
+        for stranger in (partial(trusting, address, None), partial(converse, address, 1)):
+            code, _ = await in_thread(refusal, stranger)
+            assert code is CODE.UNAVAILABLE
+        assert await in_thread(trusting, address, certificate.read_bytes()) == [7]
+
+
+def resident_bytes() -> int:
+    return int(ps("-o", "rss=")) * 1024
+
+
+def native_threads() -> int:
+    return len(ps("-M" if sys.platform == "darwin" else "-T").splitlines()) - 1
+
+
+def ps(*options: str) -> bytes:
+    return run(["ps", *options, "-p", str(os.getpid())], check=True, capture_output=True).stdout

@@ -108,37 +108,46 @@ def command(
         )
         credentials = _credentials(tls_cert, tls_key)
         serve = partial(_serve, config, data, address, registration == "invited", credentials)
-        trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True, strict_exception_groups=False)
+        trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except OptionError as error:
         raise click.UsageError(str(error)) from None
-    except (StoreError, RuntimeError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
+        cause: Exception = error
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        if not isinstance(cause, StoreError | RuntimeError | OSError):
+            raise
+        raise click.ClickException(str(cause)) from error
 
 
 async def _serve(
     config: Config, data: Path, address: str, by_invitation: bool, credentials: grpc.ServerCredentials | None
 ) -> None:
-    async with open_store(data, now_us()) as store, open_arena(config, store) as arena, trio.open_nursery() as nursery:
-        if store.interrupted:
-            log.warning("matches of a server that died are interrupted", matches=store.interrupted)
-        wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)
-        port = await nursery.start(wire)
-        host = address.rpartition(":")[0]
-        click.echo(f"Arena listens on {host}:{port}, data in {data}. Stop it with Ctrl-C.")
-        log.info("listening", host=host, port=port, data=str(data), games=[game.name for game in config.games])
-        if credentials is None and host not in LOOPBACK:
-            log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
-        # The collector took a sixth of the time with many streams: what is here now stays, and it looks more rarely.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 50)
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with (
+            open_store(data, now_us()) as store,
+            open_arena(config, store) as arena,
+            trio.open_nursery() as nursery,
+        ):
+            if store.interrupted:
+                log.warning("matches of a server that died are interrupted", matches=store.interrupted)
+            wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)
+            port = await nursery.start(wire)
+            host = address.rpartition(":")[0]
+            click.echo(f"Arena listens on {host}:{port}, data in {data}. Stop it with Ctrl-C.")
+            log.info("listening", host=host, port=port, data=str(data), games=[game.name for game in config.games])
+            if credentials is None and host not in LOOPBACK:
+                log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
+            # The collector took a sixth of the time with many streams: what is here stays, and it looks more rarely.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)
             await anext(signals)
             log.info("stopping", matches=arena.playing, limit=config.drain)
             nursery.start_soon(_hurry, signals, arena)
             await arena.drain(config.drain)
-        arena.dismiss()
-        nursery.cancel_scope.cancel()
+            arena.dismiss()
+            nursery.cancel_scope.cancel()
     log.info("stopped")
 
 

@@ -6,14 +6,15 @@ flight, which bounds memory and batches without a timer. Everything else goes ou
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.server.messages import Closed, Outgoing, Question, Reason
+from arena.server.messages import Closed, LinkLost, Outgoing, Question, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from arena.match.effects import Ask
     from arena.server.messages import Hello, Invitation, Link, MatchOver, Notice, RoundOver, Said, Welcome
@@ -35,7 +36,7 @@ class Session:
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
         self._wake = trio.Event()
-        self._closed: Closed | None = None
+        self._end: LinkLost | Closed | None = None
         self._scope = trio.CancelScope()
 
     async def run(self, hear: Callable[[Said], None]) -> None:
@@ -44,17 +45,16 @@ class Session:
         Raises `LinkLost` when the bot vanished and `Closed` when `close` was called or the bot does not read.
         """
         with self._scope:
-            async with trio.open_nursery(strict_exception_groups=False) as nursery:
-                nursery.start_soon(self._write)
-                while (said := await self.link.receive()) is not None:
-                    hear(said)
-                nursery.cancel_scope.cancel()
-        if self._closed is not None:
-            raise self._closed
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._ending, self._write)
+                await self._ending(partial(self._read, hear))
+                self._scope.cancel()
+        if self._end is not None:
+            raise self._end
 
     def close(self, reason: Reason, text: str) -> None:
         """Ends the stream; `run` raises `Closed` with this reason."""
-        self._closed = Closed(reason, text)
+        self._end = self._end or Closed(reason, text)
         self._scope.cancel()
 
     def welcome(self, welcome: Welcome) -> None:
@@ -104,6 +104,18 @@ class Session:
         self._in_flight.discard(key)
         if self._questions and not self._in_flight:
             self._wake.set()
+
+    async def _ending(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Runs the reader or the writer; what ends one of them ends the session."""
+        try:
+            await task()
+        except (LinkLost, Closed) as end:
+            self._end = self._end or end
+            self._scope.cancel()
+
+    async def _read(self, hear: Callable[[Said], None]) -> None:
+        while (said := await self.link.receive()) is not None:
+            hear(said)
 
     async def _write(self) -> None:
         while True:

@@ -145,7 +145,7 @@ def _check(name: str) -> None:
 
 
 def _hash(secret: str) -> bytes:
-    return sha256(secret.encode()).digest()
+    return sha256(secret.encode(errors="surrogatepass")).digest()
 
 
 def _bot(row: Row[Any]) -> Bot:

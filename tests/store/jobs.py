@@ -1,0 +1,77 @@
+"""What a server asks of the store, in the shortest form, and what must be true of the store at any time."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from hashlib import sha256
+
+from sqlalchemy import Connection, select
+
+from arena.ladder import live
+from arena.ladder.live import Rating, RatingChange
+from arena.store import bots, matches, schema
+from arena.store.bots import BotId
+from arena.store.matches import MatchId
+
+NOW = 1_700_000_000_000_000
+GAME = "whist"
+
+
+def add_bots(connection: Connection, *names: str) -> list[BotId]:
+    return [bots.register(connection, name, "", NOW).bot.id for name in names]
+
+
+def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) -> MatchId:
+    return matches.begin(connection, game, {"rounds": 3}, players, NOW)
+
+
+def finish(connection: Connection, match: MatchId, places: Sequence[int]) -> tuple[RatingChange, ...]:
+    scores = [10 - place for place in places]
+    return matches.finish(
+        connection, match, scores=scores, places=places, forced=[0] * len(places), at=NOW + 1, replay=replay
+    )
+
+
+def replay(changes: tuple[RatingChange, ...]) -> bytes:
+    return gzip.compress(repr(changes).encode(), mtime=0)
+
+
+def audit(connection: Connection) -> set[int]:
+    """The finished matches, after checking that each is whole and that the ratings are exactly what they add up to."""
+    finished = set()
+    steps: dict[tuple[int, str], dict[Rating, Rating]] = {}
+    for row in connection.execute(select(schema.matches)).all():
+        of_match = schema.match_seats.c.match_id == row.id
+        seats = connection.execute(select(schema.match_seats).where(of_match).order_by(schema.match_seats.c.seat)).all()
+        stored = connection.execute(select(schema.replays).where(schema.replays.c.match_id == row.id)).all()
+        assert [seat.seat for seat in seats] == list(range(row.seats))
+        if row.state != "finished":
+            assert stored == []
+            assert {(seat.score, seat.place, seat.rating_before, seat.rating_after) for seat in seats} == {(None,) * 4}
+            continue
+        finished.add(row.id)
+        changes = tuple(
+            RatingChange(
+                Rating(seat.rating_before, seat.deviation_before), Rating(seat.rating_after, seat.deviation_after)
+            )
+            for seat in seats
+        )
+        players = [seat.bot_id for seat in seats]
+        after = live.update([change.before for change in changes], [seat.place for seat in seats], players)
+        assert after == tuple(change.after for change in changes)
+        (one,) = stored
+        assert one.content.startswith(replay(changes))
+        assert one.sha256 == sha256(one.content).digest()
+        for player, change in dict(zip(players, changes, strict=True)).items():
+            own = steps.setdefault((player, row.game), {})
+            assert change.before not in own, "two matches moved the same rating"
+            own[change.before] = change.after
+    ratings = connection.execute(select(schema.ratings)).all()
+    assert {(row.bot_id, row.game) for row in ratings} == steps.keys()
+    for row in ratings:
+        own, at = steps[row.bot_id, row.game], live.NEW
+        for _ in range(row.matches):
+            at = own[at]
+        assert (at, row.matches) == (Rating(row.rating, row.deviation), len(own))
+    return finished

@@ -1,0 +1,129 @@
+"""Bots: names, tokens and invitations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from arena.store import bots
+from arena.store.bots import Bot, BotId
+from arena.store.errors import InvitationRefused, NameNotAllowed, NameTaken, UnknownToken
+from arena.store.store import open_readonly, open_store, open_to_amend
+from tests.store.jobs import NOW, add_bots, begin, finish
+
+
+def test_a_registered_bot_proves_itself_with_its_token(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada = bots.register(connection, "Ada-2.0_x", "Lovelace", NOW)
+        bob = bots.register(connection, "Bob", "", NOW)
+    assert ada.bot == Bot(BotId(1), "Ada-2.0_x", "Lovelace", False, NOW)
+    assert bob.bot.owner == "Bob"
+    with open_readonly(data) as connection:
+        assert bots.authenticate(connection, ada.token) == ada.bot
+        assert bots.authenticate(connection, bob.token) == bob.bot
+
+
+def test_tokens_are_long_and_never_the_same(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        tokens = {bots.register(connection, f"bot{number}", "", NOW).token for number in range(20)}
+    assert len(tokens) == 20
+    assert all(token.startswith("arena_") and len(token) == 6 + 43 for token in tokens)  # 43 characters are 256 bits
+    assert all(token.replace("-", "").replace("_", "").isalnum() for token in tokens)
+
+
+async def test_neither_token_nor_invitation_is_anywhere_in_the_files(directory: Path) -> None:
+    async with open_store(directory, NOW) as store:
+        code = await store.write(lambda connection: bots.invite(connection, "Lovelace", NOW))
+        token = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW, code))).token
+        files = {file.name: file.read_bytes() for file in directory.iterdir()}
+    files["closed"] = (directory / "arena.db").read_bytes()
+    assert b"Lovelace" in files["arena.db-wal"]
+    assert b"Lovelace" in files["closed"]
+    for content in files.values():
+        for secret in (token, token.removeprefix("arena_"), code, code.removeprefix("invitation_")):
+            assert secret.encode() not in content
+
+
+@pytest.mark.parametrize("token", ["", "arena_", "arena_" + "A" * 43, "arena_\udcff", "' OR 1=1 --"])
+def test_an_unknown_token_is_refused(data: Path, token: str) -> None:
+    with open_to_amend(data) as connection:
+        bots.ensure_house_bots(connection, ["house-1"], NOW)
+        with pytest.raises(UnknownToken, match="register the bot"):
+            bots.authenticate(connection, token)
+
+
+def test_a_name_is_taken_whatever_its_capitals(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        bots.register(connection, "Ada", "", NOW)
+        with pytest.raises(NameTaken, match="'aDA' is taken by 'Ada'; choose another") as caught:
+            bots.register(connection, "aDA", "", NOW)
+    assert (caught.value.name, caught.value.holder) == ("aDA", "Ada")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "-ada", ".ada", "_ada", "a da", "ada!", "adä", "ada\n", "a" * 41, "house-x", "HOUSE-x", "house", "House", "٣"],
+)
+def test_a_name_that_is_not_allowed(data: Path, name: str) -> None:
+    with open_to_amend(data) as connection:
+        with pytest.raises(NameNotAllowed) as caught:
+            bots.register(connection, name, "", NOW)
+        assert caught.value.name == name
+        if name:  # no owner is the bot itself
+            with pytest.raises(NameNotAllowed):
+                bots.register(connection, "fine", name, NOW)
+        with pytest.raises(NameNotAllowed):
+            bots.invite(connection, name, NOW)
+        assert bots.list_bots(connection) == ()
+
+
+@pytest.mark.parametrize("name", ["a", "7", "a" * 40, "A.b_c-d", "housekeeper", "ho-use"])
+def test_a_name_that_is_allowed(data: Path, name: str) -> None:
+    with open_to_amend(data) as connection:
+        assert bots.register(connection, name, name, NOW).bot.name == name
+
+
+def test_by_invitation_only(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        code = bots.invite(connection, "Lovelace", NOW)
+        with pytest.raises(InvitationRefused, match="by invitation"):
+            bots.register(connection, "Ada", "", NOW, by_invitation=True)
+        with pytest.raises(InvitationRefused, match="no such invitation"):
+            bots.register(connection, "Ada", "", NOW, "invitation_nonsense", by_invitation=True)
+        assert bots.list_bots(connection) == ()
+        assert bots.register(connection, "Ada", "Somebody", NOW, code, by_invitation=True).bot.owner == "Lovelace"
+        with pytest.raises(InvitationRefused, match="Lovelace's invitation was used already"):
+            bots.register(connection, "Ada2", "", NOW, code, by_invitation=True)
+
+
+def test_an_invitation_is_not_used_up_by_a_registration_that_fails(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        bots.register(connection, "Ada", "", NOW)
+        code = bots.invite(connection, "Lovelace", NOW)
+        with pytest.raises(NameTaken):
+            bots.register(connection, "Ada", "", NOW, code)
+        assert bots.register(connection, "Ada2", "", NOW, code).bot.owner == "Lovelace"
+
+
+def test_house_bots_are_added_once_and_come_in_the_order_asked_for(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        first = bots.ensure_house_bots(connection, ["house-a", "house-b"], NOW)
+        again = bots.ensure_house_bots(connection, ["house-c", "house-b", "house-a"], NOW + 1)
+        assert again[1:] == (first[1], first[0])
+        assert all(bot.house and bot.owner == bots.HOUSE for bot in again)
+        with pytest.raises(NameNotAllowed, match="begin with 'house-'"):
+            bots.ensure_house_bots(connection, ["ada"], NOW)
+
+
+def test_bots_are_listed_by_name_with_their_matches(data: Path) -> None:
+    def listed(connection: Connection) -> list[tuple[str, int]]:
+        return [(bot.name, matches) for bot, matches in bots.list_bots(connection)]
+
+    with open_to_amend(data) as connection:
+        zoe, ada, bob = add_bots(connection, "zoe", "Ada", "bob")
+        for game, players in [("whist", [zoe, ada]), ("whist", [zoe, ada]), ("skat", [ada, zoe])]:
+            finish(connection, begin(connection, players, game), [1, 2])
+        begin(connection, [bob, zoe])
+        assert listed(connection) == [("Ada", 3), ("bob", 0), ("zoe", 3)]

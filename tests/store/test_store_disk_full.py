@@ -1,0 +1,110 @@
+"""A disk that is really full while a match is finished: a named error, nothing half-recorded, and later success."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+
+# Finishes a match three times: twice without room, then with room again.
+FINISH = """
+import contextlib, json, os, resource, sys
+from pathlib import Path
+import trio
+from arena.store import matches
+from arena.store.errors import StoreError
+from arena.store.store import open_readonly, open_store
+from tests.store.jobs import NOW, add_bots, audit, begin, finish, replay
+
+SIZE = 600_000
+seen = {}
+
+def big_finish(connection, match):
+    return matches.finish(connection, match, scores=[2, 1], places=[1, 2], forced=[0, 0], at=NOW,
+                          replay=lambda changes: replay(changes) + os.urandom(SIZE))
+
+async def attempt(store, match):
+    try:
+        await store.write(lambda connection: big_finish(connection, match))
+    except StoreError as error:
+        return type(error).__name__ + ": " + str(error)
+    return "stored"
+
+async def main(directory):
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        match = await store.write(lambda connection: begin(connection, players))
+        take_room(directory)
+        seen["full"] = [await attempt(store, match) for _ in range(2)]
+        seen["audit when full"] = sorted(await store.read(audit))
+        seen["playing when full"] = list(await store.read(matches.playing))
+        give_room(directory)
+        seen["with room"] = await attempt(store, match)
+        other = await store.write(lambda connection: begin(connection, players))
+        await store.write(lambda connection: finish(connection, other, [2, 1]))
+    with open_readonly(directory) as connection:
+        seen["audit in the end"] = sorted(audit(connection))
+    print(json.dumps(seen))
+"""
+
+# A small file system of its own, filled to the last byte. Private to the process: it is gone with it.
+TMPFS = """
+def take_room(directory):
+    with (directory / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+def give_room(directory):
+    (directory / "ballast").unlink()
+
+trio.run(main, Path(sys.argv[1]))
+"""
+
+# No file may grow beyond a limit of the process: works everywhere, but the system calls it another error.
+LIMIT = """
+def take_room(directory):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+
+def give_room(directory):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+trio.run(main, Path(sys.argv[1]))
+"""
+
+MOUNT = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"']
+
+
+def can_mount(directory: Path) -> bool:
+    if not shutil.which("unshare"):
+        return False
+    return subprocess.run([*MOUNT, str(directory), "true"], capture_output=True, check=False).returncode == 0
+
+
+def run(command: list[str]) -> dict[str, object]:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert done.returncode == 0, done.stderr
+    seen: dict[str, object] = json.loads(done.stdout)
+    return seen
+
+
+AFTERWARDS = {"audit when full": [], "playing when full": [1], "with room": "stored", "audit in the end": [1, 2]}
+
+
+def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path) -> None:
+    if not can_mount(tmp_path):
+        pytest.skip("needs Linux and the right to mount a small file system; the next test does not")
+    seen = run([*MOUNT, str(tmp_path), sys.executable, "-W", "error", "-c", FINISH + TMPFS, str(tmp_path)])
+    why = f"DiskFull: no room left on the disk of {tmp_path / 'arena.db'}; nothing was stored, make room and try again"
+    assert seen == {"full": [why, why], **AFTERWARDS}
+
+
+def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) -> None:
+    seen = run([sys.executable, "-W", "error", "-c", FINISH + LIMIT, str(tmp_path)])
+    why = f"StoreError: {tmp_path / 'arena.db'}: disk I/O error"
+    assert seen == {"full": [why, why], **AFTERWARDS}

@@ -1,0 +1,214 @@
+"""Matches: one transaction a result, interruptions, lists and replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, event, update
+
+from arena.ladder import live
+from arena.ladder.live import RatingChange
+from arena.store import ladder, matches, schema
+from arena.store.bots import BotId
+from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+from arena.store.matches import Match, MatchId, MatchState, Seat
+from arena.store.store import STOPPED, open_readonly, open_store, open_to_amend
+from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
+
+
+def test_a_match_begins(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob = add_bots(connection, "Ada", "Bob")
+        match = matches.begin(connection, GAME, {"short": True, "rounds": 4}, [bob, ada], NOW)
+        assert matches.playing(connection) == (match,)
+        seats = tuple(Seat(name, None, None, 0, None) for name in ("Bob", "Ada"))
+        options = {"short": True, "rounds": 4}
+        expected = Match(match, GAME, options, MatchState.PLAYING, NOW, None, "", seats)
+        assert matches.get_match(connection, match) == expected
+
+
+def test_matches_are_numbered_by_the_store_or_by_its_caller(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        assert matches.newest(connection) == 0
+        assert matches.begin(connection, GAME, {}, players, NOW, number=7) == 7
+        assert matches.begin(connection, GAME, {}, players, NOW) == 8
+        assert matches.newest(connection) == 8
+
+
+def test_a_result_is_stored_whole(data: Path) -> None:
+    given: list[tuple[RatingChange, ...]] = []
+
+    def content(changes: tuple[RatingChange, ...]) -> bytes:
+        given.append(changes)
+        return b"a replay"
+
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob", "Eve")
+        match = begin(connection, players)
+        changes = matches.finish(
+            connection, match, scores=[7, -2, 7], places=[1, 3, 1], forced=[0, 4, 1], at=NOW + 5, replay=content
+        )
+        after = live.update([live.NEW] * 3, [1, 3, 1])
+        assert changes == tuple(RatingChange(live.NEW, rating) for rating in after)
+        assert given == [changes], "the replay contains the rating changes"
+        stored = matches.get_match(connection, match)
+        assert (stored.state, stored.ended, stored.reason) == (MatchState.FINISHED, NOW + 5, "")
+        assert stored.seats == (
+            Seat("Ada", 7, 1, 0, changes[0]),
+            Seat("Bob", -2, 3, 4, changes[1]),
+            Seat("Eve", 7, 1, 1, changes[2]),
+        )
+        assert matches.get_replay(connection, match) == b"a replay"
+        assert [ladder.rating(connection, player, GAME) for player in players] == list(after)
+        assert matches.playing(connection) == ()
+
+
+async def test_a_result_is_one_transaction(directory: Path) -> None:
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        match = await store.write(lambda connection: begin(connection, players))
+        commits: list[Connection] = []
+        await store.write(lambda connection: event.listen(connection.engine, "commit", commits.append))
+        commits.clear()
+        await store.write(lambda connection: finish(connection, match, [2, 1]))
+        assert len(commits) == 1
+        assert await store.read(audit) == {match}
+
+
+async def test_a_replay_that_cannot_be_made_leaves_the_match_unfinished(directory: Path) -> None:
+    def broken(changes: tuple[RatingChange, ...]) -> bytes:
+        raise ZeroDivisionError
+
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        match = await store.write(lambda connection: begin(connection, players))
+        with pytest.raises(ZeroDivisionError):
+            await store.write(
+                lambda connection: matches.finish(
+                    connection, match, scores=[1, 0], places=[1, 2], forced=[0, 0], at=NOW, replay=broken
+                )
+            )
+        assert await store.read(audit) == set()
+        await store.write(lambda connection: finish(connection, match, [1, 2]))
+        assert await store.read(audit) == {match}
+
+
+@pytest.mark.parametrize("misfit", ["scores", "places", "forced"])
+def test_a_result_must_fit_the_seats(data: Path, misfit: str) -> None:
+    result = {"scores": [3, 2], "places": [1, 2], "forced": [0, 0]}
+    with open_to_amend(data) as connection:
+        match = begin(connection, add_bots(connection, "Ada", "Bob"))
+        with pytest.raises(ValueError, match=r"argument|places"):
+            matches.finish(connection, match, at=NOW, replay=replay, **{**result, misfit: [1]})
+
+
+def test_a_match_ends_once(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        match, other = begin(connection, players), begin(connection, players)
+        finish(connection, match, [1, 2])
+        with pytest.raises(MatchNotPlaying, match=f"match {match} is finished") as caught:
+            finish(connection, match, [2, 1])
+        assert (caught.value.match, caught.value.state) == (match, "finished")
+        matches.interrupt(connection, [other, match], "a test", NOW + 9)
+        with pytest.raises(MatchNotPlaying, match=f"match {other} is interrupted"):
+            finish(connection, other, [2, 1])
+        assert matches.get_match(connection, match).state is MatchState.FINISHED
+        assert audit(connection) == {match}
+
+
+def test_an_interrupted_match_has_a_reason_and_no_result(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        first, second, third = (begin(connection, add_bots(connection, f"a{n}", f"b{n}")) for n in range(3))
+        matches.interrupt(connection, [first, third], "the roof fell in", NOW + 9)
+        matches.interrupt(connection, [], "nothing", NOW + 9)
+        match = matches.get_match(connection, third)
+        assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, "the roof fell in", NOW + 9)
+        assert match.seats[0] == Seat("a2", None, None, 0, None)
+        assert matches.playing(connection) == (second,)
+        assert ladder.standings(connection, GAME) == ()
+
+
+async def test_what_a_dead_server_left_is_interrupted_at_the_next_start(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        left, finished, broken = (begin(connection, players) for _ in range(3))
+        finish(connection, finished, [1, 2])
+        matches.interrupt(connection, [broken], "before", NOW)
+    async with open_store(data, NOW + 99) as store:
+        assert store.interrupted == (left,)
+        match = await store.read(lambda connection: matches.get_match(connection, left))
+        assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, STOPPED, NOW + 99)
+        assert (await store.read(lambda connection: matches.get_match(connection, broken))).reason == "before"
+    async with open_store(data, NOW + 100) as store:
+        assert store.interrupted == ()
+
+
+def test_lists_are_newest_first_filtered_and_paged(data: Path) -> None:
+    def ids(**filters: object) -> list[int]:
+        return [match.id for match in matches.list_matches(connection, **filters)]  # type: ignore[arg-type]
+
+    with open_to_amend(data) as connection:
+        ada, bob, eve = add_bots(connection, "Ada", "Bob", "Eve")
+        for game, players in [
+            ("whist", [ada, bob]),
+            ("skat", [ada, eve]),
+            ("whist", [eve, bob]),
+            ("whist", [ada, ada]),
+        ]:
+            begin(connection, players, game)
+        assert ids() == [4, 3, 2, 1]
+        assert ids(limit=2) == [4, 3]
+        assert ids(limit=2, before=3) == [2, 1]
+        assert ids(game="whist") == [4, 3, 1]
+        assert ids(bot="aDA") == [4, 2, 1]
+        assert ids(bot="Eve", game="whist") == [3]
+        assert ids(bot="nobody") == ids(game="chess") == ids(before=1) == []
+        assert [seat.bot for seat in matches.list_matches(connection, before=4)[0].seats] == ["Eve", "Bob"]
+
+
+def test_a_list_is_of_fifty_unless_told(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        for _ in range(60):
+            begin(connection, players)
+        assert len(matches.list_matches(connection)) == 50
+        assert len(matches.list_matches(connection, limit=1000)) == 60
+
+
+def test_a_match_that_does_not_exist(data: Path) -> None:
+    for operation in (matches.get_match, matches.get_replay):
+        with pytest.raises(UnknownMatch, match="no match 42") as caught, open_readonly(data) as connection:
+            operation(connection, 42)
+        assert caught.value.match == 42
+    with open_to_amend(data) as connection, pytest.raises(UnknownMatch):
+        finish(connection, MatchId(42), [1, 2])
+
+
+def test_only_finished_matches_have_a_replay(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        match = begin(connection, add_bots(connection, "Ada", "Bob"))
+        with pytest.raises(NoReplay, match="is playing and has no replay; wait") as caught:
+            matches.get_replay(connection, match)
+        assert (caught.value.match, caught.value.state) == (match, "playing")
+        matches.interrupt(connection, [match], "a test", NOW)
+        with pytest.raises(NoReplay, match="is interrupted and has no replay; only finished"):
+            matches.get_replay(connection, match)
+
+
+def test_a_replay_that_was_altered_in_the_store_is_noticed(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        match = begin(connection, add_bots(connection, "Ada", "Bob"))
+        finish(connection, match, [1, 2])
+        connection.execute(update(schema.replays).values(content=b"another"))
+        with pytest.raises(StoreError, match=f"replay of match {match} is damaged"):
+            matches.get_replay(connection, match)
+
+
+def test_a_seat_is_of_a_bot_that_exists(data: Path) -> None:
+    from sqlalchemy.exc import IntegrityError
+
+    with pytest.raises(IntegrityError), open_to_amend(data) as connection:
+        begin(connection, [BotId(1), BotId(2)])

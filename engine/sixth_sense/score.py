@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Final
 
 from engine.sixth_sense.cards import CARDS
 
+_MOST_TRICKS: Final = 28
+"""Fourteen tricks, each split (S13)."""
 _NOVICE: Final = (6, 4, 3, 2, 1)
 
 
-@cache
-def points(card: int, tricks: int, novice: bool) -> int:
-    """The points of a prediction card with so many tricks taken."""
-    distance = min(abs(value - tricks) for value in CARDS[card].values)
+def _points(values: tuple[int, ...], tricks: int, novice: bool) -> int:
+    distance = min(abs(value - tricks) for value in values)
     if novice:
         return _NOVICE[distance] if distance < len(_NOVICE) else 0
     return tricks if distance == 0 else -distance
+
+
+POINTS: Final = tuple(
+    tuple(tuple(_points(card.values, tricks, novice) for tricks in range(_MOST_TRICKS + 1)) for card in CARDS)
+    for novice in (False, True)
+)
+"""`POINTS[novice][prediction card][tricks taken]`."""
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:

@@ -6,22 +6,21 @@ look-ups in tables; whatever only a view or a report needs is worked out there.
 
 from __future__ import annotations
 
-from itertools import repeat
 from operator import add
 from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks
 from engine.sixth_sense.cards import COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, SPLIT
 from engine.sixth_sense.record import Finished, taken
-from engine.sixth_sense.score import places, points, prediction_nearest
+from engine.sixth_sense.score import POINTS, places, prediction_nearest
 from engine.sixth_sense.tricks import (
     BIT_OF,
     BLOCKS_OF,
+    CARD_OF,
     COLOUR_OF,
     HELD,
     NO_TRUMP,
     NOTHING,
-    PLACE_BLOCKED,
     PLAYS_OF,
     RANKING,
     VALUES,
@@ -33,11 +32,11 @@ _COLOURS: Final = len(COLOURS)
 _LAST_ROUND: Final = 60
 """After so many rounds a game to a target score ends anyway (S16)."""
 
-_PREDICT: Final = 0
-_PLAY: Final = 1
-_DOUBLE: Final = 2
-_PEEK: Final = 3
-_OVER: Final = 4
+_LEAD: Final = -1
+_PREDICT: Final = -2
+_DOUBLE: Final = -3
+_PEEK: Final = -4
+_NOTHING: Final = -5
 
 
 class Setting(NamedTuple):
@@ -59,12 +58,11 @@ class SixthSenseState:
 
     __slots__ = (
         "_blocked",
+        "_due",
         "_face_down",
         "_finished",
         "_leader",
-        "_led",
         "_peeker",
-        "_phase",
         "_ranking",
         "_seats",
         "_tricks",
@@ -92,25 +90,24 @@ class SixthSenseState:
     """The card turned over, once it is."""
     _face_down: int | None
     """The card that is or will be turned over, if any."""
-    hands: list[int]
-    """The cards in hand: `hands[seat · 5 + colour]` is a mask, bit = rank."""
+    hands: list[list[int]]
+    """The cards in hand: `hands[seat][colour]` is a mask, bit = rank."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
     plays: bytearray
     """The actions of the round's tricks, one after the other."""
     takers: bytearray
     """By completed trick; the number of seats where nobody took it."""
-    doubled: int
-    """A bit for every trick that its taker split."""
-    peeked: int
-    """A bit for every trick whose leader looked at the taker's prediction card."""
-    _phase: int
+    doubled: bytes
+    """The tricks of this round that their takers split."""
+    peeked: bytes
+    """The tricks of this round whose leaders looked at the takers' prediction cards."""
+    _due: int
+    """The choice that is due: a play that follows this colour, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
     """The part of `RANKING` for this round's trump."""
     _leader: int
     """Who leads the trick; once it is taken, who leads the next."""
-    _led: int
-    """The led colour, −1 while there is none."""
     _blocked: int
     """The place in the trick that was blocked, −1 for none."""
     _peeker: int
@@ -136,49 +133,47 @@ class SixthSenseState:
 
     def waiting(self) -> tuple[int, ...]:
         """Every seat that owes a choice, in rising order."""
-        if self._phase == _PREDICT:
+        if self._due == _PREDICT:
             return tuple(seat for seat, card in enumerate(self.predictions) if card < 0)
-        return () if self._phase == _OVER else (self.player,)
+        return () if self._due == _NOTHING else (self.player,)
 
     def legal(self, seat: int) -> tuple[int, ...]:
         """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
-        first = seat * _COLOURS
-        table = PLAYS_OF
-        may_block = False
-        if self._phase == _PLAY:
-            led = self._led
-            if led >= 0:
-                may_block = self._blocked < 0
-                if mask := self.hands[first + led]:
-                    if mask & 1 and may_block:
-                        return PLAYS_OF[led][mask] + BLOCKS_OF[(seat - self._leader) % self._seats][led]
-                    return PLAYS_OF[led][mask]
-        elif self._phase == _PREDICT:
+        due = self._due
+        if due >= 0:
+            mask = self.hands[seat][due]
+            if not mask:
+                return self._discards(seat)
+            if mask & 1 and self._blocked < 0:
+                return PLAYS_OF[due][mask] + BLOCKS_OF[(seat - self._leader) % self._seats][due]
+            return PLAYS_OF[due][mask]
+        if due == _LEAD:
+            table = PLAYS_OF
+        elif due == _PREDICT:
             table = HELD
         else:
-            return (KEEP, SPLIT) if self._phase == _DOUBLE else (LOOK_AWAY, PEEK)
-        red, yellow, green, blue, purple = self.hands[first : first + _COLOURS]
-        if may_block and (red | yellow | green | blue | purple) & 1:
-            return self._with_blocks(seat)
+            return (KEEP, SPLIT) if due == _DOUBLE else (LOOK_AWAY, PEEK)
+        red, yellow, green, blue, purple = self.hands[seat]
         return table[0][red] + table[1][yellow] + table[2][green] + table[3][blue] + table[4][purple]
 
     def fallback(self, seat: int) -> int:
         """What the server plays for a seat that does not: `engine.game.State.fallback`."""
         legal = self.legal(seat)
-        if self._phase == _PREDICT:
+        if self._due == _PREDICT:
             return prediction_nearest(self.setting.hand_size, self._seats, legal)
         return legal[0]
 
     def apply(self, action: int, seat: int) -> None:
         """Makes the choice of a seat."""
-        if self._phase == _PLAY:
-            colour = COLOUR_OF[action]
-            self.hands[seat * _COLOURS + colour] -= BIT_OF[action]
+        due = self._due
+        if due >= _LEAD:
+            colour, bit, blocked = CARD_OF[action]
+            self.hands[seat][colour] -= bit
             self.plays.append(action)
-            if self._led < 0:
-                self._led = colour
-            elif PLACE_BLOCKED[action] >= 0:
-                self._block(PLACE_BLOCKED[action], seat)
+            if due == _LEAD:
+                self._due = colour
+            elif blocked >= 0:
+                self._block(blocked, seat)
             seat += 1
             if seat == self._seats:
                 seat = 0
@@ -186,7 +181,7 @@ class SixthSenseState:
                 self._complete()
             else:
                 self.player = seat
-        elif self._phase == _PREDICT:
+        elif due == _PREDICT:
             self._predict(action, seat)
         else:
             self._answer(action)
@@ -202,16 +197,15 @@ class SixthSenseState:
         copy.scores = self.scores
         copy.turned = self.turned
         copy._face_down = self._face_down
-        copy.hands = self.hands[:]
+        copy.hands = [hand[:] for hand in self.hands]
         copy.predictions = self.predictions[:]
         copy.plays = self.plays[:]
         copy.takers = self.takers[:]
         copy.doubled = self.doubled
         copy.peeked = self.peeked
-        copy._phase = self._phase
+        copy._due = self._due
         copy._ranking = self._ranking
         copy._leader = self._leader
-        copy._led = self._led
         copy._blocked = self._blocked
         copy._peeker = self._peeker
         copy._finished = self._finished
@@ -228,7 +222,7 @@ class SixthSenseState:
     @property
     def begun(self) -> int:
         """Tricks of this round that have begun: a trick begins when its leader is to play."""
-        return len(self.takers) + (self._phase == _PLAY)
+        return len(self.takers) + (self._due >= _LEAD)
 
     def _deal(self, number: int) -> None:
         """Begins a round (S1–S3)."""
@@ -236,9 +230,7 @@ class SixthSenseState:
         size = self.setting.hand_size
         dealt = seats * size
         deck = self.setting.decks(number, COLOUR_SIZE * (_COLOURS - (seats == 2)), dealt + 1)
-        self.hands = []
-        for first in range(0, dealt, size):
-            self.hands += masks(deck[first : first + size])
+        self.hands = [masks(deck[first : first + size]) for first in range(0, dealt, size)]
         self._face_down = None if self.setting.novice else deck[dealt]
         self.turned = None if self.setting.late_trump else self._face_down
         self._ranking = RANKING[NO_TRUMP]
@@ -246,18 +238,17 @@ class SixthSenseState:
         self.predictions = [-1] * seats
         self.plays = bytearray()
         self.takers = bytearray()
-        self.doubled = 0
-        self.peeked = 0
+        self.doubled = b""
+        self.peeked = b""
         self.player = 0
-        self._phase = _PREDICT
+        self._due = _PREDICT
         self._leader = (number + 1) % seats
-        self._led = -1
         self._blocked = -1
         self._peeker = -1
 
     def _predict(self, card: int, seat: int) -> None:
         """Lays a card aside, face down (S4); after the last the first trick begins."""
-        self.hands[seat * _COLOURS + COLOUR_OF[card]] -= BIT_OF[card]
+        self.hands[seat][COLOUR_OF[card]] -= BIT_OF[card]
         self.predictions[seat] = card
         if -1 in self.predictions:
             self.player = self.predictions.index(-1)
@@ -265,15 +256,19 @@ class SixthSenseState:
         self.turned = self._face_down
         if self.turned is not None:
             self._ranking = RANKING[COLOUR_OF[self.turned]]
-        self._phase = _PLAY
+        self._due = _LEAD
         self.player = self._leader
 
-    def _with_blocks(self, seat: int) -> tuple[int, ...]:
-        """All plays of a seat that lacks the led colour and holds a 0 to block with (S7)."""
-        hand = self.hands[seat * _COLOURS : (seat + 1) * _COLOURS]
+    def _discards(self, seat: int) -> tuple[int, ...]:
+        """The plays of a seat that lacks the led colour: anything, its 0s as blocks too (S5, S7)."""
+        red, yellow, green, blue, purple = hand = self.hands[seat]
+        table = PLAYS_OF
+        if self._blocked >= 0 or not (red | yellow | green | blue | purple) & 1:
+            return table[0][red] + table[1][yellow] + table[2][green] + table[3][blue] + table[4][purple]
         legal: tuple[int, ...] = ()
-        for plays, blocks, mask in zip(PLAYS_OF, BLOCKS_OF[(seat - self._leader) % self._seats], hand, strict=True):
-            legal += plays[mask] + blocks if mask & 1 else plays[mask]
+        for plays, blocks, mask in zip(table, BLOCKS_OF[(seat - self._leader) % self._seats], hand, strict=True):
+            if mask:
+                legal += plays[mask] + blocks if mask & 1 else plays[mask]
         return legal
 
     def _block(self, place: int, seat: int) -> None:
@@ -281,12 +276,12 @@ class SixthSenseState:
         self._blocked = place
         if place == 0:
             blocker = (seat - self._leader) % self._seats
-            self._led = COLOUR_OF[self.plays[-blocker]] if blocker > 1 else -1
+            self._due = COLOUR_OF[self.plays[-blocker]] if blocker > 1 else _LEAD
 
     def _complete(self) -> None:
         """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
         seats = self._seats
-        led = self._led
+        led = self._due
         if led < 0:
             self.takers.append(seats)
             self._next_trick()
@@ -304,24 +299,24 @@ class SixthSenseState:
         self._leader = taker
         peeker = leader if values[0] == 8 and taker != leader else -1
         if 12 in values:
-            self._phase = _DOUBLE
+            self._due = _DOUBLE
             self.player = taker
             self._peeker = peeker
         elif peeker >= 0:
-            self._phase = _PEEK
+            self._due = _PEEK
             self.player = peeker
         else:
             self._next_trick()
 
     def _answer(self, action: int) -> None:
         """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
-        trick = 1 << len(self.takers) - 1
+        trick = len(self.takers) - 1
         if action == SPLIT:
-            self.doubled |= trick
+            self.doubled += bytes([trick])
         elif action == PEEK:
-            self.peeked |= trick
+            self.peeked += bytes([trick])
         if self._peeker >= 0:
-            self._phase = _PEEK
+            self._due = _PEEK
             self.player = self._peeker
             self._peeker = -1
         else:
@@ -329,9 +324,8 @@ class SixthSenseState:
 
     def _next_trick(self) -> None:
         """Begins the next trick or ends the round."""
-        self._phase = _PLAY
+        self._due = _LEAD
         self.player = self._leader
-        self._led = -1
         self._blocked = -1
         if len(self.takers) == self._tricks:
             self._end_round()
@@ -339,22 +333,22 @@ class SixthSenseState:
     def _end_round(self) -> None:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
         counts = taken(self.takers, self.doubled, self._seats)
-        won = tuple(map(points, self.predictions, counts, repeat(self.setting.novice)))
+        table = POINTS[self.setting.novice]
+        won = tuple([table[card][tricks] for card, tricks in zip(self.predictions, counts, strict=True)])
         self.scores = tuple(map(add, self.scores, won))
         self._finished = Finished(
             self.round,
             won,
             self.scores,
             self.turned,
-            bytes(self.predictions),
-            bytes(self.plays),
-            bytes(self.takers),
+            self.predictions,
+            self.plays,
+            self.takers,
             self.doubled,
-            counts,
         )
         played = self.round + 1
         if played == (self.setting.rounds or _LAST_ROUND) or 0 < self.setting.target <= max(self.scores):
-            self._phase = _OVER
+            self._due = _NOTHING
             self.player = OVER
         else:
             self._deal(played)

@@ -33,6 +33,8 @@ BIT_OF: Final = tuple(0 if action.card is None else 1 << action.card % COLOUR_SI
 """The bit of that card in its colour's mask."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """The place a block names; −1 for every other action."""
+CARD_OF: Final = tuple(zip(COLOUR_OF, BIT_OF, PLACE_BLOCKED, strict=True))
+"""All three at once."""
 VALUES: Final = bytes(
     action.value if action.kind == "play" and action.value is not None else NOTHING for action in ACTIONS
 ).ljust(256, bytes([NOTHING]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.game import RoundReport, SeatView
-from engine.sixth_sense.cards import COLOURS, HIDDEN_BLOCKS
+from engine.sixth_sense.cards import HIDDEN_BLOCKS
 from engine.sixth_sense.record import Finished, leaders, taken, worths
 from engine.sixth_sense.tricks import HELD, PLACE_BLOCKED
 
@@ -79,7 +79,6 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
     seats = setting.seats
     led = leaders(state.round, state.takers, seats)
     own = state.predictions[seat]
-    hand = state.hands[seat * len(COLOURS) : (seat + 1) * len(COLOURS)]
     return SixthSenseView(
         seat=seat,
         seats=seats,
@@ -90,14 +89,14 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         dealer=state.round % seats,
         hand_size=setting.hand_size,
         turned=state.turned,
-        hand=bytes(card for cards, mask in zip(HELD, hand, strict=True) for card in cards[mask]),
+        hand=bytes(card for cards, mask in zip(HELD, state.hands[seat], strict=True) for card in cards[mask]),
         prediction=own if own >= 0 else None,
         plays=_seen(state.plays, led, seats, seat),
         leaders=led[: state.begun],
         takers=bytes(state.takers),
         worths=worths(state.takers, state.doubled, seats),
-        peeks=bytes(state.peeked >> trick & 1 for trick in range(len(state.takers))),
-        taken=taken(state.takers, state.doubled, seats),
+        peeks=bytes(trick in state.peeked for trick in range(len(state.takers))),
+        taken=bytes(taken(state.takers, state.doubled, seats)),
         scores=state.scores,
         known_predictions=_known(state, led, seat),
     )
@@ -111,12 +110,12 @@ def face_up(finished: Finished) -> SixthSenseRound:
         points=finished.points,
         scores=finished.scores,
         turned=finished.turned,
-        predictions=finished.predictions,
-        plays=finished.plays,
+        predictions=bytes(finished.predictions),
+        plays=bytes(finished.plays),
         leaders=leaders(finished.round, finished.takers, seats)[:-1],
-        takers=finished.takers,
+        takers=bytes(finished.takers),
         worths=worths(finished.takers, finished.doubled, seats),
-        taken=finished.taken,
+        taken=bytes(taken(finished.takers, finished.doubled, seats)),
     )
 
 
@@ -133,7 +132,8 @@ def _known(state: SixthSenseState, led: bytes, seat: int) -> bytes:
     """The prediction cards a seat knows, plus one: its own (S4), and those it peeked at (S12)."""
     known = bytearray(len(state.predictions))
     known[seat] = state.predictions[seat] + 1
-    for trick, taker in enumerate(state.takers):
-        if state.peeked >> trick & 1 and led[trick] == seat:
+    for trick in state.peeked:
+        if led[trick] == seat:
+            taker = state.takers[trick]
             known[taker] = state.predictions[taker] + 1
     return bytes(known)

@@ -28,7 +28,12 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "interrupted": Interrupted,
 }
 """The inputs by the name they have in a replay."""
-_NAMES: Final[dict[type[Input], str]] = {kind: name for name, kind in INPUTS.items()}
+_TEMPLATES: Final[dict[type[Input], str]] = {
+    kind: ",".join([f'{{"in":"{name}"', *(f'"{field}":%d' for field in kind._fields)]) + "}"
+    for name, kind in INPUTS.items()
+    if kind is not Interrupted
+}
+"""Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -39,7 +44,7 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
     over: Over | None = None
     yield _write(_header(header, rated=ratings is not None))
     for event, effects in entries:
-        yield _write(_input(event, game))
+        yield _input(event, game)
         for effect in effects:
             if not isinstance(effect, Ask):
                 yield _write(_effect(effect, game))
@@ -80,11 +85,11 @@ def read_instant(text: str) -> int:
     return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
 
 
-def _input(event: Input, game: Game) -> dict[str, Any]:
-    line = {"in": _NAMES[type(event)], **event._asdict()}
-    if isinstance(event, Acted):
-        line["name"] = _name(game, event.action)
-    return line
+def _input(event: Input, game: Game) -> str:
+    if isinstance(event, Interrupted):
+        return _write({"in": "interrupted", **event._asdict()})
+    line = _TEMPLATES[type(event)] % event
+    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted) else line
 
 
 def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[str, Any]:

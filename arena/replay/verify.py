@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from arena.replay.chain import Chain, unchained
@@ -28,8 +27,8 @@ class Difference(NamedTuple):
     """From 1."""
     expected: str | None
     """The line as it should be; None where the file should have ended."""
-    found: str | None
-    """The line as it is; None where the file has ended."""
+    found: str
+    """The line as it is."""
     words: str
     """What differs."""
 
@@ -76,10 +75,11 @@ def _course(replay: Replay, rate: Rate | None) -> Difference | None:
         words = f"the ratings cannot be computed: {error}"
         return Difference(len(replay.lines), None, replay.lines[-1], words)
     lines = map(Chain().line, objects(replay.header, entries, ratings))
-    for number, (expected, found) in enumerate(zip_longest(lines, replay.lines), 1):
+    for number, found in enumerate(replay.lines, 1):
+        expected = next(lines, None)
         if expected != found:
             return Difference(number, expected, found, _words(expected, found))
-    return None
+    return None  # the last line is the result's or the ratings', and being right it is the last of re-playing too
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None:
@@ -91,21 +91,27 @@ def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None
     return tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
 
 
-def _words(expected: str | None, found: str | None) -> str:
+def _words(expected: str | None, found: str) -> str:
     if expected is None:
         return f"the file goes on with {_told(found)} where re-playing has ended"
-    if found is None:
-        return f"the file ends where re-playing goes on with {_told(expected)}"
     should, stands = _object(expected), _object(found)
-    if list(should)[:1] != list(stands)[:1] or next(iter(should.values())) != next(iter(stands.values())):
+    if _kind(should) != _kind(stands):
         return f"the file has {_told(found)} where re-playing gives {_told(expected)}"
-    for name in should:
-        if stands.get(name) != should[name]:
-            return (
-                f'{_kind(should)}: the file has {_value(stands.get(name))} in the field "{name}" '
-                f"where re-playing gives {_value(should[name])}"
-            )
-    return f"{_kind(should)}: the same is written differently"
+    if should == stands:
+        return f"{_kind(should)}: the same is written differently"
+    field, wanted, given = _first_difference(should, stands, "")
+    return f'{_kind(should)}: the file has {_value(given)} in "{field}" where re-playing gives {_value(wanted)}'
+
+
+def _first_difference(should: Any, stands: Any, path: str) -> tuple[str, Any, Any]:
+    """The path to the first value that differs, as far down as the two are built alike, and the two values."""
+    if isinstance(should, dict) and isinstance(stands, dict) and should.keys() == stands.keys():
+        parts = [(f"{path}.{name}" if path else name, should[name], stands[name]) for name in should]
+    elif isinstance(should, list) and isinstance(stands, list) and len(should) == len(stands):
+        parts = [(f"{path}[{index}]", *pair) for index, pair in enumerate(zip(should, stands, strict=True))]
+    else:
+        return path, should, stands
+    return next(_first_difference(one, other, where) for where, one, other in parts if one != other)
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -121,8 +127,7 @@ def _kind(line: dict[str, Any]) -> str:
     return f"{name} {value}" if name in {"in", "out"} else name
 
 
-def _told(line: str | None) -> str:
-    assert line is not None, "one of two lines that differ may be missing, not both"
+def _told(line: str) -> str:
     content = _object(line)
     details = [f"{name} {_value(value)}" for name, value in list(content.items())[1:]]
     return f'"{_kind(content)}" ({", ".join(details)})'

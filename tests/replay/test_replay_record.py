@@ -1,0 +1,112 @@
+"""Recording: what is kept while a match runs, and that the same match gives the same file."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arena.match.effects import Ask
+from arena.match.inputs import Begun, Instant
+from arena.replay.chain import unchained
+from arena.replay.read import read
+from arena.replay.record import Recorder, encode
+from engine.sixth_sense import SIXTH_SENSE
+from tests.replay.recorded import changes, lines_of, objects_of, play, rated
+
+FORMAT = Path(__file__).parents[2] / "docs" / "replay-format.md"
+
+
+def test_replay_of_the_same_match_is_the_same_bytes() -> None:
+    assert rated() == rated()
+
+
+def test_replay_reads_back_as_what_was_recorded() -> None:
+    header, recorder = play()
+    moved = changes(recorder)
+    replay = read(encode(header, recorder.entries, moved))
+    assert replay.header == header
+    assert list(replay.inputs) == [event for event, _ in recorder.entries]
+    assert replay.ratings is not None
+    assert [(each.before.value, each.after.deviation) for each in replay.ratings] == [
+        (each.before.value, each.after.deviation) for each in moved
+    ]
+
+
+def test_replay_leaves_the_questions_out() -> None:
+    recorder = Recorder()
+    recorder.add(Begun(Instant(0)), [Ask(0, 1, (), None, 0, 0)])  # type: ignore[arg-type]  # no view is looked at
+    assert recorder.entries == [(Begun(Instant(0)), [])]
+    header, entries = play()[0], [(Begun(Instant(0)), [Ask(0, 1, (), None, 0, 0)])]  # type: ignore[arg-type]
+    _, played = play()
+    assert encode(header, [*entries, *played.entries[1:]]) == encode(header, played.entries)
+
+
+def test_replay_names_every_choice() -> None:
+    choices = [line for chance in (1, 2, 3) for line in objects_of(rated(chance=chance)) if "action" in line]
+    names = {line["name"] for line in choices}
+    assert {"split", "peek"} <= names
+    assert all(line["name"] for line in choices if line.get("out") == "forced")
+    assert [line["name"] for line in choices if not 0 <= int(str(line["action"])) < len(SIXTH_SENSE.actions)].count(
+        None
+    ) > 0
+
+
+def test_replay_of_a_match_that_is_not_over_is_refused() -> None:
+    header, recorder = play()
+    with pytest.raises(ValueError, match="match 101 is not over"):
+        encode(header, recorder.entries[:9])
+
+
+def test_replay_of_an_interrupted_match_says_why_and_has_no_ratings() -> None:
+    header, recorder = play(interrupted_after=40)
+    file = encode(header, recorder.entries)
+    assert objects_of(file)[-1] == {
+        "result": "interrupted",
+        "bots": ["bot-0", "bot-1", "bot-2", "bot-3"],
+        "scores": [],
+        "places": [],
+        "forced": [0, 2, 1, 0],
+        "interrupted": "the server stops – good night",
+    }
+    assert read(file).ratings is None
+
+
+def test_replay_header_hides_what_is_secret_while_the_match_runs() -> None:
+    header, _ = play()
+    assert header.seed.hex() not in repr(header)
+    assert repr(header.seed) not in repr(header)
+    assert repr(header.nonces) not in repr(header)
+
+
+def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
+    documented = FORMAT.read_text()
+    header_fields = re.findall(
+        r"^\| `(\w+)` \| ", documented.partition("## The header")[2].partition("## Inputs")[0], re.MULTILINE
+    )
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+` ?)+)", documented.partition("## Inputs")[2], re.MULTILINE)
+    fields = {name: re.findall(r"\w+", order) for name, order in rows}
+    seen = set()
+    file = rated()
+    for line in lines_of(file):
+        content = json.loads(line)
+        assert json.dumps(content, ensure_ascii=False, separators=(",", ":")) == line
+        assert json.loads(unchained(line) or "") == {key: content[key] for key in content if key != "chain"}
+        kind = content.get("in") or content.get("out")
+        if kind:
+            seen.add(kind)
+            assert list(content)[1 : 1 + len(fields[kind])] == fields[kind]
+    assert seen == fields.keys() - {"time_up", "interrupted"}
+    assert [*json.loads(lines_of(file)[0])] == [*header_fields, "chain"]
+
+
+def test_replay_chain_is_checked_by_the_documented_lines(tmp_path: Path) -> None:
+    code = FORMAT.read_text().partition("```python\n")[2].partition("```")[0]
+    script, file = tmp_path / "check.py", tmp_path / "match.jsonl.gz"
+    script.write_text(code)
+    file.write_bytes(rated())
+    ran = subprocess.run([sys.executable, script, file], capture_output=True, text=True, check=True)
+    last = lines_of(rated())
+    assert ran.stdout == f"{len(last)} lines, chain {last[-1][-66:-2]}\n"

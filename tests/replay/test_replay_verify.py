@@ -1,0 +1,258 @@
+"""What was changed in a replay is found, and the line is named."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from arena.match.inputs import Acted, Instant
+from arena.replay.chain import Chain, pack
+from arena.replay.read import read
+from arena.replay.record import encode
+from arena.replay.replay import Rating, ReplayError
+from arena.replay.verify import verify
+from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated
+
+WHOLE = rated(2, novice=True)
+LINES = lines_of(WHOLE)
+OBJECTS = objects_of(WHOLE)
+
+
+@pytest.mark.parametrize("seats", range(2, 7))
+def test_replay_of_any_number_of_seats_is_verified(seats: int) -> None:
+    verdict = verify(read(rated(seats, chance=seats)), rate)
+    assert verdict.verified
+    assert verdict.ratings
+
+
+@pytest.mark.parametrize("options", [{"novice": True}, {"target": 10}, {"late_trump": True}])
+def test_replay_of_a_variant_is_verified(options: dict[str, Any]) -> None:
+    assert verify(read(rated(3, **options)), rate).verified
+
+
+def test_replay_of_an_unrated_or_interrupted_match_is_verified_without_ratings() -> None:
+    for interrupted_after in (None, 0, 1, 50):
+        header, recorder = play(interrupted_after=interrupted_after)
+        verdict = verify(read(encode(header, recorder.entries)), rate)
+        assert verdict.verified
+        assert not verdict.ratings
+
+
+def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> None:
+    assert not verify(read(WHOLE)).ratings
+    assert verify(read(WHOLE), rate).ratings
+
+
+def test_replay_records_what_comes_after_the_end() -> None:
+    header, recorder = play()
+    match = read(encode(header, recorder.entries)).match()
+    for event, _ in recorder.entries:
+        match.receive(event)
+    answer = Acted(Instant(10**12), 1, 2, 3)
+    recorder.add(answer, match.receive(answer))
+    assert objects_of(encode(header, recorder.entries))[-2]["why"] == "stale"
+    assert verify(read(encode(header, recorder.entries, changes(recorder))), rate).verified
+
+
+def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a line that holds a single value: its container and its key."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(each, dict | list):
+            yield from leaves(each)
+        else:
+            yield value, key
+
+
+def altered(value: Any) -> Any:
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return value[:-1] + ("0" if value[-1:] != "0" else "1")
+    return "something"
+
+
+def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
+    """The chain finds it; text in place of text so that each line stays JSON."""
+    count = 0
+    kinds = {str(line.get("in") or line.get("out") or next(iter(line))): number for number, line in enumerate(OBJECTS)}
+    for number in (*range(4), *kinds.values()):
+        for index in range(sum(1 for _ in leaves(OBJECTS[number]))):
+            line = objects_of(forged([OBJECTS[number]]))[0]
+            container, key = list(leaves(line))[index]
+            container[key] = altered(container[key])
+            text = lines_of(forged([line]))[0][:-76] + LINES[number][-76:]
+            with pytest.raises(ReplayError) as caught:
+                read(pack([*LINES[:number], text, *LINES[number + 1 :]]))
+            assert caught.value.line == number + 1
+            count += 1
+    assert len(kinds) == 12
+    assert count > 100
+
+
+def test_replay_with_lines_removed_doubled_or_exchanged_is_refused() -> None:
+    for number in (1, 7, len(LINES) // 2, len(LINES) - 3):
+        for lines in (
+            [*LINES[:number], *LINES[number + 1 :]],
+            [*LINES[: number + 1], *LINES[number:]],
+            [*LINES[:number], LINES[number + 1], LINES[number], *LINES[number + 2 :]],
+        ):
+            with pytest.raises(ReplayError, match="the chain is broken") as caught:
+                read(pack(lines))
+            assert caught.value.line in {number + 1, number + 2}
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3, 50, 200])
+def test_replay_that_is_cut_off_after_a_whole_line_is_refused(cut: int) -> None:
+    with pytest.raises(ReplayError, match="the file ends before"):
+        read(pack(LINES[:-cut]))
+
+
+def test_replay_with_a_chain_digit_changed_is_refused_at_that_line() -> None:
+    wrong = LINES[5][:-3] + ("0" if LINES[5][-3] != "0" else "1") + LINES[5][-2:]
+    with pytest.raises(ReplayError, match="line 6: the chain is broken"):
+        read(pack([*LINES[:5], wrong, *LINES[6:]]))
+
+
+# From here on the forger has put the chain in order again.
+
+
+def first(kind: str, name: str, **fields: Any) -> int:
+    return next(
+        number
+        for number, line in enumerate(OBJECTS)
+        if line.get(kind) == name and all(line[key] == value for key, value in fields.items())
+    )
+
+
+def verdict_on(objects: list[dict[str, Any]]) -> tuple[int, str]:
+    difference = verify(read(forged(objects)), rate).difference
+    assert difference is not None
+    return difference.line, difference.words
+
+
+def test_replay_with_another_seed_does_not_open_the_commitment() -> None:
+    objects = objects_of(WHOLE)
+    objects[0]["seed"] = "00" * 32
+    assert verdict_on(objects) == (1, "the seed does not open the commitment: SHA-256 gives another")
+
+
+def test_replay_with_another_nonce_deals_other_cards() -> None:
+    objects: list[Any] = objects_of(WHOLE)
+    objects[0]["nonces"][0] = "11" * 16
+    line, _ = verdict_on(objects)
+    assert 1 < line < len(objects)
+
+
+def test_replay_with_another_card_played_is_found_by_its_name_or_by_what_follows() -> None:
+    objects = objects_of(WHOLE)
+    number = first("in", "acted", decision=4)
+    objects[number]["action"] = int(str(objects[number]["action"])) + 1
+    line, words = verdict_on(objects)
+    assert line == number + 1
+    assert words.startswith("in acted: the file has ")
+    assert ' in "name" where re-playing gives ' in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "field", "value"),
+    [
+        ("out", "round", "points", [9, 9]),
+        ("out", "round", "scores", [9, 9]),
+        ("out", "round", "takers", [0]),
+        ("out", "round", "turned", 5),
+        ("out", "forced", "action", 3),
+        ("out", "forced", "why", "illegality"),
+        ("out", "refused", "time", 12345678),
+        ("out", "refused", "why", "unknown"),
+        ("out", "over", "scores", [99, 0]),
+        ("result", "finished", "scores", [99, 0]),
+        ("result", "finished", "places", [1, 1]),
+        ("result", "finished", "bots", ["bot-1", "bot-0"]),
+    ],
+)
+def test_replay_with_a_consequence_changed_is_found(kind: str, name: str, field: str, value: object) -> None:
+    objects = objects_of(WHOLE)
+    number = first(kind, name)
+    assert objects[number][field] != value
+    objects[number][field] = value
+    line, words = verdict_on(objects)
+    assert line == number + 1
+    assert f' in "{field}' in words
+    assert '" where re-playing gives ' in words
+
+
+@pytest.mark.parametrize("field", ["before", "before_deviation", "after", "after_deviation"])
+def test_replay_with_a_rating_changed_is_found(field: str) -> None:
+    objects: list[Any] = objects_of(WHOLE)
+    objects[-1]["ratings"][1][field] += 1e-9
+    line, words = verdict_on(objects)
+    assert line == len(objects)
+    assert ' in "ratings[' in words
+
+
+def test_replay_with_ratings_that_no_ladder_has_is_found() -> None:
+    objects: list[Any] = objects_of(WHOLE)
+    objects[-1]["ratings"][1]["before_deviation"] = 0
+    line, words = verdict_on(objects)
+    assert line == len(objects)
+    assert words.startswith("the ratings cannot be computed")
+
+
+def test_replay_with_a_line_left_out_or_added_is_found() -> None:
+    number = first("out", "forced")
+    objects = objects_of(WHOLE)
+    del objects[number]
+    line, words = verdict_on(objects)
+    assert line == number + 1
+    assert 'where re-playing gives "out forced" (seat ' in words
+
+    objects = objects_of(WHOLE)
+    objects.insert(number, objects[number])
+    assert verdict_on(objects)[0] == number + 2
+
+
+def test_replay_whose_inputs_do_not_reach_the_end_is_found() -> None:
+    objects = [*OBJECTS[:20], *OBJECTS[-2:]]
+    line, words = verdict_on(objects)
+    assert line == 21
+    assert words.startswith('the file goes on with "result" (bots ["bot-0", "bot-1"]')
+
+
+def test_replay_that_is_over_but_says_less_is_found() -> None:
+    header, recorder = play(2)
+    objects = objects_of(encode(header, recorder.entries))
+    del objects[-2]
+    line, words = verdict_on(objects)
+    assert line == len(objects)
+    assert words.startswith('the file has "result" (bots')
+
+
+def test_replay_rewritten_in_another_style_is_not_what_was_played() -> None:
+    spaced = [text[:-76].replace(",", ", ") + "}" for text in LINES]
+    difference = verify(read(pack(map(Chain().line, spaced))), rate).difference
+    assert difference is not None
+    assert difference.line == 1
+    assert "the same is written differently" in difference.words
+
+
+def test_replay_verdict_tells_what_was_played() -> None:
+    verdict = verify(read(WHOLE, "match-101"), rate)
+    assert verdict.source == "match-101"
+    assert verdict.lines == len(LINES)
+    assert verdict.inputs == sum("in" in line for line in OBJECTS)
+    assert list(verdict.result.scores) == OBJECTS[-2]["scores"]
+
+
+def test_replay_rating_function_sees_ratings_places_and_names() -> None:
+    seen: list[Any] = []
+
+    def spy(before: Any, places: Any, bots: Any) -> list[Rating]:
+        seen.append((list(before), places, bots))
+        return rate(before, places, bots)
+
+    verify(read(WHOLE), spy)
+    assert seen[0][0][1] == Rating(1510.0, 149.0)
+    assert seen[0][2] == ["bot-0", "bot-1"]

@@ -13,6 +13,7 @@ from arena_client.errors import (
     InvitationNeededError,
     NameNotAllowedError,
     NameTakenError,
+    NoGameInCommonError,
     ProtocolMismatchError,
     RefusedError,
     TakenOverError,
@@ -59,7 +60,9 @@ def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | Dro
             return ProtocolMismatchError(
                 f"this is no Arena server, or it speaks another version of the protocol: {text}"
             )
-        case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.FAILED_PRECONDITION:
+        case grpc.StatusCode.FAILED_PRECONDITION:
+            return NoGameInCommonError(text)
+        case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.PERMISSION_DENIED:
             return RefusedError(f"the server refuses the bot: {text}")
         case _:
             return DroppedError(f"{text} ({code.name})")

@@ -1,0 +1,146 @@
+"""A bot that counts cards: how likely does an action take this trick, and what is the round worth with and without it?
+
+The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to
+avoid one, whichever is better at that point, and takes it with a chance that comes from the cards still out.
+Predicting is the same question: what is the round worth with this card as the prediction? The constants were tuned by
+playing.
+"""
+
+import math
+from itertools import pairwise
+
+from arena_client import Action, Bot, Catalog, Decision, SixthSenseView
+from arena_client.command import main
+from arena_client.samples.sixth_sense import Laid, Table, after, points, read, taker, targets
+
+OVERTAKES = 0.75
+"""How often an opponent that holds a card to overtake with plays it."""
+CONTENT = 0.3
+"""The same, of an opponent known to have all the tricks it predicted."""
+RUFFS = 0.5
+"""How often an opponent that cannot follow and holds a trump plays one."""
+RUFFED_IN = 0.3
+"""How often a trump takes a trick of another colour that it could not take by leading."""
+WAITING = 0.8
+"""An exponent: a card that waits for its moment takes a trick more often than one that is led at once."""
+UNWILLING = 2.5
+"""An exponent: a card takes a trick more rarely when its player would rather not."""
+
+
+class CounterBot(Bot):
+    """Plays for the highest expected score of the round."""
+
+    name = "counter"
+
+    def decide(self, decision: Decision) -> int:
+        """The action after which the round is worth most."""
+        game, view = decision.game, decision.view
+        table = read(game, view)
+        if decision.actions[0].kind != "predict":
+            outlook = Outlook(game, view, table, view.prediction)
+            return max(decision.legal, key=lambda number: outlook.worth_of(game.actions[number]))
+        outlooks = {number: Outlook(game, view, table, game.actions[number].card or 0) for number in decision.legal}
+        return max(outlooks, key=lambda number: outlooks[number].worth(outlooks[number].chances, 0))
+
+
+class Outlook:
+    """What the rest of a round may bring to one seat with one prediction."""
+
+    def __init__(self, game: Catalog, view: SixthSenseView, table: Table, prediction: int) -> None:
+        self.game = game
+        self.view = view
+        self.table = table
+        self.aims = targets(game, prediction)
+        self.share = len(view.hand) / max(len(table.unseen), len(view.hand), 1)
+        """The chance that a given opponent holds a given unseen card."""
+        self.out = [0] * len(game.colours)
+        """How many cards of each colour are unseen."""
+        for card in table.unseen:
+            self.out[game.cards[card].colour] += 1
+        self.chances = {card: self.chance(card) for card in view.hand if card != prediction}
+        """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
+
+    def chance(self, card: int) -> tuple[float, float]:
+        """How likely a card takes a trick later in the round: against its player's wish, and with it."""
+        colour, trump = self.game.cards[card].colour, self.table.trump
+        values = self.game.cards[card].values
+        higher = [
+            max(self.game.cards[other].values) for other in self.table.unseen if self.game.cards[other].colour == colour
+        ]
+
+        def led(value: int) -> float:
+            over = sum(other > value for other in higher)
+            beaten = OVERTAKES * self.holds(over)
+            if trump is not None and colour != trump:
+                beaten += RUFFS * (1 - self.holds(self.out[colour])) * self.holds(self.out[trump])
+            kept: float = (1 - beaten) ** (self.view.seats - 1)
+            if colour == trump:
+                kept = 1 - (1 - kept) * (1 - RUFFED_IN)
+            return math.pow(kept, WAITING)
+
+        return led(values[0]) ** UNWILLING, led(values[-1])
+
+    def holds(self, cards: int) -> float:
+        """How likely an opponent holds at least one of so many unseen cards."""
+        return 1 - (1 - self.share) ** cards
+
+    def worth(self, chances: dict[int, tuple[float, float]], tricks: int) -> float:
+        """The expected score with so many tricks taken and these cards still to play."""
+        worths = [points(self.aims, tricks + more, novice=self.view.novice) * 1.0 for more in range(len(chances) + 1)]
+        for unwanted, wanted in chances.values():
+            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
+        return worths[0]
+
+    def worth_of(self, action: Action) -> float:
+        """The expected score after an action."""
+        taken = self.view.taken[self.view.seat]
+        match action.kind:
+            case "double":
+                return self.worth(self.chances, taken + (action.value or 0))
+            case "peek":
+                return action.value or 0  # to know is never worse
+        place = self.view.seats - 1 - len(self.table.to_come)
+        trick = after(self.table.trick, self.game, action, self.view.seat, place)
+        rest = {card: chance for card, chance in self.chances.items() if card != action.card}
+        without = self.worth(rest, taken)
+        if taker(trick, self.table.trump) != self.view.seat:
+            return without
+        likely = self.keeps(trick)
+        with_it = self.worth(rest, taken + 1)
+        if any(laid.value == 12 for laid in trick):
+            with_it = max(with_it, self.worth(rest, taken + 2))
+        return likely * with_it + (1 - likely) * without
+
+    def keeps(self, trick: list[Laid]) -> float:
+        """How likely the trick stays with the seat that takes it as it lies, whoever plays after it."""
+        trump, led = self.table.trump, trick[0].colour
+        follow = other = 0
+        for card in self.table.unseen:
+            if self.overtakes(trick, card):
+                if self.game.cards[card].colour == led:
+                    follow += 1
+                else:
+                    other += 1
+        kept = 1.0
+        for seat in self.table.to_come:
+            follows = 0.0 if (seat, led) in self.table.void else self.holds(self.out[led])
+            beats = 0.0 if (seat, led) in self.table.void else self.holds(follow)
+            ruffs = 0.0 if trump is not None and (seat, trump) in self.table.void else self.holds(other)
+            kept *= 1 - self.eagerness(seat) * beats - RUFFS * (1 - follows) * ruffs
+        return kept
+
+    def overtakes(self, trick: list[Laid], card: int) -> bool:
+        """Whether an unseen card would take the trick away."""
+        colour, values = self.game.cards[card].colour, self.game.cards[card].values
+        later = self.view.seats  # a place after all others
+        return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
+
+    def eagerness(self, seat: int) -> float:
+        """How often an opponent overtakes when it can."""
+        known = self.view.known_predictions[seat]
+        content = known and self.view.taken[seat] >= max(targets(self.game, known - 1))
+        return CONTENT if content else OVERTAKES
+
+
+if __name__ == "__main__":
+    main(CounterBot, __doc__)

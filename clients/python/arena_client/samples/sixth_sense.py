@@ -1,0 +1,102 @@
+"""Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
+
+The two better samples share this. It computes everything from one decision and remembers nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from arena_client import Action, Catalog, SixthSenseView
+
+
+class Laid(NamedTuple):
+    """A card that lies in a trick and counts."""
+
+    seat: int
+    place: int
+    colour: int
+    value: int
+
+
+class Table(NamedTuple):
+    """What the seat to choose knows, beyond its own hand."""
+
+    trump: int | None
+    """The trump colour; None where there is none, or not yet."""
+    trick: list[Laid]
+    """The cards of the current trick that count, in the order they were laid."""
+    to_come: list[int]
+    """The seats that play to this trick after the own one."""
+    unseen: list[int]
+    """The cards that lie with the others or in the stock."""
+    void: set[tuple[int, int]]
+    """Seats and colours: this seat has shown that it has no card of this colour."""
+
+
+def read(game: Catalog, view: SixthSenseView) -> Table:
+    """The table as the view shows it."""
+    seats = view.seats
+    trump = game.cards[view.turned].colour if view.HasField("turned") else None
+    colours = len(game.colours) - (seats == 2)
+    unseen = {index for index, card in enumerate(game.cards) if card.colour < colours}
+    unseen.difference_update(view.hand)
+    if view.HasField("turned"):
+        unseen.discard(view.turned)
+    unseen.difference_update(known - 1 for known in view.known_predictions if known)
+    void: set[tuple[int, int]] = set()
+    trick: list[Laid] = []
+    for index, number in enumerate(view.plays):
+        place = index % seats
+        seat = (view.leaders[index // seats] + place) % seats
+        if place == 0:
+            trick = []
+        action = game.actions[number]
+        if action.card is not None:
+            unseen.discard(action.card)
+            colour = game.cards[action.card].colour
+            if trick and colour != trick[0].colour:
+                void.add((seat, trick[0].colour))
+        trick = after(trick, game, action, seat, place)
+    if len(view.plays) == len(view.takers) * seats:  # the last trick is complete: a new one begins
+        trick = []
+    laid = len(view.plays) - len(view.takers) * seats
+    to_come = [(view.seat + step) % seats for step in range(1, seats - laid)]
+    return Table(trump, trick, to_come, sorted(unseen), void)
+
+
+def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: int) -> list[Laid]:
+    """The counting cards of a trick when an action is added: a block takes its victim out and itself does not count."""
+    if action.kind == "block":
+        return [laid for laid in trick if laid.place != action.place]
+    assert action.card is not None
+    assert action.value is not None
+    return [*trick, Laid(seat, place, game.cards[action.card].colour, action.value)]
+
+
+def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
+    """The seat that takes a trick as it lies; None when no card counts."""
+    if not trick:
+        return None
+    led = trick[0].colour
+    odd_fours = sum(laid.value == 4 for laid in trick) % 2
+
+    def rank(laid: Laid) -> tuple[int, int, int]:
+        standing = 2 if laid.colour == trump else 1 if laid.colour == led else 0
+        return standing, laid.value, -laid.place  # of equally low cards the last takes it
+
+    return (min if odd_fours else max)(trick, key=rank).seat
+
+
+def targets(game: Catalog, card: int) -> tuple[int, ...]:
+    """The numbers of tricks that a prediction card foretells: two for a 6/9."""
+    return game.cards[card].values
+
+
+def points(aims: Sequence[int], tricks: int, *, novice: bool) -> int:
+    """What a round scores with these aims and that many tricks."""
+    distance = min(abs(aim - tricks) for aim in aims)
+    if novice:
+        return (6, 4, 3, 2, 1, 0)[min(distance, 5)]
+    return tricks if distance == 0 else -distance

@@ -1,0 +1,216 @@
+"""A small real gRPC server for the tests: registration as the protocol says, and streams that follow a script.
+
+A script is a generator: it yields what the server sends and takes what the bot sends from its `Talk`.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+from arena_client import Bot, Decision, run
+from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, play_pb2, play_pb2_grpc, sixth_sense_pb2
+
+PATIENCE = 20.0
+"""Seconds after which a test gives up waiting for something that should have happened."""
+
+CATALOG = game_pb2.GameCatalog(
+    name="sixth_sense",
+    title="6th Sense",
+    min_seats=2,
+    max_seats=6,
+    colours=["red", "blue"],
+    cards=[
+        game_pb2.Card(name="red 0", colour=0, values=[0]),
+        game_pb2.Card(name="blue 6/9", colour=1, values=[6, 9]),
+    ],
+    actions=[
+        game_pb2.Action(name="predict red 0", kind="predict", card=0),
+        game_pb2.Action(name="red 0", kind="play", card=0, value=0),
+        game_pb2.Action(name="blue 6 as 9", kind="play", card=1, value=9),
+        game_pb2.Action(name="a 0 blocks place 1", kind="block", value=0, place=0),
+    ],
+)
+
+
+def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
+    return play_pb2.PlayResponse(welcome=play_pb2.Welcome(server="0.1", bot="bot", games=games or [CATALOG]))
+
+
+def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartbeat: int | None = None) -> Any:
+    """A message with decisions, each of a match and a number."""
+    return play_pb2.PlayResponse(
+        heartbeat=heartbeat,
+        decisions=[
+            play_pb2.Decision(
+                match_id=match,
+                decision_id=number,
+                legal=legal,
+                soft_ms=1000,
+                bank_ms=30000,
+                sixth_sense=sixth_sense_pb2.SixthSenseView(seat=1, seats=4, hand=[0, 1]),
+            )
+            for match, number in decisions
+        ],
+    )
+
+
+def invites(*matches: int) -> play_pb2.PlayResponse:
+    return play_pb2.PlayResponse(
+        invitations=[
+            play_pb2.Invitation(match_id=match, game="sixth_sense", seat=1, bots=["a", "bot"], commitment=bytes(32))
+            for match in matches
+        ]
+    )
+
+
+def reports(*matches: int, interrupted: str = "", rated: bool = True) -> play_pb2.PlayResponse:
+    return play_pb2.PlayResponse(
+        reports=[
+            play_pb2.MatchReport(match_id=match, seat=1, interrupted=interrupted)
+            if interrupted
+            else play_pb2.MatchReport(
+                match_id=match,
+                seat=1,
+                scores=[-3, 12],
+                places=[2, 1],
+                rating=play_pb2.RatingChange(before=1500, after=1512.5) if rated else None,
+            )
+            for match in matches
+        ]
+    )
+
+
+def notice(kind: play_pb2.NoticeKind.ValueType, **fields: Any) -> play_pb2.PlayResponse:
+    return play_pb2.PlayResponse(notices=[play_pb2.Notice(kind=kind, **fields)])
+
+
+class First(Bot):
+    """Plays the first legal action."""
+
+    name = "bot"
+
+    def decide(self, decision: Decision) -> int:
+        return decision.legal[0]
+
+
+@dataclass
+class Talk:
+    """The server's side of one stream."""
+
+    requests: Iterator[play_pb2.PlayRequest]
+    context: Any
+    token: str
+
+    def next(self) -> play_pb2.PlayRequest:
+        """The bot's next message; StopIteration when it closed its side."""
+        return next(self.requests)
+
+    def wait_for_goodbye(self) -> None:
+        """Returns when the bot closed its side in good order."""
+        for request in self.requests:
+            raise AssertionError(f"the bot said {request} instead of goodbye")
+
+    def fail(self, code: grpc.StatusCode, details: str) -> None:
+        self.context.abort(code, details)
+
+
+Script = Callable[[Talk], Iterator[play_pb2.PlayResponse]]
+
+
+@dataclass
+class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
+    """The server. The first stream follows the first script, and so on; the last serves all that come after."""
+
+    scripts: list[Script]
+    port: int = 0
+    tokens: dict[str, str] = field(default_factory=dict)
+    """Names by token."""
+    invitation: str = ""
+    options: tuple[tuple[str, int], ...] = ()
+    credentials: grpc.ServerCredentials | None = None
+    registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
+    failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
+    streams: int = 0
+
+    def __enter__(self) -> Peer:
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(8)
+        self._server = grpc.server(self._threads, options=(("grpc.so_reuseport", 0), *self.options))
+        bots_pb2_grpc.add_BotServiceServicer_to_server(self, self._server)
+        play_pb2_grpc.add_PlayServiceServicer_to_server(self, self._server)
+        address = f"localhost:{self.port}" if self.credentials else f"127.0.0.1:{self.port}"
+        self.port = (
+            self._server.add_secure_port(address, self.credentials)
+            if self.credentials
+            else self._server.add_insecure_port(address)
+        )
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends abruptly: running streams are cut off."""
+        self._server.stop(None).wait(PATIENCE)
+        self._threads.shutdown()
+        if not self.failures.empty():
+            raise self.failures.get()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def RegisterBot(self, request: bots_pb2.RegisterBotRequest, context: Any) -> bots_pb2.RegisterBotResponse:
+        self.registrations.append(request)
+        if request.invitation != self.invitation:
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, "registration is by invitation")
+        if not request.name.replace("-", "").isalnum():
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"the name {request.name!r} is not allowed")
+        if request.name in self.tokens.values():
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, f"the name {request.name!r} is taken")
+        token = f"secret-{len(self.tokens)}"
+        self.tokens[token] = request.name
+        return bots_pb2.RegisterBotResponse(name=request.name, token=token)
+
+    def ListBots(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    def Play(self, request_iterator: Any, context: Any) -> Iterator[play_pb2.PlayResponse]:
+        token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
+        if token not in self.tokens:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "no bot has this token")
+        with self._lock:
+            script = self.scripts[min(self.streams, len(self.scripts) - 1)]
+            self.streams += 1
+        try:
+            yield from script(Talk(request_iterator, context, token))
+        except AssertionError as failure:
+            self.failures.put(failure)
+            raise
+
+
+class Playing:
+    """A bot that plays in a thread of its own."""
+
+    def __init__(self, bot: Bot, address: str, token_file: Path, **told: Any) -> None:
+        self._end: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, args=(bot, address, token_file, told), daemon=True)
+        self._thread.start()
+
+    def _run(self, bot: Bot, address: str, token_file: Path, told: dict[str, Any]) -> None:
+        try:
+            run(bot, address, token_file=token_file, verbose=False, **told)
+        except BaseException as error:  # noqa: BLE001 - it is the test's to judge
+            self._end.set_exception(error)
+        else:
+            self._end.set_result(None)
+
+    def result(self, patience: float = PATIENCE) -> None:
+        """Waits for the end of the run; raises what it raised."""
+        self._end.result(patience)
+        self._thread.join(PATIENCE)

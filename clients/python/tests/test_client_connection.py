@@ -1,0 +1,420 @@
+"""The SDK against a real gRPC server: registration, playing, coming back, and every way it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import arena_client
+import grpc
+import pytest
+from arena_client import (
+    ArenaError,
+    Decision,
+    InvitationNeededError,
+    NameNotAllowedError,
+    NameTakenError,
+    NoGameInCommonError,
+    ProtocolMismatchError,
+    RefusedError,
+    TakenOverError,
+    TokenRefusedError,
+    UnreachableError,
+    connection,
+    play,
+    run,
+)
+from arena_client.v1 import play_pb2
+from tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    return tmp_path / "bot.token"
+
+
+def one_match(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+    """Plays match 1 of one decision."""
+    talk.next()
+    yield welcome()
+    yield invites(1)
+    assert [ready.match_id for ready in talk.next().ready] == [1]
+    yield asks((1, 1))
+    assert [(each.decision_id, each.action) for each in talk.next().answers] == [(1, 0)]
+    yield reports(1)
+    talk.wait_for_goodbye()
+
+
+def test_a_bot_registers_once_and_keeps_its_token(token_file: Path) -> None:
+    with Peer([one_match]) as peer:
+        for _ in range(2):
+            Playing(First(), peer.address, token_file, owner="me", matches=1).result()
+        assert [(each.name, each.owner, each.invitation) for each in peer.registrations] == [("bot", "me", "")]
+        assert peer.streams == 2
+        assert token_file.read_text().strip() in peer.tokens
+
+
+def test_the_default_token_file_is_below_the_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token_file: Path
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    with Peer([one_match]) as peer:
+        Playing(First(), peer.address, None, matches=1).result()  # type: ignore[arg-type]
+        (kept,) = (tmp_path / ".arena" / "tokens").iterdir()
+        assert kept.name == f"127.0.0.1_{peer.port}-bot.token"
+
+
+def test_a_given_token_needs_no_file(token_file: Path) -> None:
+    with Peer([one_match], tokens={"given": "bot"}) as peer:
+        Playing(First(), peer.address, token_file, token="given", matches=1).result()
+        assert not peer.registrations
+        assert not token_file.exists()
+
+
+def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
+    hellos: list[play_pb2.Hello] = []
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        hellos.append(talk.next().hello)
+        yield welcome()
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer:
+        Playing(First(capacity=5), peer.address, token_file, matches=1).result()
+        Playing(First(capacity=5), peer.address, token_file, matches=1, owner="x").result()
+    assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
+    assert [hello.capacity for hello in hellos] == [1, 1]  # no more at once than wanted in all
+    assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
+
+
+def test_one_message_answers_one_message(token_file: Path) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().hello.capacity == 8
+        yield welcome()
+        for turn in range(50):
+            yield asks(*((match, turn) for match in range(1, 9)), heartbeat=turn if turn % 10 == 0 else None)
+            if turn % 10 == 0:
+                assert talk.next() == play_pb2.PlayRequest(heartbeat=turn)
+            assert [(each.match_id, each.decision_id) for each in talk.next().answers] == [
+                (match, turn) for match in range(1, 9)
+            ]
+        yield reports(*range(1, 9))
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer:
+        Playing(First(), peer.address, token_file, matches=8).result()
+
+
+def test_a_slow_bot_sends_what_it_has(token_file: Path) -> None:
+    class Slow(First):
+        def decide(self, decision: Decision) -> int:
+            end = time.monotonic() + 0.03
+            while time.monotonic() < end:
+                pass
+            return 0
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1), (1, 2), (1, 3))
+        for number in (1, 2, 3):
+            assert [answer.decision_id for answer in talk.next().answers] == [number]
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer:
+        Playing(Slow(), peer.address, token_file, matches=1).result()
+
+
+def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    gone = threading.Event()
+
+    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        gone.set()
+        threading.Event().wait(0.05)
+        talk.next()
+
+    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert talk.next().HasField("hello")
+        yield welcome()
+        yield asks((1, 1))
+        assert talk.next().answers[0].match_id == 1
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    with Peer([before], tokens={"t": "bot"}) as first:
+        playing = Playing(First(), first.address, token_file, token="t", matches=1)
+        assert gone.wait(PATIENCE)
+    with Peer([after], port=first.port, tokens={"t": "bot"}):
+        playing.result()
+    assert any("no connection to" in line and "next try in" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, None])
+def test_a_bot_comes_back_after_a_passing_failure(token_file: Path, code: grpc.StatusCode | None) -> None:
+    def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        if code is not None:
+            talk.fail(code, "not now")
+
+    with Peer([failing, one_match]) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
+        assert peer.streams == 2
+
+
+def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Path) -> None:
+    ended = threading.Event()
+
+    class Waits(First):
+        def decide(self, decision: Decision) -> int:
+            if not ended.is_set():
+                assert ended.wait(PATIENCE)
+                time.sleep(0.2)  # thinking goes on while the end of the stream arrives
+            return 0
+
+    def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1), (1, 2))
+        talk.context.add_callback(ended.set)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
+
+    with Peer([failing, one_match]) as peer:
+        Playing(Waits(), peer.address, token_file, matches=1).result()
+        assert peer.streams == 2
+
+
+def test_a_server_that_says_nothing_is_tried_again(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "ANSWER_TIME", 0.3)
+
+    def silent(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        talk.context.add_callback(over.set)
+        over.wait(PATIENCE)
+        yield welcome()
+
+    over = threading.Event()
+    with Peer([silent, one_match], tokens={"t": "bot"}) as peer:
+        Playing(First(), peer.address, token_file, token="t", matches=1).result()
+    assert any("no welcome within" in line for line in caplog.messages)
+
+
+def test_a_connection_that_held_begins_the_waiting_times_anew(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+    monkeypatch.setattr(connection, "STEADY", 0.0)
+
+    def at_once(count: int) -> float:
+        tries.append(count)
+        return 0.01
+
+    monkeypatch.setattr(connection, "waiting_time", at_once)
+
+    def closing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+
+    with Peer([closing, closing, one_match]) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
+    assert tries == [0, 0]
+
+
+def test_waiting_times_grow_and_are_bounded() -> None:
+    for tries, longest in [(0, 0.5), (1, 1.0), (5, 16.0), (6, 30.0), (10_000, 30.0)]:
+        assert all(longest / 2 <= connection.waiting_time(tries) <= longest for _ in range(20))
+
+
+def test_an_unreachable_server_is_given_up_when_told(token_file: Path) -> None:
+    with Peer([one_match]) as peer:
+        pass
+    with pytest.raises(UnreachableError, match=f"no connection to 127.0.0.1:{peer.port}"):
+        Playing(First(), peer.address, token_file, give_up_after=0.1).result()
+    assert not list(token_file.parent.iterdir())
+
+
+def test_the_newest_connection_plays_on(token_file: Path) -> None:
+    def taken_over(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        talk.fail(grpc.StatusCode.ABORTED, "a newer stream took over")
+
+    with Peer([taken_over]) as peer:
+        with pytest.raises(TakenOverError, match="connected from somewhere else: a newer stream took over"):
+            Playing(First(), peer.address, token_file).result()
+        assert peer.streams == 1
+
+
+def test_a_refused_token_names_its_file(token_file: Path) -> None:
+    token_file.write_text("old\n")
+    with Peer([one_match]) as peer:
+        with pytest.raises(TokenRefusedError, match=r"no bot has this token \(from .*bot\.token; remove it"):
+            Playing(First(), peer.address, token_file).result()
+        with pytest.raises(TokenRefusedError, match=r"no bot has this token$"):
+            Playing(First(), peer.address, token_file, token="wrong").result()
+        assert not peer.registrations
+
+
+@pytest.mark.parametrize(
+    ("name", "invitation", "error", "text"),
+    [
+        ("taken", "", NameTakenError, "'taken' is taken. If the bot is yours"),
+        ("no good", "", NameNotAllowedError, "'no good' is not allowed"),
+        ("bot", "forged", InvitationNeededError, "by invitation"),
+    ],
+)
+def test_a_refused_registration_says_why(
+    token_file: Path, name: str, invitation: str, error: type[ArenaError], text: str
+) -> None:
+    with Peer([one_match], tokens={"t": "taken"}) as peer, pytest.raises(error, match=text):
+        Playing(First(name=name), peer.address, token_file, invitation=invitation).result()
+    assert not list(token_file.parent.iterdir())
+
+
+def test_an_invitation_opens_the_door(token_file: Path) -> None:
+    with Peer([one_match], invitation="please") as peer:
+        Playing(First(), peer.address, token_file, invitation="please", matches=1).result()
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (grpc.StatusCode.UNIMPLEMENTED, ProtocolMismatchError),
+        (grpc.StatusCode.FAILED_PRECONDITION, NoGameInCommonError),
+        (grpc.StatusCode.INVALID_ARGUMENT, RefusedError),
+        (grpc.StatusCode.PERMISSION_DENIED, RefusedError),
+    ],
+)
+def test_a_refused_stream_says_why(token_file: Path, code: grpc.StatusCode, error: type[ArenaError]) -> None:
+    def refusing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        talk.fail(code, "the very\nreason")
+        yield welcome()
+
+    with Peer([refusing]) as peer:
+        with pytest.raises(error, match="the very reason"):
+            Playing(First(), peer.address, token_file).result()
+        assert peer.streams == 1
+
+
+def test_a_server_of_something_else_is_recognised(token_file: Path) -> None:
+    bare = grpc.server(ThreadPoolExecutor(1), options=(("grpc.so_reuseport", 0),))
+    port = bare.add_insecure_port("127.0.0.1:0")
+    bare.start()
+    try:
+        with pytest.raises(ProtocolMismatchError, match="no Arena server"):
+            Playing(First(), f"127.0.0.1:{port}", token_file).result()
+    finally:
+        bare.stop(None).wait(PATIENCE)
+
+
+def test_an_error_in_the_bot_ends_the_run(token_file: Path) -> None:
+    class Fails(First):
+        def decide(self, decision: Decision) -> int:
+            raise ZeroDivisionError("my own fault")
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+        yield asks((1, 1))
+
+    with Peer([script]) as peer:
+        with pytest.raises(ZeroDivisionError, match="my own fault"):
+            Playing(Fails(), peer.address, token_file).result()
+        assert peer.streams == 1
+
+
+def test_an_error_in_the_bot_can_be_played_over(token_file: Path) -> None:
+    class Fails(First):
+        def decide(self, decision: Decision) -> int:
+            raise ZeroDivisionError
+
+    with Peer([one_match]) as peer:
+        Playing(Fails(), peer.address, token_file, on_error="continue", matches=1).result()
+
+
+def test_a_bot_without_a_name_has_its_class_s(token_file: Path) -> None:
+    with Peer([one_match]) as peer:
+        Playing(First(name=""), peer.address, token_file, matches=1).result()
+        assert [each.name for each in peer.registrations] == ["First"]
+
+
+def test_a_bot_plays_inside_an_event_loop_of_its_author(token_file: Path) -> None:
+    with Peer([one_match]) as peer:
+        asyncio.run(play(First(), peer.address, token_file=token_file, matches=1))
+
+        async def wrong() -> None:
+            run(First(), peer.address, token_file=token_file, verbose=False)
+
+        with pytest.raises(RuntimeError, match="await play"):
+            asyncio.run(wrong())
+
+
+def test_numbers_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="matches is 0"):
+        run(First(), "localhost:1", matches=0, verbose=False)
+    with pytest.raises(ValueError, match="capacity is 0"):
+        run(First(capacity=0), "localhost:1", verbose=False)
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A fresh key and certificate for localhost, made by the system's openssl."""
+    openssl = shutil.which("openssl")
+    assert openssl, "this test makes its certificate with the openssl command"
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    command = [openssl, "req", "-x509", *made, "-keyout", str(key), "-out", str(cert), *subject]
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
+    return key, cert
+
+
+def test_tls_with_a_certificate_of_one_s_own(token_file: Path, tmp_path: Path) -> None:
+    key, cert = certificate(tmp_path)
+    credentials = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    with Peer([one_match], credentials=credentials) as peer:
+        Playing(First(), f"localhost:{peer.port}", token_file, tls=cert, matches=1).result()
+        with pytest.raises(UnreachableError):  # nobody vouches for it
+            Playing(First(), f"localhost:{peer.port}", token_file, tls=True, give_up_after=0.1).result()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lock_held", [False, True], ids=["python", "lock-held"])
+def test_the_connection_outlives_twenty_seconds_of_thinking(token_file: Path, *, lock_held: bool) -> None:
+    """With a ping every 5 s, each to be answered in 5 s: also while a library holds the interpreter's lock."""
+    pings = (
+        ("grpc.keepalive_time_ms", 5000),
+        ("grpc.keepalive_timeout_ms", 5000),
+        ("grpc.http2.ping_timeout_ms", 5000),
+    )
+
+    class Thinks(First):
+        def decide(self, decision: Decision) -> int:
+            if lock_held:
+                ctypes.PyDLL(None).sleep(20)
+            end = begun + 20
+            while time.monotonic() < end:
+                pass
+            return 0
+
+    begun = time.monotonic()
+    with Peer([one_match], options=pings) as peer:
+        Playing(Thinks(), peer.address, token_file, matches=1).result(60)
+        assert peer.streams == 1
+    assert time.monotonic() - begun >= 20

@@ -1,0 +1,206 @@
+"""Bots as programs: Ctrl-C, exit codes, the command lines, and the bot of the README."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import arena_client
+import pytest
+from arena_client import __main__ as arena_bot
+from arena_client import samples
+from arena_client.v1 import play_pb2
+from tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, welcome
+
+PROGRAM = """
+import sys
+from arena_client import Bot, run
+
+class Mine(Bot):
+    def decide(self, decision):
+        {body}
+
+if __name__ == "__main__":
+    run(Mine(), sys.argv[1], token_file="token")
+    print("after the run")
+"""
+
+
+def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+    """Plays match 1 of one decision, whatever the choice."""
+    talk.next()
+    yield welcome()
+    yield invites(1)
+    talk.next()
+    yield asks((1, 1))
+    talk.next()
+    yield reports(1)
+    talk.wait_for_goodbye()
+
+
+def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
+    (folder / "mine.py").write_text(PROGRAM.format(body=body))
+    command = [sys.executable, "mine.py", address]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way here")
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("return 0", ""),
+        ("print('thinking', flush=True)\n        while True: pass", "thinking\n"),
+        ("import time; print('thinking', flush=True); time.sleep(60)", "thinking\n"),
+    ],
+    ids=["idle", "computing", "sleeping"],
+)
+def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -> None:
+    playing, over = threading.Event(), threading.Event()
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.context.add_callback(over.set)
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        playing.set()
+        if line:
+            yield asks((1, 1))
+        over.wait(PATIENCE)
+
+    with Peer([script]) as peer, start(tmp_path, body, peer.address) as program:
+        try:
+            assert playing.wait(PATIENCE)
+            if line:
+                assert program.stdout
+                assert program.stdout.readline() == line
+            program.send_signal(signal.SIGINT)
+            out, errors = program.communicate(timeout=PATIENCE)
+            assert (out, program.returncode) == ("after the run\n", 0), errors
+            assert re.fullmatch(r"(.* (registered|Mine is connected|bot is connected).*\n)*.* stopped\n", errors), (
+                errors
+            )
+            assert over.wait(PATIENCE)  # the server knows
+        finally:
+            program.kill()
+
+
+def test_an_error_in_a_bot_is_a_traceback_and_an_exit_code(tmp_path: Path) -> None:
+    with Peer([one_decision]) as peer, start(tmp_path, "return 1 // 0", peer.address) as program:
+        _, errors = program.communicate(timeout=PATIENCE)
+    assert program.returncode == 1
+    assert "return 1 // 0" in errors
+    assert errors.endswith("ZeroDivisionError: integer division or modulo by zero\n")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["arena-bot", *arguments])
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    arena_bot.main()
+
+
+def test_any_bot_class_runs_from_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mybots.py").write_text(PROGRAM.format(body="return 0"))
+    with Peer([one_decision]) as peer:
+        told = [
+            "--name",
+            "neo",
+            "--owner",
+            "me",
+            "--capacity",
+            "2",
+            "--matches",
+            "1",
+            "--token-file",
+            "token",
+            "--quiet",
+        ]
+        call(monkeypatch, "mybots:Mine", peer.address, *told)
+        assert [(each.name, each.owner) for each in peer.registrations] == [("neo", "me")]
+    assert (tmp_path / "token").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("random", "'random' is not of the form MODULE:CLASS"),
+        ("no_such_thing:Bot", "there is no module 'no_such_thing' here"),
+        ("json:Nothing", "json has no class Nothing that extends arena_client.Bot"),
+        ("json:JSONDecoder", "json has no class JSONDecoder that extends arena_client.Bot"),
+    ],
+)
+def test_a_wrong_bot_name_is_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, complaint: str
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        call(monkeypatch, name, "localhost:1")
+    assert end.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_module_that_misses_another_says_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "needy.py").write_text("import no_such_thing\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_thing"):
+        call(monkeypatch, "needy:Bot", "localhost:1")
+
+
+def test_what_cannot_be_helped_is_one_line_and_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told = ["--name", "taken", "--token-file", str(tmp_path / "token"), "--quiet"]
+    with Peer([one_decision], tokens={"t": "taken"}) as peer, pytest.raises(SystemExit) as end:
+        call(monkeypatch, "arena_client.samples.random_bot:RandomBot", peer.address, *told)
+    assert str(end.value.code).startswith("taken: the name 'taken' is taken.")
+
+
+@pytest.mark.parametrize("sample", ["random_bot", "rule_bot", "counter_bot"])
+def test_a_sample_is_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample: str) -> None:
+    with Peer([one_decision]) as peer:
+        told = [
+            "--server",
+            peer.address,
+            "--name",
+            "x",
+            "--matches",
+            "1",
+            "--token-file",
+            str(tmp_path / "t"),
+            "--quiet",
+        ]
+        monkeypatch.setattr(sys, "argv", [sample, *told])
+        runpy.run_path(str(Path(samples.__file__).parent / f"{sample}.py"), run_name="__main__")
+        assert [each.name for each in peer.registrations] == ["x"]
+
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
+    """The first Python block of the README, as it stands, against a server on the address that it names."""
+    found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    bot = found[1]
+    assert len([line for line in bot.splitlines() if line.strip()]) <= 10
+    assert bot.count('"localhost:50051"') == 1
+    home = {**os.environ, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    with Peer([one_decision]) as peer:
+        (tmp_path / "bot.py").write_text(
+            bot.replace('"localhost:50051"', f'"{peer.address}", matches=1'), encoding="utf-8"
+        )
+        command = [sys.executable, "bot.py"]
+        subprocess.run(command, cwd=tmp_path, env=home, check=True, timeout=PATIENCE)
+        assert [each.name for each in peer.registrations] == ["my-bot"]
+    assert len(list((tmp_path / ".arena" / "tokens").iterdir())) == 1
+
+
+def test_the_readme_names_everything_public() -> None:
+    text = README.read_text(encoding="utf-8")
+    missing = [name for name in arena_client.__all__ if not re.search(rf"`[^`\n]*\b{name}\b", text)]
+    assert not missing

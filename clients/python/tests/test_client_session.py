@@ -1,0 +1,254 @@
+"""The conversation without a connection: what the SDK says to what the server says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+from arena_client import (
+    BadAnswerError,
+    Bot,
+    Catalog,
+    Decision,
+    Invitation,
+    NoGameInCommonError,
+    Notice,
+    NoticeKind,
+    ProtocolMismatchError,
+    RoundReport,
+)
+from arena_client.session import HOLD, OnError, Progress, Session
+from arena_client.v1 import play_pb2
+from tests.peer import CATALOG, First, asks, invites, notice, reports, welcome
+
+
+def session(bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None):  # type: ignore[no-untyped-def]
+    times = clock or iter(lambda: 0.0, None)
+    return Session(bot, welcome().welcome, Progress(wanted), on_error, lambda: next(times))
+
+
+def answers(requests: Iterable[play_pb2.PlayRequest]) -> list[list[tuple[int, int, int]]]:
+    return [[(each.match_id, each.decision_id, each.action) for each in request.answers] for request in requests]
+
+
+class Gives(Bot):
+    """Answers with what it was made with."""
+
+    def __init__(self, *given: object) -> None:
+        super().__init__(name="gives")
+        self.given = given
+
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+        return self.given  # type: ignore[return-value]
+
+
+def test_a_decision_carries_the_whole_question() -> None:
+    asked: list[Decision] = []
+
+    class Keeps(First):
+        def decide(self, decision: Decision) -> int:
+            asked.append(decision)
+            return 2
+
+    assert answers(session(Keeps()).react(asks((7, 3)))) == [[(7, 3, 2)]]
+    (decision,) = asked
+    assert (decision.match_id, decision.decision_id, decision.legal) == (7, 3, [0, 1, 2])
+    assert (decision.soft_ms, decision.bank_ms) == (1000, 30000)
+    assert (decision.view.seats, list(decision.view.hand)) == (4, [0, 1])
+    assert [action.name for action in decision.actions] == ["predict red 0", "red 0", "blue 6 as 9"]
+
+
+def test_a_catalogue_tells_what_the_numbers_mean() -> None:
+    catalog = Catalog.of(CATALOG)
+    assert (catalog.name, catalog.title, catalog.min_seats, catalog.max_seats) == ("sixth_sense", "6th Sense", 2, 6)
+    assert catalog.colours == ("red", "blue")
+    assert (catalog.cards[1].name, catalog.cards[1].colour, catalog.cards[1].values) == ("blue 6/9", 1, (6, 9))
+    predict, play, _, hidden = catalog.actions
+    assert (predict.kind, predict.card, predict.value, predict.place) == ("predict", 0, None, None)
+    assert (play.kind, play.card, play.value) == ("play", 0, 0)
+    assert (hidden.kind, hidden.card, hidden.place) == ("block", None, 0)
+
+
+def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
+    sizes = []
+
+    class Batch(Bot):
+        def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
+            sizes.append(len(decisions))
+            return [decision.decision_id % 3 for decision in decisions]
+
+    assert answers(session(Batch()).react(asks((1, 4), (2, 5), (3, 6)))) == [[(1, 4, 1), (2, 5, 2), (3, 6, 0)]]
+    assert sizes == [3]
+
+
+def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
+    # The clock is read at the beginning, after each answer, and after each message sent.
+    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2])
+    assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
+        [(1, 1, 0)],
+        [(2, 1, 0), (3, 1, 0)],
+    ]
+
+
+def test_a_heartbeat_is_answered_before_the_bot_thinks() -> None:
+    reply = session(Gives()).react(asks((1, 1), heartbeat=42))
+    assert next(reply) == play_pb2.PlayRequest(heartbeat=42)
+    with pytest.raises(BadAnswerError):
+        next(reply)
+
+
+def test_an_invitation_is_accepted_with_sixteen_bytes_of_chance() -> None:
+    met: list[Invitation] = []
+
+    class Greets(First):
+        def on_match_start(self, invitation: Invitation) -> None:
+            met.append(invitation)
+
+    (reply,) = session(Greets()).react(invites(5, 6))
+    assert [ready.match_id for ready in reply.ready] == [5, 6]
+    assert all(len(ready.nonce) == 16 for ready in reply.ready)
+    assert reply.ready[0].nonce != reply.ready[1].nonce
+    assert [list(invitation.bots) for invitation in met] == [["a", "bot"]] * 2
+
+
+def test_a_suspended_seat_is_taken_again(caplog: pytest.LogCaptureFixture) -> None:
+    suspended = notice(NoticeKind.NOTICE_KIND_SUSPENDED, match_id=5, decision_id=9, text="late\n three times")
+    (reply,) = session(First()).react(suspended)
+    assert [(ready.match_id, ready.nonce) for ready in reply.ready] == [(5, b"")]
+    assert caplog.messages == ["match 5, decision 9: suspended: late three times"]
+
+
+def test_notices_are_warnings_of_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    playing = session(First())
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_DRAINING)))
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_FORCED_BY_TIME, match_id=5, text="played red 7")))
+    assert caplog.messages == ["server: draining: no reason given", "match 5: forced by time: played red 7"]
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+
+
+def test_rounds_and_results_reach_the_bot(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    rounds: list[RoundReport] = []
+
+    class Watches(First):
+        def on_round(self, report: RoundReport) -> None:
+            rounds.append(report)
+
+    playing = session(Watches())
+    assert not list(playing.react(play_pb2.PlayResponse(rounds=[RoundReport(match_id=4, round=1, points=[1, 2])])))
+    assert [list(each.points) for each in rounds] == [[1, 2]]
+    assert not list(playing.react(reports(4)))
+    assert not list(playing.react(reports(5, rated=False)))
+    assert not list(playing.react(reports(6, interrupted="the server stopped")))
+    assert caplog.messages == [
+        "match 4: place 1 of 2 with 12 points, rating 1512 (+12.5)",
+        "match 5: place 1 of 2 with 12 points",
+        "match 6 was interrupted: the server stopped",
+    ]
+
+
+def test_no_more_matches_are_begun_than_wanted() -> None:
+    progress = Progress(2)
+    playing = Session(First(), welcome().welcome, progress)
+    (reply,) = playing.react(invites(1, 2, 3))
+    assert [ready.match_id for ready in reply.ready] == [1, 2]
+    assert not list(playing.react(reports(1, interrupted="broken off")))
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_WITHDRAWN, match_id=2)))
+    assert progress.more
+    assert len(next(playing.react(invites(4, 5))).ready) == 2
+    assert not list(playing.react(reports(4)))
+    assert not progress.done
+    assert not list(playing.react(reports(5)))
+    assert progress.done
+
+
+def test_an_invitation_that_is_repeated_is_accepted_again() -> None:
+    playing = session(First(), wanted=1)
+    assert len(list(playing.react(invites(1)))) == len(list(playing.react(invites(1)))) == 1
+
+
+def test_a_server_without_the_bot_s_games_is_refused() -> None:
+    with pytest.raises(NoGameInCommonError, match=r"none of the bot's games \(chess, go\)"):
+        Session(First(games=("chess", "go")), welcome().welcome, Progress())
+    with pytest.raises(NoGameInCommonError, match="it names none"):
+        Session(First(games=()), welcome().welcome, Progress())
+
+
+def test_a_decision_of_a_game_the_client_does_not_know_is_refused() -> None:
+    unknown = play_pb2.PlayResponse(decisions=[play_pb2.Decision(match_id=1, decision_id=1, legal=[0])])
+    with pytest.raises(ProtocolMismatchError, match="update arena-client"):
+        list(session(First()).react(unknown))
+
+
+def test_numbers_of_other_libraries_are_answers() -> None:
+    class Number:
+        def __index__(self) -> int:
+            return 1
+
+    assert answers(session(Gives(Number())).react(asks((1, 1)))) == [[(1, 1, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (("1",), "answer 1 of 2 is '1': an answer is an action"),
+        ((0, None), "answer 2 of 2 is None"),
+        ((0,), "answer 2 of 2 is None"),
+        ((0, 17), r"answer 2 of 2 is 17, which is not legal here; decision.legal is \[0, 1, 2\]"),
+        ((0, 1, 2), "more than 2 answers to 2 decisions"),
+    ],
+)
+def test_what_is_no_answer_is_named(given: tuple[object, ...], complaint: str) -> None:
+    with pytest.raises(BadAnswerError, match=complaint):
+        list(session(Gives(*given)).react(asks((1, 1), (1, 2))))
+
+
+@pytest.mark.parametrize("given", [("1",), (0, None), (0,), (0, 17), (0, 1, 2)])
+def test_a_bot_that_shall_go_on_answers_everything(given: tuple[object, ...], caplog: pytest.LogCaptureFixture) -> None:
+    (reply,) = session(Gives(*given), on_error="continue").react(asks((1, 1), (1, 2)))
+    assert [answer.decision_id for answer in reply.answers] == [1, 2]
+    assert all(answer.action in (0, 1, 2) for answer in reply.answers)
+    assert all(record.exc_info for record in caplog.records)
+    assert caplog.messages
+
+
+class Fails(First):
+    """Fails at the second decision of each message, and at notices."""
+
+    def decide(self, decision: Decision) -> int:
+        if decision.decision_id == 2:
+            raise ZeroDivisionError
+        return 1
+
+    def on_notice(self, notice: Notice) -> None:
+        raise ZeroDivisionError
+
+
+def test_an_error_in_the_bot_comes_out() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(session(Fails()).react(asks((1, 1), (1, 2), (1, 3))))
+    with pytest.raises(ZeroDivisionError):
+        list(session(Fails()).react(notice(NoticeKind.NOTICE_KIND_STALE)))
+
+
+def test_an_error_in_the_bot_can_be_played_over(caplog: pytest.LogCaptureFixture) -> None:
+    playing = session(Fails(), on_error="continue")
+    assert answers(playing.react(asks((1, 1), (1, 2), (1, 3)))) == [[(1, 1, 1), (1, 2, 0), (1, 3, 1)]]
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_STALE)))
+    assert caplog.messages == [
+        "the bot failed; its first legal action is played instead",
+        "the bot failed outside a decision",
+    ]
+    assert all("ZeroDivisionError" in (record.exc_text or "") for record in caplog.records)
+
+
+def test_a_bot_without_a_decision_of_its_own_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"Bot has neither decide\(\) nor decide_many\(\)"):
+        list(session(Bot()).react(asks((1, 1))))
+
+
+def test_options_can_be_given_to_the_constructor() -> None:
+    bot = First(name="x", owner="me", games=("sixth_sense",), capacity=3)
+    assert (bot.name, bot.owner, bot.games, bot.capacity) == ("x", "me", ("sixth_sense",), 3)
+    assert (First().name, First.capacity) == ("bot", 8)

@@ -1,0 +1,46 @@
+"""Where tokens are kept."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from arena_client.tokens import NewToken, default_token_file, read_token
+
+
+def test_each_bot_on_each_server_has_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    file = default_token_file("Example.org:50051", "My-Bot")
+    assert file == tmp_path / ".arena" / "tokens" / "example.org_50051-my-bot.token"
+    assert default_token_file("unix:/run/arena", "../../x").parent == file.parent
+
+
+def test_a_token_is_kept_whole_and_to_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "down" / "bot.token"
+    assert read_token(file) is None
+    place = NewToken(file)
+    assert read_token(file) is None
+    place.keep("secret")
+    place.drop()
+    assert read_token(file) == "secret"
+    assert os.listdir(file.parent) == ["bot.token"]  # noqa: PTH208 - names are meant
+    if os.name == "posix":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_room_that_is_not_needed_is_given_back(tmp_path: Path) -> None:
+    NewToken(tmp_path / "bot.token").drop()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_file_is_no_token(tmp_path: Path) -> None:
+    (tmp_path / "bot.token").write_text("\n")
+    assert read_token(tmp_path / "bot.token") is None
+
+
+def test_a_disk_that_takes_nothing_is_noticed_before_there_is_a_token(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        NewToken(tmp_path / "file" / "bot.token")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
+MOST_NOTICES: Final = 10_000
+"""Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
 
 
 class Session:
@@ -69,6 +71,9 @@ class Session:
 
     def notify(self, notice: Notice) -> None:
         """Queues a notice."""
+        if len(self._waiting.notices) >= MOST_NOTICES:
+            self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
+            return
         self._waiting.notices.append(notice)
         self._wake.set()
 

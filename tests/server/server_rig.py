@@ -1,0 +1,218 @@
+"""What the server's tests share: bots and their lines in memory, a store without its thread, a small game."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar, cast
+
+import trio
+from sqlalchemy import Connection, StaticPool, create_engine
+
+from arena.match.policy import Policy
+from arena.server.arena import Arena, open_arena
+from arena.server.config import Config
+from arena.server.messages import (
+    Answer,
+    Closed,
+    Hello,
+    Invitation,
+    LinkLost,
+    MatchOver,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Question,
+    Ready,
+    Said,
+)
+from arena.server.players import HousePlayer
+from arena.store import bots, schema
+from arena.store.errors import StoreError
+from arena.store.store import Store
+from engine.game import SeatView
+from tests.match.counting import CountingGame
+
+T = TypeVar("T")
+
+GAME = CountingGame()
+POLICY = Policy(soft_limit=1_000_000, bank=10_000_000)
+NONCE = bytes(range(16))
+
+
+class HouseBot:
+    """Plays the first legal action at once."""
+
+    version = "1"
+    game = GAME.name
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        assert len(chance) == 32
+        return legal[0]
+
+
+def house_players(*names: str) -> list[HousePlayer]:
+    return [HousePlayer(-1 - number, HouseBot(name)) for number, name in enumerate(names)]
+
+
+class Line:
+    """A line to a bot, seen from both ends."""
+
+    peer = "memory"
+
+    def __init__(self, *, reads: bool = True) -> None:
+        self.reads = reads
+        """Whether the bot reads; if not, no message is ever taken."""
+        self._say, self._heard = trio.open_memory_channel[Said | None](math.inf)
+        self._show, self._shown = trio.open_memory_channel[Outgoing](math.inf)
+        self._gone = trio.Event()
+
+    async def receive(self) -> Said | None:
+        said = await self._heard.receive()
+        if self._gone.is_set():
+            raise LinkLost
+        return said
+
+    async def send(self, message: Outgoing) -> None:
+        await trio.lowlevel.checkpoint()
+        if not self.reads:
+            await self._gone.wait()
+        if self._gone.is_set():
+            raise LinkLost
+        self._show.send_nowait(message)
+
+    def say(self, ready: Sequence[Ready] = (), answers: Sequence[Answer] = (), heartbeat: int | None = None) -> None:
+        self._say.send_nowait(Said(trio.current_time(), ready, answers, heartbeat))
+
+    def half_close(self) -> None:
+        self._say.send_nowait(None)
+
+    def vanish(self) -> None:
+        self._gone.set()
+        self._say.send_nowait(None)
+
+    async def read(self) -> Outgoing:
+        return await self._shown.receive()
+
+    def unread(self) -> Outgoing | None:
+        """The next message, if there is one."""
+        try:
+            return self._shown.receive_nowait()
+        except trio.WouldBlock:
+            return None
+
+
+class MemoryStore:
+    """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can fail."""
+
+    def __init__(self) -> None:
+        engine = create_engine("sqlite://", poolclass=StaticPool)
+        schema.metadata.create_all(engine)
+        self._connection = engine.connect()
+        self.troubles: list[StoreError] = []
+        """What the next writes fail with, the first first."""
+        self.gate = trio.Event()
+        """Writes wait for it."""
+        self.gate.set()
+        self.writing = 0
+        """Writes that wait at the gate."""
+
+    async def write(self, job: Callable[[Connection], T]) -> T:
+        await trio.lowlevel.checkpoint()
+        self.writing += 1
+        await self.gate.wait()
+        self.writing -= 1
+        if self.troubles:
+            raise self.troubles.pop(0)
+        return self.now(job)
+
+    async def read(self, job: Callable[[Connection], T]) -> T:
+        await trio.lowlevel.checkpoint()
+        return self.now(job)
+
+    def now(self, job: Callable[[Connection], T]) -> T:
+        with self._connection.begin():
+            return job(self._connection)
+
+    def register(self, name: str, owner: str = "") -> bots.Bot:
+        return self.now(lambda connection: bots.register(connection, name, owner, 0).bot)
+
+
+def config(**changes: Any) -> Config:
+    settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "house": False, "policy": POLICY, "heartbeat": 1000.0}
+    return Config(**(settings | changes))
+
+
+@asynccontextmanager
+async def running(store: MemoryStore, **changes: Any) -> AsyncIterator[Arena]:
+    async with open_arena(config(**changes), cast("Store", store)) as arena:
+        yield arena
+
+
+class Bot:
+    """A bot that accepts every invitation and plays the last legal action; what it was told is kept."""
+
+    def __init__(self, row: bots.Bot, *, capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> None:
+        self.row = row
+        self.hello = Hello(games, capacity, "test")
+        self.line = Line()
+        self.accepts = True
+        self.answers = True
+        self.invitations: list[Invitation] = []
+        self.questions: list[Question] = []
+        self.notices: list[Notice] = []
+        self.reports: list[MatchOver] = []
+        self.rounds = 0
+        self.heartbeats: list[int] = []
+        self.end: Closed | LinkLost | None = None
+        self.told = trio.lowlevel.ParkingLot()
+
+    def again(self, **changes: Any) -> Bot:
+        """The same bot on a new line."""
+        return Bot(self.row, **({"capacity": self.hello.capacity} | changes))
+
+    async def attend(self, arena: Arena) -> None:
+        """Everything between connecting and the end of the line."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._listen)
+            try:
+                await arena.attend(self.line, self.row, self.hello)
+            except (Closed, LinkLost) as end:
+                self.end = end
+            self.told.unpark_all()
+            nursery.cancel_scope.cancel()
+
+    async def until(self, done: Callable[[], object]) -> None:
+        """Waits until something holds; looks at every message."""
+        while not done():
+            await self.told.park()
+
+    def kinds(self) -> list[NoticeKind]:
+        return [notice.kind for notice in self.notices]
+
+    async def _listen(self) -> None:
+        while True:
+            message = await self.line.read()
+            self.hear(message)
+            self.told.unpark_all()
+
+    def hear(self, message: Outgoing) -> None:
+        self.invitations += message.invitations
+        self.questions += message.questions
+        self.notices += message.notices
+        self.reports += message.reports
+        self.rounds += len(message.rounds)
+        if message.heartbeat is not None:
+            self.heartbeats.append(message.heartbeat)
+        ready = [Ready(each.match_id, NONCE) for each in message.invitations] if self.accepts else []
+        answers = [answer(each) for each in message.questions] if self.answers else []
+        if ready or answers:
+            self.line.say(ready, answers)
+
+
+def answer(question: Question, action: int | None = None) -> Answer:
+    return Answer(question.match_id, question.ask.decision, question.ask.legal[-1] if action is None else action)

@@ -1,0 +1,231 @@
+"""The line to one bot: what is sent when, and how it ends. In memory, with a virtual clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.match.effects import Ask
+from arena.server.messages import Closed, Hello, LinkLost, Notice, NoticeKind, Outgoing, Reason, Said, Welcome
+from arena.server.session import MOST_NOTICES, SEND_LIMIT, Session
+from engine.game import SeatView
+from tests.server.server_rig import GAME, POLICY, Line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.table import Table
+
+HELLO = Hello(("counting",), 4, "test")
+
+
+class SilentTable:
+    """A table that remembers which questions were sent, and when."""
+
+    def __init__(self, match_id: int) -> None:
+        self.match_id = match_id
+        self.went: list[tuple[float, int]] = []
+
+    def sent(self, now: float, ask: Ask) -> None:
+        self.went.append((now, ask.decision))
+
+
+def table(match_id: int) -> Table:
+    return cast("Table", SilentTable(match_id))
+
+
+def went(of: Table) -> list[tuple[float, int]]:
+    return cast("SilentTable", of).went
+
+
+def ask(decision: int) -> Ask:
+    return Ask(0, decision, (1, 2), SeatView(0), 1000, 1000)
+
+
+def asked(message: Outgoing | None) -> list[tuple[int, int]]:
+    assert message is not None, "nothing was sent"
+    return [(question.match_id, question.ask.decision) for question in message.questions]
+
+
+class Rig:
+    """A session that runs, what was heard, and how it ended."""
+
+    def __init__(self, nursery: trio.Nursery, line: Line | None = None) -> None:
+        self.line = line or Line()
+        self.session = Session(self.line, HELLO)
+        self.heard: list[Said] = []
+        self.end: BaseException | None = None
+        self.over = trio.Event()
+        nursery.start_soon(self._run)
+
+    async def _run(self) -> None:
+        try:
+            await self.session.run(self.heard.append)
+        except (Closed, LinkLost) as end:
+            self.end = end
+        self.over.set()
+
+    async def sent(self) -> Outgoing | None:
+        await wait_all_tasks_blocked()
+        return self.line.unread()
+
+
+@pytest.fixture
+async def rig(nursery: trio.Nursery) -> Rig:
+    return Rig(nursery)
+
+
+async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: MockClock) -> None:
+    one, other = table(1), table(2)
+    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0))
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
+    rig.session.ask(one, ask(1))
+    rig.session.ask(other, ask(7))
+    message = await rig.sent()
+    assert asked(message) == [(1, 1), (2, 7)]
+    assert message is not None
+    assert message.welcome is not None
+    assert [notice.text for notice in message.notices] == ["a"]
+    assert rig.line.unread() is None
+
+
+async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig, autojump_clock: MockClock) -> None:
+    one, other = table(1), table(2)
+    rig.session.ask(one, ask(1))
+    assert asked(await rig.sent()) == [(1, 1)]
+    rig.session.ask(other, ask(1))
+    rig.session.ask(other, ask(2))
+    assert await rig.sent() is None
+    rig.session.settle(1, 1)
+    assert asked(await rig.sent()) == [(2, 1), (2, 2)]
+
+
+async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig, autojump_clock: MockClock) -> None:
+    one = table(1)
+    rig.session.ask(one, ask(1))
+    rig.session.ask(one, ask(2))
+    assert asked(await rig.sent()) == [(1, 1), (1, 2)]
+    rig.session.ask(one, ask(3))
+    rig.session.settle(1, 2)
+    assert await rig.sent() is None
+    rig.session.settle(1, 1)
+    assert asked(await rig.sent()) == [(1, 3)]
+
+
+async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig, autojump_clock: MockClock) -> None:
+    one = table(1)
+    rig.session.ask(one, ask(1))
+    assert asked(await rig.sent()) == [(1, 1)]
+    rig.session.ask(one, ask(2))
+    rig.session.settle(1, 2)
+    rig.session.settle(1, 1)
+    assert await rig.sent() is None
+    assert [decision for _, decision in went(one)] == [1]
+
+
+async def test_everything_but_questions_goes_out_at_once(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.session.ask(table(1), ask(1))
+    assert asked(await rig.sent()) == [(1, 1)]
+    rig.session.ask(table(1), ask(2))
+    rig.session.notify(Notice(NoticeKind.STALE, "late"))
+    message = await rig.sent()
+    assert asked(message) == []
+    assert message is not None
+    assert [notice.text for notice in message.notices] == ["late"]
+
+
+async def test_the_clock_of_a_question_starts_when_the_transport_has_it(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    line, one = Line(reads=False), table(1)
+    rig = Rig(nursery, line)
+    rig.session.ask(one, ask(1))
+    await trio.sleep(SEND_LIMIT / 2)
+    assert went(one) == []
+    line.vanish()
+    await rig.over.wait()
+    assert went(one) == []
+
+
+async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.session.beat(trio.current_time())
+    message = await rig.sent()
+    assert message is not None
+    assert message.heartbeat is not None
+    await trio.sleep(0.25)
+    rig.session.beaten(trio.current_time(), message.heartbeat)
+    assert rig.session.round_trip == pytest.approx(0.25, abs=1e-5)
+    rig.session.beaten(trio.current_time(), 1 << 60)
+    assert rig.session.round_trip == 0.0, "a number from the future must not give a negative time"
+
+
+async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, Line(reads=False))
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
+    begin = trio.current_time()
+    await rig.over.wait()
+    assert trio.current_time() - begin == pytest.approx(SEND_LIMIT)
+    assert isinstance(rig.end, Closed)
+    assert rig.end.reason is Reason.NOT_READING
+    assert "30 s" in str(rig.end)
+
+
+async def test_a_bot_that_earns_notices_without_reading_them_is_cut_off(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, Line(reads=False))
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "the one that is on its way"))
+    await wait_all_tasks_blocked()
+    for _ in range(MOST_NOTICES):
+        rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
+    assert not rig.over.is_set()
+    for _ in range(10 * MOST_NOTICES):
+        rig.session.notify(Notice(NoticeKind.UNKNOWN, "one more"))
+    with trio.fail_after(SEND_LIMIT / 2):
+        await rig.over.wait()
+    assert isinstance(rig.end, Closed)
+    assert rig.end.reason is Reason.NOT_READING
+    assert str(MOST_NOTICES) in str(rig.end)
+
+
+async def test_closing_ends_the_line_with_the_reason(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.session.close(Reason.TAKEN_OVER, "somebody else")
+    await rig.over.wait()
+    assert isinstance(rig.end, Closed)
+    assert (rig.end.reason, str(rig.end)) == (Reason.TAKEN_OVER, "somebody else")
+
+
+async def test_the_last_word_ends_the_line_in_good_order(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.line.say(heartbeat=3)
+    rig.line.half_close()
+    await rig.over.wait()
+    assert rig.end is None
+    assert [said.heartbeat for said in rig.heard] == [3]
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(
+    nursery: trio.Nursery, autojump_clock: MockClock, reads: bool
+) -> None:
+    """A bot that also does not read breaks reader and writer at the same instant."""
+    rig = Rig(nursery, Line(reads=reads))
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
+    await wait_all_tasks_blocked()
+    rig.line.vanish()
+    await rig.over.wait()
+    assert isinstance(rig.end, LinkLost)
+
+
+async def test_what_hearing_raises_comes_out(autojump_clock: MockClock) -> None:
+    line = Line()
+
+    def hear(_: Said) -> None:
+        raise ZeroDivisionError
+
+    line.say()
+    listener: Callable[[Said], Any] = hear
+    with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
+        await Session(line, HELLO).run(listener)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,13 +37,20 @@ def in_transaction(connection: Connection) -> bool:
 
 def abandon(connection: Connection) -> None:
     """Undoes what a failed commit left: SQLite keeps its transaction open, while SQLAlchemy thinks it over."""
-    _raw(connection).rollback()
+    with suppress(sqlite3.Error):  # the next transaction will say what is wrong, to those who wait for it
+        _raw(connection).rollback()
 
 
 def named(error: Exception, path: Path) -> Exception:
     """The store's name for an error of the database; any other, a broken constraint among them, stays what it is."""
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return error
+    renamed = _renamed(error, path)
+    renamed.__cause__ = error
+    return renamed
+
+
+def _renamed(error: DBAPIError, path: Path) -> StoreError:
     code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     reason = str(error.orig)
     match code:

@@ -114,4 +114,4 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise named(error, path) from error
+        raise named(error, path)  # noqa: B904 - it has its cause

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-from arena.store.errors import StoreCorrupt, StoreNewer, StoreOlder
+from arena.store.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreUnusable
 from arena.store.schema import REVISION
 
 
@@ -27,10 +27,10 @@ def upgrade(connection: Connection, path: Path) -> None:
 
 
 def require_current(connection: Connection, path: Path) -> None:
-    """Checks before reading that the tables are this program's; StoreNewer, StoreOlder or StoreCorrupt if not."""
+    """Checks that the tables are this program's; StoreNewer, StoreOlder, StoreUnusable or StoreCorrupt if not."""
     revision = _revision(connection, path)
     if revision is None:
-        raise StoreCorrupt(path, "it has no tables")
+        raise StoreUnusable(path, "it has no tables yet; a server started on it makes them")
     if revision != REVISION:
         raise StoreOlder(path, revision)
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import trio
 from sqlalchemy import Connection
 
-from arena.store.errors import StoreClosed
+from arena.store.errors import StoreClosed, StoreError
 from arena.store.sqlite import abandon, in_transaction, named
 
 T = TypeVar("T")
@@ -90,7 +90,8 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear it, and the thread live on
             abandon(self._connection)
             for ticket in batch:
-                ticket.error = named(error, self._path)
+                reason = named(error, self._path)
+                ticket.error = reason if isinstance(reason, StoreError) else _undone(error)
         with suppress(trio.RunFinishedError):  # then nobody is left to hear it
             self._trio.run_sync_soon(_wake, batch)
 
@@ -104,6 +105,13 @@ class Writer:
                 raise
             savepoint.rollback()
             ticket.error = named(error, self._path)
+
+
+def _undone(error: Exception) -> StoreError:
+    """What others hear when an error that is not theirs undid the whole transaction."""
+    undone = StoreError(f"the transaction was undone: {error}")
+    undone.__cause__ = error
+    return undone
 
 
 def _wake(batch: Sequence[_Ticket]) -> None:

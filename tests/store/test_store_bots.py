@@ -107,6 +107,14 @@ def test_an_invitation_is_not_used_up_by_a_registration_that_fails(data: Path) -
         assert bots.register(connection, "Ada2", "", NOW, code).bot.owner == "Lovelace"
 
 
+async def test_an_operator_invites_beside_a_running_server(directory: Path) -> None:
+    async with open_store(directory, NOW) as store:
+        with open_to_amend(directory) as connection:
+            code = bots.invite(connection, "Lovelace", NOW)
+        bot = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW, code))).bot
+        assert bot.owner == "Lovelace"
+
+
 def test_house_bots_are_added_once_and_come_in_the_order_asked_for(data: Path) -> None:
     with open_to_amend(data) as connection:
         first = bots.ensure_house_bots(connection, ["house-a", "house-b"], NOW)

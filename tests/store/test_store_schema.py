@@ -174,5 +174,5 @@ async def test_a_reader_makes_nothing(directory: Path) -> None:
     assert not directory.exists()
     directory.mkdir()
     (directory / "arena.db").touch()
-    with pytest.raises(StoreCorrupt, match="no tables"), open_readonly(directory):
+    with pytest.raises(StoreUnusable, match="no tables yet"), open_readonly(directory):
         pass

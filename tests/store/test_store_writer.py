@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 from sqlalchemy import Connection, event, func, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from arena.store import bots, schema
 from arena.store.errors import DiskFull, NameTaken, StoreClosed, StoreError
@@ -33,7 +33,7 @@ class Gate:
 
     def __call__(self, connection: Connection) -> None:
         self.entered.set()
-        assert self._open.wait(10)
+        assert self._open.wait(60)
 
     def open(self) -> None:
         self._open.set()
@@ -50,10 +50,10 @@ async def together(store: Store, *jobs: Callable[[Connection], object]) -> list[
         except Exception as error:  # noqa: BLE001 - the error is the result
             results[number] = error
 
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(store.write, gate)
-            await trio.to_thread.run_sync(gate.entered.wait, 10)
+            await trio.to_thread.run_sync(gate.entered.wait, 60)
             for number, job in enumerate(jobs):
                 nursery.start_soon(one, number, job)
                 await trio.testing.wait_all_tasks_blocked()  # so that they queue in this order
@@ -154,10 +154,20 @@ async def test_a_commit_that_fails_fails_everybody_in_it_and_the_writer_lives_on
 
     async with open_store(directory, 1) as store:
         results = await together(store, register("Ada"), orphan)
-        assert [type(result) for result in results] == [IntegrityError] * 2
+        assert [type(result) for result in results] == [StoreError] * 2
+        assert "FOREIGN KEY constraint failed" in str(results[0])
         assert await store.read(names) == set()
         assert await together(store, register("Ada")) == ["Ada"]
         assert await store.read(names) == {"Ada"}
+
+
+async def test_the_cause_of_a_renamed_error_is_kept(directory: Path) -> None:
+    async with open_store(directory, 1) as store:
+        for work in (store.write, store.read):
+            run: Callable[[Callable[[Connection], object]], Awaitable[object]] = work
+            with pytest.raises(StoreError) as caught:
+                await run(lambda connection: connection.execute(text("SELECT * FROM recipes")))
+            assert isinstance(caught.value.__cause__, OperationalError)
 
 
 async def test_who_stops_waiting_does_not_stop_the_job(directory: Path) -> None:
@@ -180,7 +190,7 @@ async def test_closing_stores_what_was_asked_for_before(directory: Path) -> None
     async with trio.open_nursery() as nursery:
         async with open_store(directory, 1) as store:
             nursery.start_soon(store.write, gate)
-            await trio.to_thread.run_sync(gate.entered.wait, 10)
+            await trio.to_thread.run_sync(gate.entered.wait, 60)
             for number in range(20):
                 nursery.start_soon(one, store, f"bot{number}")
             await trio.testing.wait_all_tasks_blocked()
@@ -240,7 +250,7 @@ async def test_reading_goes_on_beside_writing(directory: Path) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(store.write, register("Bob"))
             nursery.start_soon(store.write, gate)
-            await trio.to_thread.run_sync(gate.entered.wait, 10)
+            await trio.to_thread.run_sync(gate.entered.wait, 60)
             assert await store.read(names) >= {"Ada"}
             with open_readonly(directory) as connection:
                 before = names(connection)

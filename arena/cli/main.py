@@ -11,6 +11,9 @@ from arena.version import __version__
 
 VERBS: Final = {
     "serve": ("arena.cli.serve", "Run a server."),
+    "ladder": ("arena.cli.ladder", "Show the ladder."),
+    "matches": ("arena.cli.matches", "List matches."),
+    "bots": ("arena.cli.bots", "List bots, and invite new ones."),
 }
 
 

@@ -1,0 +1,187 @@
+"""The tables of ladder, matches and bots, in Rich. They show rows and look nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
+
+FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
+"""A rounded frame without lines between columns."""
+WIDE: Final = 100
+"""Columns of a screen that has room for the picture of the intervals."""
+CONFIDENCE: Final = 1.96
+"""Standard deviations to either side that hold 95 %."""
+SCALE_WIDTH: Final = 25
+"""Columns of the picture of the intervals."""
+MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
+ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
+HOUSE: Final = "house-"
+"""What house bots' names begin with; no other bot's name does."""
+
+
+def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
+    """A ladder; where the width allows it, with its intervals drawn on one scale."""
+    table = _table(title)
+    table.add_column("#", justify="right")
+    table.add_column("Bot", no_wrap=True)
+    owned = any(_owner(row) for row in rows)
+    if owned:
+        table.add_column("Owner", style="dim", no_wrap=True)
+    table.add_column("Elo", justify="right")
+    table.add_column("± 95 %", justify="right", style="dim")
+    low = min((row.rating - CONFIDENCE * row.deviation for row in rows), default=0.0)
+    high = max((row.rating + CONFIDENCE * row.deviation for row in rows), default=1.0)
+    drawn = width >= WIDE
+    if drawn:
+        table.add_column(f"{low:.0f}{high:>{SCALE_WIDTH - len(f'{low:.0f}')}.0f}", header_style="dim", no_wrap=True)
+    table.add_column("Matches", justify="right")
+    table.add_column("Wins", justify="right", no_wrap=True)
+    table.add_column("Mean rank", justify="right")
+    table.add_column("Last", justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            Text(str(row.rank), style=MEDALS.get(row.rank, "")),
+            _bot(row),
+            *([Text(_owner(row))] if owned else []),
+            Text(f"{row.rating:.0f}", style="bold"),
+            f"{CONFIDENCE * row.deviation:.0f}",
+            *([_interval(row, low, high)] if drawn else []),
+            str(row.matches),
+            f"{row.wins} {row.wins / row.matches:4.0%}",
+            f"{row.mean_rank:.2f}",
+            _change(row.last_change),
+        )
+    return table
+
+
+def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
+    """Matches, each with its seats in the order of their places."""
+    table = _table(title)
+    table.add_column("Match", justify="right", style="bold", no_wrap=True)
+    table.add_column("Began", no_wrap=True)
+    table.add_column("Took", justify="right", no_wrap=True)
+    for place in range(1, 1 + max((len(row.seats) for row in rows), default=0)):
+        table.add_column(ORDINALS.get(place, f"{place}th"))
+    stated = any(row.state is not MatchState.FINISHED for row in rows)
+    if stated:
+        table.add_column("State")
+    for row in rows:
+        took = "" if row.ended is None else _span((row.ended - row.started).total_seconds())
+        seats = [_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)]
+        seats += [Text()] * (len(table.columns) - 3 - stated - len(seats))
+        state = [_state(row)] if stated else []
+        table.add_row(str(row.match), f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
+    return table
+
+
+def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
+    """Bots; what only a server knows is left out where it is not known."""
+    table = _table(title)
+    table.add_column("Bot", no_wrap=True)
+    table.add_column("Owner", style="dim", no_wrap=True)
+    table.add_column("Matches", justify="right")
+    live = any(row.connected is not None for row in rows)
+    if live:
+        table.add_column("Now", no_wrap=True)
+        table.add_column("Round trip", justify="right", no_wrap=True)
+    table.add_column("Registered", no_wrap=True)
+    for row in rows:
+        trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
+        table.add_row(
+            _bot(row),
+            _owner(row),
+            str(row.matches),
+            *([_presence(row), trip] if live else []),
+            f"{_span((now - row.registered).total_seconds())} ago",
+        )
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_style="bold",
+        title_justify="left",
+        box=FRAME,
+        border_style="dim",
+        header_style="bold cyan",
+        collapse_padding=True,
+    )
+
+
+def _bot(row: LadderRow | BotRow) -> Text:
+    return Text(f"{row.bot} ⌂", style="blue") if row.house else Text(row.bot, style="bold green")
+
+
+def _owner(row: LadderRow | BotRow) -> str:
+    """The owner where the name does not tell."""
+    return "" if row.house or row.owner == row.bot else row.owner
+
+
+def _presence(row: BotRow) -> Text:
+    if row.house:
+        return Text("always here", style="dim")
+    if not row.connected:
+        return Text("○ away", style="dim")
+    return Text(f"● plays {row.playing}" if row.playing else "● waits", style="green")
+
+
+def _interval(row: LadderRow, low: float, high: float) -> Text:
+    """A rating and its interval on a scale from low to high."""
+
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (SCALE_WIDTH - 1))
+
+    margin = CONFIDENCE * row.deviation
+    left, middle, right = (column(row.rating + way * margin) for way in (-1, 0, 1))
+    line = Text(" " * left + "━" * (right - left + 1), style="blue" if row.house else "green")
+    line.plain = f"{line.plain[:middle]}●{line.plain[middle + 1 :]}"
+    return line
+
+
+def _change(change: float) -> Text:
+    if round(abs(change), 1) == 0:
+        return Text("0.0", style="dim")
+    return Text(f"▲ {change:.1f}", style="green") if change > 0 else Text(f"▼ {-change:.1f}", style="red")
+
+
+def _state(row: MatchRow) -> Text:
+    match row.state:
+        case MatchState.PLAYING:
+            return Text("playing", style="yellow")
+        case MatchState.FINISHED:
+            return Text()
+        case MatchState.INTERRUPTED:
+            return Text(f"interrupted: {row.reason}", style="red")
+    assert_never(row.state)
+
+
+def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
+    """A bot with its points and what they did to its rating; a shared place begins with an equals sign."""
+    text = Text(seat.bot, style="blue" if seat.bot.startswith(HOUSE) else "green")
+    if seat.place is None:
+        return text
+    if sum(other.place == seat.place for other in table) > 1:
+        text = Text.assemble(("=", "dim"), text)
+    text.append(f" {seat.score}", style="bold default")
+    if seat.rating_before is not None and seat.rating_after is not None:
+        change = seat.rating_after - seat.rating_before
+        text.append(f" {change:+.0f}", style="dim green" if change > 0 else "dim red")
+    if seat.forced:
+        text.append(f" ⚠ {seat.forced} forced", style="yellow")
+    return text
+
+
+def _span(seconds: float) -> str:
+    """A duration in the unit that fits it."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

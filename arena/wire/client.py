@@ -1,0 +1,165 @@
+"""What programs of the house ask a running server: its ladders, matches, bots and replays. It changes nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, cast
+
+import grpc
+
+from arena.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+)
+from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
+
+if TYPE_CHECKING:
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+PATIENCE: Final = 10.0
+"""Seconds a call may take."""
+OPTIONS: Final = (("grpc.enable_retries", 0), ("grpc.max_receive_message_length", 64 << 20))
+STATE: Final = {matches_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState}
+
+
+class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
+    """No server answers at the address."""
+
+
+class Declined(Exception):  # noqa: N818 - the name says what is the matter
+    """The server answers, but does not do what was asked; the message says why."""
+
+
+@contextmanager
+def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iterator[Client]:
+    """A client of the server at "host:port".
+
+    With `tls` or `roots` (certificate authorities to trust instead of the system's, PEM) the line is encrypted. What
+    the client raises is NoAnswer or Declined.
+    """
+    if tls or roots is not None:
+        channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(roots), OPTIONS)
+    else:
+        channel = grpc.insecure_channel(address, OPTIONS)
+    with channel:
+        yield Client(address, channel)
+
+
+class Client:
+    """An open line to a server."""
+
+    def __init__(self, address: str, channel: grpc.Channel) -> None:
+        self._address = address
+        self._games = game_pb2_grpc.GameServiceStub(channel)
+        self._bots = bots_pb2_grpc.BotServiceStub(channel)
+        self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
+        self._matches = matches_pb2_grpc.MatchServiceStub(channel)
+
+    def games(self) -> tuple[str, ...]:
+        """The games it plays, by name."""
+        with self._naming():
+            answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=PATIENCE)
+        return tuple(game.name for game in answer.games)
+
+    def ladder(self, game: str) -> tuple[LadderRow, ...]:
+        """The ladder of a game, best first."""
+        with self._naming():
+            answer = self._ladder.GetLadder(ladder_pb2.GetLadderRequest(game=game), timeout=PATIENCE)
+        return tuple(
+            LadderRow(
+                rank=row.rank,
+                bot=row.bot,
+                owner=row.owner,
+                house=row.house,
+                rating=row.rating,
+                deviation=row.deviation,
+                matches=row.matches,
+                wins=row.wins,
+                mean_rank=row.mean_rank,
+                last_change=row.last_change,
+            )
+            for row in answer.standings
+        )
+
+    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
+        """The newest matches, newest first, as `arena.store.matches.list_matches`; at most 1000."""
+        request = matches_pb2.ListMatchesRequest(game=game, bot=bot, limit=limit, before=before)
+        with self._naming():
+            answer = self._matches.ListMatches(request, timeout=PATIENCE)
+        return tuple(map(_match, answer.matches))
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """The bots, by name."""
+        with self._naming():
+            answer = self._bots.ListBots(bots_pb2.ListBotsRequest(), timeout=PATIENCE)
+        return tuple(
+            BotRow(
+                bot=row.name,
+                owner=row.owner,
+                house=row.house,
+                connected=row.connected,
+                playing=row.playing,
+                matches=row.matches,
+                registered=_instant(row.registered),
+                round_trip_ms=row.round_trip_ms if row.HasField("round_trip_ms") else None,
+            )
+            for row in answer.bots
+        )
+
+    def replay(self, match: int) -> bytes:
+        """The replay file of a finished match."""
+        with self._naming():
+            pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match), timeout=PATIENCE)
+            return b"".join(piece.chunk for piece in pieces)
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Gives failures of gRPC the names of this module."""
+        try:
+            yield
+        except grpc.RpcError as error:
+            call = cast("grpc.Call", error)  # what grpc raises from a call is the call
+            text = " ".join((call.details() or "no reason given").split())
+            if text.startswith("failed to connect"):  # to this address and that one, over and over; the last says why
+                text = text.rpartition(": ")[2]
+            match call.code():
+                case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.DEADLINE_EXCEEDED:
+                    raise NoAnswer(f"no arena answers at {self._address} ({text})") from error
+                case grpc.StatusCode.UNIMPLEMENTED:
+                    raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
+                case _:
+                    raise Declined(text) from error
+
+
+def _match(row: matches_pb2.MatchEntry) -> MatchRow:
+    return MatchRow(
+        match=row.match_id,
+        game=row.game,
+        state=STATE[row.state],
+        started=_instant(row.started),
+        ended=_instant(row.ended) if row.HasField("ended") else None,
+        reason=row.reason,
+        seats=tuple(
+            SeatRow(
+                bot=seat.bot,
+                score=seat.score if seat.HasField("score") else None,
+                place=seat.place if seat.HasField("place") else None,
+                rating_before=seat.rating_before if seat.HasField("rating_before") else None,
+                rating_after=seat.rating_after if seat.HasField("rating_after") else None,
+                forced=seat.forced,
+            )
+            for seat in row.seats
+        ),
+    )
+
+
+def _instant(stamp: Timestamp) -> datetime:
+    return stamp.ToDatetime(tzinfo=UTC)

@@ -1,0 +1,86 @@
+"""What can be looked up in an arena, as plain values: what `client` returns, and what `--json` prints key by key.
+
+It knows no protobuf, no database and no screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+
+class MatchState(Enum):
+    """Where a match stands."""
+
+    PLAYING = "playing"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRow:
+    """One bot on a ladder."""
+
+    rank: int
+    """1 is the best; equal ratings share a rank."""
+    bot: str
+    owner: str
+    house: bool
+    """Whether it is one of the server's own."""
+    rating: float
+    """Elo."""
+    deviation: float
+    """Standard deviation of the rating, in Elo."""
+    matches: int
+    wins: int
+    """Matches won, shared first places included."""
+    mean_rank: float
+    """0 is always first, 1 always last."""
+    last_change: float
+    """Elo won or lost in the last match."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRow:
+    """One seat of a match; what only a result has is None before it."""
+
+    bot: str
+    score: int | None
+    place: int | None
+    """1 is the best."""
+    rating_before: float | None
+    rating_after: float | None
+    forced: int
+    """Decisions the server made."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """One match."""
+
+    match: int
+    game: str
+    state: MatchState
+    started: datetime
+    ended: datetime | None
+    reason: str
+    """Why it was interrupted; else empty."""
+    seats: tuple[SeatRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BotRow:
+    """One registered bot; what only a running server knows is None without one."""
+
+    bot: str
+    owner: str
+    house: bool
+    connected: bool | None
+    playing: int | None
+    """Matches being played now."""
+    matches: int
+    """Rated matches finished, all games together."""
+    registered: datetime
+    round_trip_ms: float | None
+    """Of the last heartbeat; None, too, where none was answered yet."""

@@ -38,8 +38,8 @@ class Service(NamedTuple):
     only `stream.send` is of use; both are cancelled when the peer vanishes. Bidirectional:
     `async def Play(stream) -> None`; it learns of the peer's end from `receive` and `send`.
 
-    Returning ends the call well, once everything sent has left; raising Refused ends it at once with that status, any
-    other exception with INTERNAL and a line in the log.
+    Returning ends the call well; raising Refused ends it with that status, any other exception with INTERNAL and a line
+    in the log. What was sent before arrives before.
     """
 
     register: Callable[[Any, Any], None]
@@ -149,7 +149,6 @@ class _Doors:
         try:
             with stream.scope:
                 result = await handler()
-                await stream.flush()
         except Exception as error:  # noqa: BLE001 - whatever a handler does, the server lives
             result = _verdict(name, error)
         finally:

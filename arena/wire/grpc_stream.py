@@ -22,8 +22,8 @@ READ_AHEAD: Final = 4
 """Messages taken from a peer before the handler asks: their arrival is stamped although the handler is busy."""
 
 DOUBT: Final = 0.1
-"""Seconds for which an end of input is not believed. A broken connection ends the input, too, and the news that it was the
-connection may come some milliseconds later. Without it, a killed bot would now and then seem to have said goodbye."""
+"""Seconds for which an end of input is not believed. A broken connection ends the input, too, and the news that it was
+the connection may come some milliseconds later: a killed bot would now and then seem to have said goodbye."""
 
 MALFORMED: Final = Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")
 """Stands in the place of a message that cannot be parsed."""
@@ -90,7 +90,8 @@ class GrpcStream:
 
     async def send(self, message: Any) -> None:
         """As `Stream.send`. A checkpoint only where it has to wait."""
-        await self.flush()
+        while self._writing and not self._ended:
+            await self._writer.park()
         if self._ended:
             raise self._ended
         self._writing = True
@@ -101,11 +102,6 @@ class GrpcStream:
         if error is not None:
             self.end(Vanished)
         self._writer.unpark_all()
-
-    async def flush(self) -> None:
-        """Wait until the last message has left."""
-        while self._writing and not self._ended:
-            await self._writer.park()
 
 
 def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None) -> None:

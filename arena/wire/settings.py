@@ -32,12 +32,9 @@ class Settings:
             # grpc.keepalive_timeout_ms, the documented name, is ignored by grpcio 1.85.
             ("grpc.http2.ping_timeout_ms", round(1000 * self.ping_timeout)),
             ("grpc.server_handshake_timeout_ms", round(1000 * self.handshake_timeout)),
-            # An idle bot must be pinged for as long as it is idle, not twice.
-            ("grpc.http2.max_pings_without_data", 0),
             # Bots may ping as they like; by default the server hangs up on the third ping.
-            ("grpc.http2.min_ping_interval_without_data_ms", 5000),
             ("grpc.http2.max_ping_strikes", 0),
-            # Windows of a fixed 64 KiB: a peer that does not read holds so much and not the 4 MiB of a grown window.
+            # Windows of a fixed 64 KiB: a handler that is busy leaves so much unread, not the 4 MiB of a grown window.
             ("grpc.http2.bdp_probe", 0),
             # By default a second server shares the port silently and takes half of the connections.
             ("grpc.so_reuseport", 0),

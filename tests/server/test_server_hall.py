@@ -1,0 +1,204 @@
+"""The forming of tables: who meets whom, how many matches at once, and how long anybody waits. With a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.server.contestant import Contestant
+from arena.server.gathering import Gathering
+from arena.server.hall import Hall
+from arena.server.messages import Hello
+from arena.server.players import HousePlayer, Player
+from arena.server.session import Session
+from engine.game import Game
+from tests.server.server_rig import GAME, Line, config, house_players
+
+PATIENCE = 2.0
+
+
+class Rig:
+    """A hall, and the tables it formed, whose seats stay taken until `over`."""
+
+    def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
+        self.start = trio.current_time()
+        self.hall = Hall(config(**{"patience": PATIENCE, "house": bool(house)} | changes), {GAME.name: house})
+        self.tables: list[tuple[float, Gathering]] = []
+        nursery.start_soon(self.hall.run, self._seat)
+
+    def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> Contestant:
+        contestant = self.hall.contestant(len(self.hall.contestants) + 1, name, owner or name)
+        contestant.connected(trio.current_time(), Session(Line(), Hello(games, capacity, "")))
+        self.hall.changed()
+        return contestant
+
+    def go(self, contestant: Contestant) -> None:
+        assert contestant.session is not None
+        contestant.disconnected(trio.current_time(), contestant.session)
+        self.hall.release(contestant)
+
+    def over(self, number: int = 0) -> None:
+        _, table = self.tables[number]
+        table.dissolve()
+        for player in table.players:
+            if isinstance(player, Contestant):
+                self.hall.release(player)
+
+    def names(self) -> list[list[str]]:
+        return [sorted(player.name for player in table.players) for _, table in self.tables]
+
+    def times(self) -> list[float]:
+        return [round(at - self.start, 6) for at, _ in self.tables]
+
+    def _seat(self, game: Game, players: Sequence[Player]) -> None:
+        number = len(self.tables) + 1
+        self.tables.append((trio.current_time(), Gathering(number, game, {}, players, bytes(32))))
+
+
+async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times() == [0.0]
+
+
+async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    for name in ("ann-1", "ann-2", "ann-3"):
+        rig.come(name, "ann", capacity=3)
+    await trio.sleep(100)
+    assert len(rig.tables) == 9
+    assert all("house-a" in names for names in rig.names())
+
+
+async def test_capacity_is_never_exceeded(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, capacity=5)
+    ann, bob, cleo = rig.come("ann", capacity=3), rig.come("bob", capacity=1000), rig.come("cleo", capacity=1000)
+    await trio.sleep(100)
+    limits = {ann: 3, bob: 5, cleo: 5}
+    assert all(bot.busy <= limit for bot, limit in limits.items())
+    assert sum(bot.busy < limit for bot, limit in limits.items()) <= 1, "two with room would have met"
+    before = len(rig.tables)
+    rig.over(next(number for number, names in enumerate(rig.names()) if names == ["bob", "cleo"]))
+    await wait_all_tasks_blocked()
+    assert len(rig.tables) == before + 1, "who has room again plays again"
+
+
+async def test_house_bots_fill_the_table_of_a_bot_that_is_alone(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a", "house-b", "house-c"), seats=(4,))
+    rig.come("ann")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "house-a", "house-b", "house-c"]]
+    assert rig.times() == [0.0], "there is nobody to wait for"
+
+
+async def test_house_bots_wait_while_others_may_come(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    assert rig.names() == [["ann", "bob"]]
+    rig.come("cleo")  # ann and bob play, and may be free in a moment
+    await trio.sleep(100)
+    assert rig.names()[1:] == [["cleo", "house-a"]]
+    assert rig.times()[1:] == [PATIENCE]
+
+
+async def test_a_newcomers_first_match_is_formed_within_5_s(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a", "house-b"), seats=(4,))
+    for name in ("ann", "bob", "cleo", "dora", "emil"):
+        rig.come(name)
+        await trio.sleep(0.1)
+    came = trio.current_time()
+    rig.come("newcomer")
+    await trio.sleep(100)
+    first = next(at for at, table in rig.tables if "newcomer" in {player.name for player in table.players})
+    assert first - came <= 5
+
+
+async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    await trio.sleep(1000)
+    assert rig.tables == []
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    assert rig.times() == [1000.0]
+
+
+async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, seats=(2, 3, 9))  # nine do not fit round a table of this game
+    for name in ("ann", "bob", "cleo", "dora"):
+        rig.come(name, capacity=50)
+    await trio.sleep(1)
+    assert {len(table.players) for _, table in rig.tables} == {2, 3}
+
+
+async def test_a_size_that_too_few_are_here_for_holds_nobody_up(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, seats=(2, 5))
+    rig.come("ann", capacity=20)
+    rig.come("bob", capacity=20)
+    await trio.sleep(1)
+    assert len(rig.tables) == 20, "five will never be here: every match is for two"
+
+
+async def test_a_closed_hall_forms_nothing_and_opens_by_itself(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery)
+    rig.hall.close(rig.start + 3)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(1)
+    rig.hall.changed()
+    await trio.sleep(1)
+    assert rig.tables == []
+    await trio.sleep(10)
+    assert rig.times() == [3.0]
+
+
+async def test_a_hall_that_is_closed_for_good_stays_closed(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.hall.close()
+    rig.hall.close(rig.start + 3)
+    rig.come("ann")
+    await trio.sleep(1000)
+    assert rig.tables == []
+
+
+async def test_only_bots_that_play_the_game_are_seated(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    rig.come("bob", games=("whist",))
+    await trio.sleep(100)
+    assert rig.tables == []
+
+
+async def test_a_bot_that_left_is_not_seated_and_forgotten(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    ann = rig.come("ann")
+    rig.go(ann)
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.tables == []
+    assert ann not in rig.hall.contestants.values()
+
+
+async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    ann = rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    rig.go(ann)
+    assert ann in rig.hall.contestants.values()
+    rig.over(0)
+    assert ann not in rig.hall.contestants.values()

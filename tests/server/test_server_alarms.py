@@ -1,0 +1,116 @@
+"""Alarms ring at deadlines that move about. With a virtual clock."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.server.alarms import Alarms
+
+
+class Sleeper:
+    """Wants to be woken at its deadline and then no more."""
+
+    def __init__(self, alarms: Alarms, rang: list[tuple[str, float]], name: str = "") -> None:
+        self.wakes_at = math.inf
+        self.deadline = math.inf
+        self.looked = 0
+        self.again: list[float] = []
+        """What the deadline is after each ring."""
+        self._alarms, self._rang, self._name = alarms, rang, name
+
+    def wants(self, deadline: float) -> None:
+        self.deadline = deadline
+        self._alarms.watch(self)
+
+    def ring(self, now: float) -> None:
+        assert now >= self.deadline
+        self._rang.append((self._name, now))
+        self.wants(self.again.pop(0) if self.again else math.inf)
+
+
+class Rig:
+    def __init__(self) -> None:
+        self.alarms = Alarms()
+        self.rang: list[tuple[str, float]] = []
+        self.start = trio.current_time()
+
+    def sleeper(self, name: str = "") -> Sleeper:
+        return Sleeper(self.alarms, self.rang, name)
+
+    @property
+    def rings(self) -> list[tuple[str, float]]:
+        return [(name, round(at - self.start, 6)) for name, at in self.rang]
+
+
+@pytest.fixture
+async def rig(nursery: trio.Nursery) -> Rig:
+    rig = Rig()
+    nursery.start_soon(rig.alarms.run)
+    return rig
+
+
+async def test_sleepers_are_woken_in_the_order_of_their_deadlines(rig: Rig, autojump_clock: MockClock) -> None:
+    for name, delay in (("c", 3), ("a", 1), ("b", 2), ("b2", 2)):
+        rig.sleeper(name).wants(rig.start + delay)
+    await trio.sleep(10)
+    assert rig.rings == [("a", 1), ("b", 2), ("b2", 2), ("c", 3)]
+
+
+async def test_an_earlier_deadline_wakes_sooner(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper, other = rig.sleeper("early"), rig.sleeper("other")
+    other.wants(rig.start + 5)
+    sleeper.wants(rig.start + 8)
+    await wait_all_tasks_blocked()
+    sleeper.wants(rig.start + 2)
+    await trio.sleep(10)
+    assert rig.rings == [("early", 2), ("other", 5)]
+
+
+async def test_a_deadline_that_moved_later_is_looked_at_again(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper = rig.sleeper("late")
+    sleeper.wants(rig.start + 1)
+    sleeper.wants(rig.start + 4)
+    await trio.sleep(10)
+    assert rig.rings == [("late", 4)]
+
+
+async def test_a_deadline_that_was_met_rings_nobody(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper = rig.sleeper()
+    sleeper.wants(rig.start + 1)
+    sleeper.wants(math.inf)
+    await trio.sleep(10)
+    assert rig.rings == []
+
+
+async def test_a_sleeper_with_a_new_deadline_rings_again(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper = rig.sleeper("again")
+    sleeper.again = [rig.start + 3, rig.start + 4]
+    sleeper.wants(rig.start + 1)
+    await trio.sleep(10)
+    assert rig.rings == [("again", 1), ("again", 3), ("again", 4)]
+
+
+async def test_a_deadline_in_the_past_rings_at_once(rig: Rig, autojump_clock: MockClock) -> None:
+    await trio.sleep(5)
+    rig.sleeper("past").wants(rig.start + 1)
+    await trio.sleep(0.001)
+    assert rig.rings == [("past", 5)]
+
+
+async def test_decisions_answered_in_time_cost_the_heap_nothing(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper = rig.sleeper()
+    for step in range(1000):
+        sleeper.wants(rig.start + 1 + step / 1000)
+    assert len(rig.alarms._heap) == 1, "one entry a sleeper while its deadline only moves later"
+
+
+async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig, autojump_clock: MockClock) -> None:
+    sleeper = rig.sleeper("once")
+    for delay in (6, 3, 6, 3, 6):
+        sleeper.wants(rig.start + delay)
+    await trio.sleep(10)
+    assert rig.rings == [("once", 6)]

@@ -1,0 +1,128 @@
+"""A match that waits for its bots: who is invited, whose word counts, and what becomes of it."""
+
+from __future__ import annotations
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.server.contestant import Contestant
+from arena.server.gathering import NO_NONCE, Gathering
+from arena.server.messages import Hello, Invitation, NoticeKind
+from arena.server.players import Player
+from arena.server.session import Session
+from engine.deal import opens
+from tests.server.server_rig import GAME, NONCE, Line, house_players
+
+SEED = bytes(range(32))
+
+
+class Guest(Contestant):
+    """A bot that sits on a line that nobody serves: what was queued for it is looked at."""
+
+    def __init__(self, number: int, name: str) -> None:
+        super().__init__(number, name, name)
+        self.arrive()
+
+    def arrive(self) -> Session:
+        session = Session(Line(), Hello((GAME.name,), 4, ""))
+        self.connected(0.0, session)
+        return session
+
+    @property
+    def invitations(self) -> list[Invitation]:
+        assert self.session is not None
+        return self.session._waiting.invitations
+
+    @property
+    def notices(self) -> list[tuple[NoticeKind, str]]:
+        assert self.session is not None
+        return [(notice.kind, notice.text) for notice in self.session._waiting.notices]
+
+
+def gathering(*players: Player) -> Gathering:
+    return Gathering(7, GAME, {"rounds": 3}, players, SEED)
+
+
+async def complete(gathering: Gathering, done: trio.Event) -> None:
+    await gathering.complete()
+    done.set()
+
+
+async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    (filler,) = house_players("house-a")
+    table = gathering(ann, filler, bob)
+    done = trio.Event()
+    nursery.start_soon(complete, table, done)
+    await wait_all_tasks_blocked()
+    (invitation,) = bob.invitations
+    assert invitation.match_id == 7
+    assert invitation.seat == 2
+    assert invitation.bots == ("ann", "house-a", "bob")
+    assert invitation.options == {"rounds": "3"}
+    assert opens(SEED, invitation.commitment)
+    assert [invitation.seat for invitation in ann.invitations] == [0]
+    table.ready(bob, NONCE)
+    await wait_all_tasks_blocked()
+    assert not done.is_set()
+    assert table.failure == "ann did not come"
+    table.ready(ann, b"")
+    await done.wait()
+    assert table.failure is None
+    assert table.nonces == (NO_NONCE, NO_NONCE, NONCE)
+
+
+async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
+    ann = Guest(1, "ann")
+    table = gathering(ann)
+    table.ready(ann, NONCE)
+    table.ready(ann, bytes(reversed(NONCE)))
+    assert table.nonces == (NONCE,)
+
+
+async def test_a_match_called_off_is_over_even_if_all_are_ready(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    table = gathering(ann, bob)
+    done = trio.Event()
+    nursery.start_soon(complete, table, done)
+    await wait_all_tasks_blocked()
+    table.call_off("the server was stopped")
+    await done.wait()
+    table.ready(ann, NONCE)
+    table.ready(bob, NONCE)
+    assert table.failure == "the server was stopped"
+    table.withdraw()
+    assert ann.notices == bob.notices
+    assert ann.notices == [(NoticeKind.WITHDRAWN, "match 7 does not take place: the server was stopped")]
+
+
+async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    table = gathering(ann, bob)
+    table.ready(ann, NONCE)
+    ann.arrive()
+    bob.arrive()
+    assert ann.invitations == []
+    assert [invitation.match_id for invitation in bob.invitations] == [7], "a bot that comes back is asked again"
+
+
+async def test_who_is_away_is_neither_invited_nor_told(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    table = gathering(ann, bob)
+    assert bob.session is not None
+    bob.disconnected(0.0, bob.session)
+    table.invite(bob)
+    table.withdraw()
+    assert [kind for kind, _ in ann.notices] == [NoticeKind.WITHDRAWN]
+
+
+async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
+    ann = Guest(1, "ann")
+    table = gathering(ann)
+    assert (ann.busy, ann.room(1), ann.room(2)) == (1, False, True)
+    table.dissolve()
+    assert (ann.busy, ann.room(1)) == (0, True)

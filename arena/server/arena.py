@@ -155,6 +155,12 @@ class Arena:
         log.info("bot registered", bot=name, owner=registered.bot.owner)
         return registered
 
+    async def invite(self, owner: str) -> str:
+        """The code of a new invitation; raises what `bots.invite` raises."""
+        code = await self.store.write(partial(bots.invite, owner=owner, at=now_us()))
+        log.info("invitation made", owner=owner)
+        return code
+
     async def drain(self, limit: float) -> None:
         """Forms no more matches, lets those that run end, and interrupts what is left after `limit` seconds."""
         self.hall.close()

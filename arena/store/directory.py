@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Final
 
 from arena.store.errors import StoreLocked, StoreUnusable
 
 _LOCK: Final = "arena.lock"
+_OPERATOR: Final = "operator.token"
 
 
 @contextmanager
@@ -41,6 +43,22 @@ def locked(directory: Path) -> Iterator[None]:
         os.ftruncate(lock, 0)
     finally:
         os.close(lock)
+
+
+def operator_token(directory: Path) -> str:
+    """The secret by which a server knows its operator: whoever can read the file. Made when it is first asked for.
+
+    StoreUnusable if it can be neither read nor made.
+    """
+    path = directory / _OPERATOR
+    try:
+        path.touch(mode=0o600)
+        if not (token := path.read_text()):
+            token = f"operator_{token_urlsafe(32)}"
+            path.write_text(token)
+        return token
+    except OSError as error:
+        raise StoreUnusable(path, error.strerror or str(error)) from error
 
 
 def _holder(lock: int) -> int | None:

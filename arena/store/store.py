@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import matches
-from arena.store.directory import locked
+from arena.store.directory import locked, operator_token
 from arena.store.errors import StoreUnusable
 from arena.store.matches import MatchId
 from arena.store.sqlite import DATABASE, named, reading, writing
@@ -34,9 +34,13 @@ STOPPED: Final = "the server stopped"
 class Store:
     """An open data directory."""
 
-    def __init__(self, writer: Writer, reader: Engine, path: Path, interrupted: tuple[MatchId, ...]) -> None:
+    def __init__(
+        self, writer: Writer, reader: Engine, path: Path, operator_token: str, interrupted: tuple[MatchId, ...]
+    ) -> None:
         self.interrupted: Final = interrupted
         """Matches a dead server had left behind, marked as interrupted at the opening."""
+        self.operator_token: Final = operator_token
+        """The operator's secret."""
         self._writer: Final = writer
         self._reader: Final = reader
         self._path: Final = path
@@ -71,7 +75,7 @@ async def open_store(directory: Path, at: int) -> AsyncIterator[Store]:
             matches.interrupt(connection, left, STOPPED, at)
         writer = Writer(connection, path)
         try:
-            yield Store(writer, reading(path), path, left)
+            yield Store(writer, reading(path), path, operator_token(directory), left)
         finally:
             await writer.close()
 
@@ -82,27 +86,32 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 
     StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
     """
-    path = directory / DATABASE
-    with _beside(path, reading(path)) as connection:
+    path = _existing(directory)
+    with _current(path, reading(path)) as connection:
         yield connection
 
 
 @contextmanager
 def open_to_amend(directory: Path) -> Iterator[Connection]:
-    """One transaction on a data directory without a server or beside one, for an operator's small change.
+    """One transaction on a data directory that no server works on: of two that write, SQLite may lose one's pages.
 
-    It must be short: meanwhile a server waits with what it has to store. Errors as for `open_readonly`, and DiskFull.
+    Errors as for `open_readonly`, StoreLocked and DiskFull.
     """
-    path = directory / DATABASE
-    with _beside(path, writing(path)) as connection:
+    path = _existing(directory)
+    with locked(directory), _current(path, writing(path)) as connection:
         yield connection
 
 
-@contextmanager
-def _beside(path: Path, engine: Engine) -> Iterator[Connection]:
-    """One transaction on a database that exists and is this program's."""
+def _existing(directory: Path) -> Path:
+    path = directory / DATABASE
     if not path.is_file():
-        raise StoreUnusable(path.parent, f"it has no {path.name}; a server started on it makes one")
+        raise StoreUnusable(directory, f"it has no {DATABASE}; a server started on it makes one")
+    return path
+
+
+@contextmanager
+def _current(path: Path, engine: Engine) -> Iterator[Connection]:
+    """One transaction on a database of this program's version."""
     with _naming(path), engine.connect() as connection, connection.begin():
         require_current(connection, path)
         yield connection

@@ -40,6 +40,11 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.RegisterBotRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.RegisterBotResponse.FromString,
                 _registered_method=True)
+        self.CreateInvitation = channel.unary_unary(
+                '/arena.v1.BotService/CreateInvitation',
+                request_serializer=arena_dot_v1_dot_bots__pb2.CreateInvitationRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.CreateInvitationResponse.FromString,
+                _registered_method=True)
         self.ListBots = channel.unary_unary(
                 '/arena.v1.BotService/ListBots',
                 request_serializer=arena_dot_v1_dot_bots__pb2.ListBotsRequest.SerializeToString,
@@ -59,6 +64,15 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateInvitation(self, request, context):
+        """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
+        token, which lies in the server's data directory.
+        PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListBots(self, request, context):
         """The bots known here.
         """
@@ -73,6 +87,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.RegisterBot,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.RegisterBotRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.RegisterBotResponse.SerializeToString,
+            ),
+            'CreateInvitation': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateInvitation,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.CreateInvitationRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.CreateInvitationResponse.SerializeToString,
             ),
             'ListBots': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBots,
@@ -108,6 +127,33 @@ class BotService(object):
             '/arena.v1.BotService/RegisterBot',
             arena_dot_v1_dot_bots__pb2.RegisterBotRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.RegisterBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateInvitation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/CreateInvitation',
+            arena_dot_v1_dot_bots__pb2.CreateInvitationRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.CreateInvitationResponse.FromString,
             options,
             channel_credentials,
             insecure,

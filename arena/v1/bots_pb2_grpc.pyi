@@ -29,6 +29,15 @@ class BotServiceStub:
     ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
     """
 
+    CreateInvitation: grpc.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.CreateInvitationRequest,
+        arena.v1.bots_pb2.CreateInvitationResponse,
+    ]
+    """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
+    token, which lies in the server's data directory.
+    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+    """
+
     ListBots: grpc.UnaryUnaryMultiCallable[
         arena.v1.bots_pb2.ListBotsRequest,
         arena.v1.bots_pb2.ListBotsResponse,
@@ -44,6 +53,15 @@ class BotServiceAsyncStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+    """
+
+    CreateInvitation: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.CreateInvitationRequest,
+        arena.v1.bots_pb2.CreateInvitationResponse,
+    ]
+    """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
+    token, which lies in the server's data directory.
+    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.aio.UnaryUnaryMultiCallable[
@@ -63,6 +81,17 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+        """
+
+    @abc.abstractmethod
+    def CreateInvitation(
+        self,
+        request: arena.v1.bots_pb2.CreateInvitationRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.bots_pb2.CreateInvitationResponse, collections.abc.Awaitable[arena.v1.bots_pb2.CreateInvitationResponse]]:
+        """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
+        token, which lies in the server's data directory.
+        PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
         """
 
     @abc.abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 
 import grpc
@@ -20,7 +21,7 @@ from arena.store.errors import (
 from arena.store.errors import Refused as StoreRefused
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
 from arena.wire.catalog import encode_catalog
-from arena.wire.stream import Refused
+from arena.wire.stream import Refused, bearer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -68,6 +69,15 @@ class Archive:
             self._arena.register(request.name, request.owner, request.invitation, self._by_invitation)
         )
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
+
+    async def CreateInvitation(  # noqa: N802
+        self, request: bots_pb2.CreateInvitationRequest, call: Call
+    ) -> bots_pb2.CreateInvitationResponse:
+        """An invitation, for the operator only."""
+        if not compare_digest(bearer(call).encode(), self._arena.store.operator_token.encode()):
+            text = "only the operator invites: send the token in operator.token of the server's data directory"
+            raise Refused(grpc.StatusCode.PERMISSION_DENIED, text)
+        return bots_pb2.CreateInvitationResponse(invitation=await _looked_up(self._arena.invite(request.owner)))
 
     async def ListBots(self, _: bots_pb2.ListBotsRequest, __: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
         """The bots."""

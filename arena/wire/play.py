@@ -9,7 +9,7 @@ import grpc
 from arena.server.messages import Closed, LinkLost, Outgoing, Reason, Said
 from arena.v1 import play_pb2
 from arena.wire.codec import decode, decode_hello, encode
-from arena.wire.stream import Refused, Stream, Vanished
+from arena.wire.stream import Refused, Stream, Vanished, bearer
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -23,7 +23,6 @@ STATUS: Final = {
     Reason.NONSENSE: grpc.StatusCode.INVALID_ARGUMENT,
     Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
 }
-BEARER: Final = "Bearer "
 
 
 class PlayLink:
@@ -61,10 +60,10 @@ class Play:
 
     async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
         """One call: authenticates, takes the hello, and lets the bot play."""
-        authorization = stream.metadata.get("authorization", "")
-        if not authorization.startswith(BEARER):
+        token = bearer(stream)
+        if not token:
             raise Refused(grpc.StatusCode.UNAUTHENTICATED, "send the metadata 'authorization: Bearer TOKEN'")
-        bot = await self._arena.authenticate(authorization.removeprefix(BEARER))
+        bot = await self._arena.authenticate(token)
         if bot is None:
             raise Refused(
                 grpc.StatusCode.UNAUTHENTICATED, "no bot has this token; register one with BotService.RegisterBot"

@@ -40,6 +40,12 @@ class Call(Protocol):
         """The call's text headers, by lower-case name; of a repeated name the last. May hold secrets: never log it."""
 
 
+def bearer(call: Call) -> str:
+    """The token of a call that carries "authorization: Bearer TOKEN"; empty without one."""
+    scheme, _, token = call.metadata.get("authorization", "").partition(" ")
+    return token if scheme == "Bearer" else ""
+
+
 class Stream(Call, Protocol[Received_co, Sent_contra]):
     """A call with messages in both directions. One task may receive while another sends; never two of a kind."""
 

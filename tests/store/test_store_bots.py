@@ -9,7 +9,14 @@ from sqlalchemy import Connection
 
 from arena.store import bots
 from arena.store.bots import Bot, BotId
-from arena.store.errors import InvitationRefused, NameNotAllowed, NameTaken, UnknownToken
+from arena.store.errors import (
+    InvitationRefused,
+    NameNotAllowed,
+    NameTaken,
+    StoreLocked,
+    StoreUnusable,
+    UnknownToken,
+)
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.store.jobs import NOW, add_bots, begin, finish
 
@@ -107,12 +114,27 @@ def test_an_invitation_is_not_used_up_by_a_registration_that_fails(data: Path) -
         assert bots.register(connection, "Ada2", "", NOW, code).bot.owner == "Lovelace"
 
 
-async def test_an_operator_invites_beside_a_running_server(directory: Path) -> None:
+async def test_nobody_amends_what_a_server_works_on(directory: Path) -> None:
+    async with open_store(directory, NOW):
+        with pytest.raises(StoreLocked), open_to_amend(directory):
+            pass
+
+
+async def test_the_operator_token_is_made_once_and_is_for_the_operator_alone(directory: Path) -> None:
     async with open_store(directory, NOW) as store:
-        with open_to_amend(directory) as connection:
-            code = bots.invite(connection, "Lovelace", NOW)
-        bot = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW, code))).bot
-        assert bot.owner == "Lovelace"
+        first = store.operator_token
+    assert (directory / "operator.token").read_text() == first
+    assert (directory / "operator.token").stat().st_mode & 0o777 == 0o600
+    async with open_store(directory, NOW) as store:
+        assert store.operator_token == first
+
+
+async def test_an_operator_token_that_cannot_be_read_is_named(directory: Path) -> None:
+    directory.mkdir(mode=0o700)
+    (directory / "operator.token").mkdir()
+    with pytest.raises(StoreUnusable, match=r"operator\.token"):
+        async with open_store(directory, NOW):
+            pass
 
 
 def test_house_bots_are_added_once_and_come_in_the_order_asked_for(data: Path) -> None:

@@ -62,6 +62,42 @@ class RegisterBotResponse(google.protobuf.message.Message):
 global___RegisterBotResponse = RegisterBotResponse
 
 @typing.final
+class CreateInvitationRequest(google.protobuf.message.Message):
+    """Invites somebody."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """Whose bot it will be, under the same rules as a bot's name."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["owner", b"owner"]) -> None: ...
+
+global___CreateInvitationRequest = CreateInvitationRequest
+
+@typing.final
+class CreateInvitationResponse(google.protobuf.message.Message):
+    """Somebody is invited."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INVITATION_FIELD_NUMBER: builtins.int
+    invitation: builtins.str
+    """The invitation's code. It is not shown again."""
+    def __init__(
+        self,
+        *,
+        invitation: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitation", b"invitation"]) -> None: ...
+
+global___CreateInvitationResponse = CreateInvitationResponse
+
+@typing.final
 class ListBotsRequest(google.protobuf.message.Message):
     """Asks for the bots."""
 

@@ -8,6 +8,7 @@ from arena.match.inputs import Input
 from arena.match.match import Match
 from arena.replay.header import Header
 from engine.deal import SeededDecks, match_key
+from engine.game import Decks, RoundReport, SeatView, State
 
 
 class ReplayError(ValueError):
@@ -65,5 +66,12 @@ class Replay:
     def match(self) -> Match:
         """The match before its first input."""
         header = self.header
-        decks = SeededDecks(match_key(header.seed, header.nonces))
-        return Match(header.game, len(header.bots), header.options, decks, header.policy)
+        return Match(header.game, len(header.bots), header.options, self._decks(), header.policy)
+
+    def game(self) -> State[SeatView, RoundReport]:
+        """The game that was played, before its first choice."""
+        header = self.header
+        return header.game.new(len(header.bots), self._decks(), **header.options)
+
+    def _decks(self) -> Decks:
+        return SeededDecks(match_key(self.header.seed, self.header.nonces))

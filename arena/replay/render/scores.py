@@ -1,0 +1,81 @@
+"""A match at a glance: who played, how it ended, and the points by round. The same for every game."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from arena.replay.header import Header
+from arena.replay.lines import written_instant
+from arena.replay.steps import Course
+
+
+def seat_name(header: Header, seat: int) -> str:
+    """A seat as people call it: its number and its bot."""
+    return f"{seat} {header.bots[seat].name}"
+
+
+def plain_table() -> Table:
+    """A table in the style of the house."""
+    return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
+def drawn_match(course: Course) -> RenderableType:
+    """The result and the points by round."""
+    parts: list[RenderableType] = [_title(course.replay.header), Text(), _standings(course)]
+    if course.replay.result.interrupted:
+        parts += [Text(), Text(f"Interrupted: {course.replay.result.interrupted}", style="red")]
+    if course.reports:
+        parts += [Text(), _rounds(course)]
+    return Group(*parts)
+
+
+def _title(header: Header) -> Text:
+    given = {spec.name: spec.default for spec in header.game.options}
+    options = [
+        name if value is True else f"{name} {value}" for name, value in header.options.items() if value != given[name]
+    ]
+    began = written_instant(header.started)[:16].replace("T", " ")
+    rest = [f"{len(header.bots)} seats", *options, f"{began} UTC", f"server {header.server}"]
+    return Text.assemble((f"{header.game.title}, match {header.match}", "bold"), f" · {' · '.join(rest)}")
+
+
+def _standings(course: Course) -> Table:
+    replay = course.replay
+    table = plain_table()
+    table.add_column("place", justify="right")
+    table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=30)
+    table.add_column("points", justify="right")
+    table.add_column("forced", justify="right")
+    if replay.ratings is not None:
+        table.add_column("rating", justify="right")
+        table.add_column("change", justify="right")
+    places = replay.result.places
+    for seat in sorted(range(len(replay.header.bots)), key=lambda each: places[each : each + 1]):
+        bot = seat_name(replay.header, seat) + (" (house)" if replay.header.bots[seat].house else "")
+        cells = [f"{places[seat]}", bot, f"{replay.result.scores[seat]}"] if places else ["–", bot, "–"]
+        cells.append(f"{replay.result.forced[seat]}")
+        if replay.ratings is not None:
+            rating = replay.ratings[seat]
+            cells += [f"{rating.after.value:.0f}", f"{rating.after.value - rating.before.value:+.1f}"]
+        table.add_row(*cells, style="bold" if places and places[seat] == 1 else "")
+    return table
+
+
+def _rounds(course: Course) -> Table:
+    header = course.replay.header
+    table = plain_table()
+    table.add_column("round", justify="right")
+    for seat in range(len(header.bots)):
+        table.add_column(seat_name(header, seat), justify="right", no_wrap=True, overflow="ellipsis", max_width=14)
+    for report in course.reports:
+        pairs = zip(report.points, report.scores, strict=True)
+        table.add_row(f"{report.round + 1}", *(_points(points, score) for points, score in pairs))
+    return table
+
+
+def _points(points: int, score: int) -> Text:
+    colour = "green" if points > 0 else "red" if points < 0 else "dim"
+    return Text.assemble((f"{points:+d}", colour), f" {score:>4}")

@@ -13,8 +13,13 @@ from arena.replay.steps import Course
 
 
 def seat_name(header: Header, seat: int) -> str:
-    """A seat as people call it: its number and its bot."""
+    """A seat in a table: its number and its bot."""
     return f"{seat} {header.bots[seat].name}"
+
+
+def seat_in_words(header: Header, seat: int) -> str:
+    """A seat in a sentence."""
+    return f"{header.bots[seat].name} (seat {seat})"
 
 
 def plain_table() -> Table:
@@ -69,7 +74,7 @@ def _rounds(course: Course) -> Table:
     table = plain_table()
     table.add_column("round", justify="right")
     for seat in range(len(header.bots)):
-        table.add_column(seat_name(header, seat), justify="right", no_wrap=True, overflow="ellipsis", max_width=14)
+        table.add_column(seat_name(header, seat), justify="right", no_wrap=True, overflow="ellipsis", max_width=10)
     for report in course.reports:
         pairs = zip(report.points, report.scores, strict=True)
         table.add_row(f"{report.round + 1}", *(_points(points, score) for points, score in pairs))

@@ -6,26 +6,17 @@ In tables a card is its colour's letter and its value: R0, G6/9, P12. The other 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.match.effects import Cause
 from arena.replay.header import Header
-from arena.replay.render.scores import plain_table, seat_name
+from arena.replay.render.scores import plain_table, seat_in_words, seat_name
+from arena.replay.render.sixth_sense_cards import LEGEND, card_style, code, forced_sign, hand_text
 from arena.replay.render.sixth_sense_picture import Answer, Marks, Picture, dealt, marks, picture
 from arena.replay.steps import Course
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
-
-STYLES = ("red", "yellow", "green", "bright_blue", "magenta")
-FORCED = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s"}
-LEGEND = Text(
-    "▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it\n"
-    "? its leader looked at a prediction  !t !i !s forced: time, illegality, suspension",
-    style="dim",
-)
 
 
 class SixthSenseRenderer:
@@ -64,17 +55,17 @@ class SixthSenseRenderer:
         step, seen, header = course.steps[index], picture(course, index, seat), course.replay.header
         made = marks(course, index)
         begun = -(-len(seen.plays) // seen.seats)
-        return Group(
+        parts: list[RenderableType] = [
             _title(header, f"Round {step.round + 1}", seen, seat),
             _choice(course, index, seat),
             Text(),
             _seats(header, seen, made),
             Text(),
             _hands(header, "holds", seen.hands),
-            Text(),
-            _tricks(header, seen, made, range(max(0, begun - 2), begun)),
-            LEGEND,
-        )
+        ]
+        if begun:
+            parts += [Text(), _tricks(header, seen, made, range(max(0, begun - 2), begun)), Text(), LEGEND]
+        return Group(*parts)
 
 
 def _title(header: Header, what: str, seen: Picture, seat: int | None) -> Text:
@@ -82,10 +73,10 @@ def _title(header: Header, what: str, seen: Picture, seat: int | None) -> Text:
     if seen.turned is None:
         title.append("no card turned")
     else:
-        title.append_text(Text.assemble("trump ", (COLOURS[CARDS[seen.turned].colour], _style(seen.turned))))
+        title.append_text(Text.assemble("trump ", (COLOURS[CARDS[seen.turned].colour], card_style(seen.turned))))
         title.append(f" ({CARDS[seen.turned].name} turned)")
-    title.append(f" · {seat_name(header, seen.dealer)} deals")
-    return title if seat is None else title.append(f"\nAs {seat_name(header, seat)} sees it", "italic")
+    title.append(f" · {header.bots[seen.dealer].name} deals")
+    return title if seat is None else title.append(f"\nAs {seat_in_words(header, seat)} sees it", "italic")
 
 
 def _seats(header: Header, seen: Picture, made: Marks) -> Table:
@@ -97,10 +88,12 @@ def _seats(header: Header, seen: Picture, made: Marks) -> Table:
     table.add_column("points", justify="right")
     table.add_column("score", justify="right")
     for seat, card in enumerate(seen.predictions):
-        foretold = Text("–" if seat not in made.predictions else "?", style="dim") if card is None else _code(card)
+        foretold = Text("?" if seen.leaders else "–", style="dim") if card is None else code(card)
+        if seen.leaders or card is not None:  # until all have chosen nobody knows who has (S4)
+            foretold.append_text(forced_sign(made.predictions.get(seat)))
         table.add_row(
             seat_name(header, seat),
-            foretold.append_text(_forced(made.predictions.get(seat))),
+            foretold,
             f"{seen.taken[seat]}",
             "" if seen.points is None else f"{seen.points[seat]:+d}",
             f"{seen.scores[seat]}",
@@ -115,17 +108,8 @@ def _hands(header: Header, verb: str, hands: Iterable[bytes | None]) -> Table:
     table.add_column(verb)
     for seat, hand in enumerate(hands):
         if hand is not None:
-            table.add_row(seat_name(header, seat), _hand(hand))
+            table.add_row(seat_name(header, seat), hand_text(hand))
     return table
-
-
-def _hand(hand: bytes) -> Text:
-    """The cards of a hand by colour: the letter once, then the values."""
-    text = Text("" if hand else "nothing")
-    for colour, cards in groupby(hand, lambda card: CARDS[card].colour):
-        values = " ".join(_values(card) for card in cards)
-        text.append(f"{'  ' if text else ''}{COLOURS[colour][0].upper()} {values}", STYLES[colour])
-    return text
 
 
 def _tricks(header: Header, seen: Picture, made: Marks, numbers: Iterable[int]) -> Table:
@@ -174,7 +158,7 @@ def _cards(header: Header, seen: Picture, made: Marks, number: int) -> Table:
             *([f"forced by {cause.value}"] if (cause := made.plays[number * seen.seats + place]) else []),
             *(["takes the trick"] if player == taker else []),
         ]
-        name = Text(ACTIONS[action].name, style="" if card is None else _style(card))
+        name = Text(ACTIONS[action].name, style="" if card is None else card_style(card))
         if place in blocked:
             name.stylize("strike")
         if player == taker:
@@ -189,25 +173,23 @@ def _outcome(header: Header, seen: Picture, made: Marks, number: int) -> list[Te
         return [Text("The trick was not played out.")]
     taker = seen.takers[number]
     if taker == seen.seats:
-        return [Text(f"Nobody takes it; {seat_name(header, seen.leaders[number])} leads again.")]
+        return [Text(f"Nobody takes it; {seat_in_words(header, seen.leaders[number])} leads again.")]
     lines = []
     if _reversed(seen, number):
         lines.append(Text("An odd number of 4s counts: the lowest card takes the trick."))
     if number in made.doubles:
         double = made.doubles[number]
         choice = "splits it: it counts as two" if double.yes else "keeps it as one"
-        lines.append(Text(f"With a 12 in it {seat_name(header, taker)} {choice}{_by(double)}."))
+        lines.append(Text(f"With a 12 in it, {seat_in_words(header, taker)} {choice}{_by(double)}."))
     if number in made.peeks:
         peek = made.peeks[number]
-        looks = "looks" if peek.yes else "does not look"
-        line = Text(
-            f"Having led an 8 {seat_name(header, peek.seat)} {looks} at what {seat_name(header, taker)} foretold"
-        )
+        leader, looks = seat_in_words(header, peek.seat), "looks" if peek.yes else "does not look"
+        line = Text(f"Having led an 8, {leader} {looks} at what {seat_in_words(header, taker)} foretold")
         card = seen.predictions[taker]
         if peek.yes and card is not None:
-            line.append_text(Text.assemble(": ", (CARDS[card].name, _style(card))))
+            line.append_text(Text.assemble(": ", (CARDS[card].name, card_style(card))))
         lines.append(line.append(f"{_by(peek)}."))
-    return lines or [Text(f"{seat_name(header, taker)} takes it.")]
+    return lines or [Text(f"{seat_in_words(header, taker)} takes it.")]
 
 
 def _by(answer: Answer) -> str:
@@ -220,13 +202,13 @@ def _choice(course: Course, index: int, seat: int | None) -> Text:
     if made is None:
         return Text("The cards are dealt.")
     action = ACTIONS[made.action]
-    name, style = action.name, "" if action.card is None else _style(action.card)
+    name, style = action.name, "" if action.card is None else card_style(action.card)
     if seat not in {None, made.seat}:
         if action.kind == "predict":
-            name, style = "predict a card", ""
-        elif action.kind == "block":
+            return Text("The others choose what they foretell.")
+        if action.kind == "block":
             name, style = f"a 0 blocks place {(action.place or 0) + 1}", ""
-    text = Text(f"{seat_name(course.replay.header, made.seat)}: ").append(name, style)
+    text = Text(f"{seat_in_words(course.replay.header, made.seat)}: ").append(name, style)
     return text.append(f" (forced by {made.forced.value})" if made.forced else "")
 
 
@@ -236,14 +218,16 @@ def _card(seen: Picture, made: Marks, number: int, place: int) -> Text:
     if action.card is None:
         text = Text("?0⊘")
     elif action.kind == "block":
-        text = _code(action.card).append("⊘")
+        text = code(action.card).append("⊘")
     else:
         letter = COLOURS[CARDS[action.card].colour][0].upper()
-        text = Text(f"{letter}{action.value}{'*' if _is_trump(seen, action.card) else ''}", style=_style(action.card))
+        text = Text(
+            f"{letter}{action.value}{'*' if _is_trump(seen, action.card) else ''}", style=card_style(action.card)
+        )
     if place in _blocked(seen, number):
         text = Text.assemble("(", text, ")")
         text.stylize("strike dim")
-    return text.append_text(_forced(made.plays[number * seen.seats + place]))
+    return text.append_text(forced_sign(made.plays[number * seen.seats + place]))
 
 
 def _blocked(seen: Picture, number: int) -> dict[int, int]:
@@ -260,21 +244,5 @@ def _reversed(seen: Picture, number: int) -> bool:
     return len(fours) % 2 == 1
 
 
-def _forced(cause: Cause | None) -> Text:
-    return Text() if cause is None else Text(FORCED[cause], style="red")
-
-
 def _is_trump(seen: Picture, card: int) -> bool:
     return seen.turned is not None and CARDS[card].colour == CARDS[seen.turned].colour
-
-
-def _code(card: int) -> Text:
-    return Text(f"{COLOURS[CARDS[card].colour][0].upper()}{_values(card)}", style=_style(card))
-
-
-def _values(card: int) -> str:
-    return "/".join(map(str, CARDS[card].values))
-
-
-def _style(card: int) -> str:
-    return STYLES[CARDS[card].colour]

@@ -19,7 +19,7 @@ import grpc.aio
 
 from arena_client.bot import Bot
 from arena_client.channel import DroppedError, Tls, open_channel, play_failure, registration_failure
-from arena_client.errors import TokenRefusedError, UnreachableError
+from arena_client.errors import ArenaError, TokenRefusedError, UnreachableError
 from arena_client.session import OnError, Progress, Session
 from arena_client.tokens import NewToken, default_token_file, read_token
 from arena_client.v1.bots_pb2 import RegisterBotRequest
@@ -113,9 +113,10 @@ class Connection:
             stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
             call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
             try:
-                self._session = await self._greet(call)
+                message = await self._greet(call)
                 self._progress.playing.clear()  # what goes on is asked for again
-                await self._converse(call, self._session)
+                self._session = Session(self._bot, message.welcome, self._progress, self._on_error)
+                await self._converse(call, self._session, message)
             except TokenRefusedError as refused:
                 kept = "" if self._token else f" (from {self._token_file}; remove it to register the bot anew)"
                 raise TokenRefusedError(f"{refused}{kept}") from None
@@ -136,7 +137,7 @@ class Connection:
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 
-    async def _greet(self, call: Call) -> Session:
+    async def _greet(self, call: Call) -> PlayResponse:
         capacity = min(self._bot.capacity, self._progress.wanted or self._bot.capacity)
         hello = Hello(games=self._bot.games, capacity=capacity, client=f"arena-client-python {__version__}")
         await _write(call, PlayRequest(hello=hello))
@@ -145,35 +146,32 @@ class Connection:
                 message = await _read(call)
         except TimeoutError:
             raise DroppedError(f"no welcome within {ANSWER_TIME:.0f} s") from None
-        if message is None:
-            await _ended(call)
-        session = Session(self._bot, message.welcome, self._progress, self._on_error)
         _log.info("%s is connected to %s (Arena %s)", message.welcome.bot, self._address, message.welcome.server)
-        for request in session.react(message):
-            await _write(call, request)
-        return session
+        return message
 
-    async def _converse(self, call: Call, session: Session) -> None:
-        while not self._progress.done:
-            message = await _read(call)
-            if message is None:
-                await _ended(call)
+    async def _converse(self, call: Call, session: Session, message: PlayResponse) -> None:
+        while True:
             for request in session.react(message):
                 await _write(call, request)
-        with contextlib.suppress(DroppedError, TimeoutError):
+            if self._progress.done:
+                break
+            message = await _read(call)
+        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
             await call.done_writing()
             async with asyncio.timeout(ANSWER_TIME):
-                while await _read(call) is not None:
-                    pass
+                while True:
+                    await _read(call)
 
 
-async def _read(call: Call) -> PlayResponse | None:
-    """The next message; None when the server ended the stream in good order."""
+async def _read(call: Call) -> PlayResponse:
+    """The next message. Raises what the end of the stream means."""
     try:
         message = await call.read()
     except grpc.aio.AioRpcError as error:
         raise play_failure(error.code(), error.details()) from None
-    return None if message is grpc.aio.EOF else cast("PlayResponse", message)
+    if message is grpc.aio.EOF:
+        await _ended(call)
+    return cast("PlayResponse", message)
 
 
 async def _write(call: Call, request: PlayRequest) -> None:

@@ -39,6 +39,18 @@ CATALOG = game_pb2.GameCatalog(
 )
 
 
+VIEW = sixth_sense_pb2.SixthSenseView(
+    seat=1,
+    seats=4,
+    hand=[0, 1],
+    prediction=0,
+    leaders=[1],
+    taken=[0] * 4,
+    scores=[0] * 4,
+    known_predictions=[0, 1, 0, 0],
+)
+
+
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
     return play_pb2.PlayResponse(welcome=play_pb2.Welcome(server="0.1", bot="bot", games=games or [CATALOG]))
 
@@ -54,7 +66,7 @@ def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartb
                 legal=legal,
                 soft_ms=1000,
                 bank_ms=30000,
-                sixth_sense=sixth_sense_pb2.SixthSenseView(seat=1, seats=4, hand=[0, 1]),
+                sixth_sense=VIEW,
             )
             for match, number in decisions
         ],

@@ -31,7 +31,9 @@ from arena_client import (
     play,
     run,
 )
+from arena_client.channel import DroppedError, open_channel
 from arena_client.v1 import play_pb2
+from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
 
 
@@ -197,6 +199,45 @@ def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Pat
         assert peer.streams == 2
 
 
+def test_a_server_may_say_everything_at_once(token_file: Path) -> None:
+    """The welcome, what is being played and what is new in one message; and a stream that ends before the welcome."""
+
+    def nothing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield from ()
+
+    def everything(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        message = welcome()
+        message.MergeFrom(invites(2))
+        message.MergeFrom(asks((1, 1)))
+        yield message
+        reply = talk.next()
+        assert [ready.match_id for ready in reply.ready] == [2]
+        assert [answer.match_id for answer in reply.answers] == [1]
+        yield reports(1, 2)
+        talk.wait_for_goodbye()
+
+    with Peer([nothing, everything]) as peer:
+        Playing(First(), peer.address, token_file, matches=2).result()
+        assert peer.streams == 2
+
+
+def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
+    def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
+        yield welcome()
+
+    async def write_late(address: str) -> None:
+        async with open_channel(address, None) as channel:
+            call = PlayServiceStub(channel).Play(metadata=(("authorization", "Bearer t"),))
+            assert await call.code() is grpc.StatusCode.UNAVAILABLE
+            await connection._write(call, play_pb2.PlayRequest())
+
+    with Peer([failing], tokens={"t": "bot"}) as peer, pytest.raises(DroppedError, match="not now"):
+        asyncio.run(write_late(peer.address))
+
+
 def test_a_server_that_says_nothing_is_tried_again(
     token_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -338,6 +379,21 @@ def test_an_error_in_the_bot_ends_the_run(token_file: Path) -> None:
         with pytest.raises(ZeroDivisionError, match="my own fault"):
             Playing(Fails(), peer.address, token_file).result()
         assert peer.streams == 1
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, asyncio.CancelledError, SystemExit])
+def test_a_bot_may_stop_itself(token_file: Path, stop: type[BaseException]) -> None:
+    class Stops(First):
+        def decide(self, decision: Decision) -> int:
+            raise stop
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+
+    with Peer([script]) as peer, pytest.raises(stop):
+        Playing(Stops(), peer.address, token_file, on_error="continue").result()
 
 
 def test_an_error_in_the_bot_can_be_played_over(token_file: Path) -> None:

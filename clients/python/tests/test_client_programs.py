@@ -39,7 +39,7 @@ def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     yield welcome()
     yield invites(1)
     talk.next()
-    yield asks((1, 1))
+    yield asks((1, 1), legal=(1, 2))
     talk.next()
     yield reports(1)
     talk.wait_for_goodbye()

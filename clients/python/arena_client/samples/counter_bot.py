@@ -11,19 +11,23 @@ from itertools import pairwise
 
 from arena_client import Action, Bot, Catalog, Decision, SixthSenseView
 from arena_client.command import main
-from arena_client.samples.sixth_sense import Laid, Table, after, points, read, taker, targets
+from arena_client.samples.sixth_sense import Laid, after, points, read, taker, targets
 
-OVERTAKES = 0.75
+OVERTAKES = 0.45
 """How often an opponent that holds a card to overtake with plays it."""
-CONTENT = 0.3
+HIGHER = 0.45
+"""Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
+SHED = 0.9
+"""How much rarer still when it is no trump: it can be thrown away on another colour."""
+CONTENT = 0.2
 """The same, of an opponent known to have all the tricks it predicted."""
-RUFFS = 0.5
+RUFFS = 0.8
 """How often an opponent that cannot follow and holds a trump plays one."""
-RUFFED_IN = 0.3
+RUFFED_IN = 0.65
 """How often a trump takes a trick of another colour that it could not take by leading."""
-WAITING = 0.8
-"""An exponent: a card that waits for its moment takes a trick more often than one that is led at once."""
-UNWILLING = 2.5
+WAITING = 1.6
+"""An exponent: over a whole round more happens to a card than the chances of a single trick know of."""
+UNWILLING = 2.8
 """An exponent: a card takes a trick more rarely when its player would rather not."""
 
 
@@ -34,82 +38,82 @@ class CounterBot(Bot):
 
     def decide(self, decision: Decision) -> int:
         """The action after which the round is worth most."""
-        game, view = decision.game, decision.view
-        table = read(game, view)
-        if decision.actions[0].kind != "predict":
-            outlook = Outlook(game, view, table, view.prediction)
-            return max(decision.legal, key=lambda number: outlook.worth_of(game.actions[number]))
-        outlooks = {number: Outlook(game, view, table, game.actions[number].card or 0) for number in decision.legal}
-        return max(outlooks, key=lambda number: outlooks[number].worth(outlooks[number].chances, 0))
+        outlook = Outlook(decision.game, decision.view)
+        return max(decision.legal, key=lambda number: outlook.worth_of(decision.game.actions[number]))
 
 
 class Outlook:
-    """What the rest of a round may bring to one seat with one prediction."""
+    """What the rest of a round may bring to the seat that looks."""
 
-    def __init__(self, game: Catalog, view: SixthSenseView, table: Table, prediction: int) -> None:
+    def __init__(self, game: Catalog, view: SixthSenseView) -> None:
         self.game = game
         self.view = view
-        self.table = table
-        self.aims = targets(game, prediction)
+        self.table = table = read(game, view)
         self.share = len(view.hand) / max(len(table.unseen), len(view.hand), 1)
         """The chance that a given opponent holds a given unseen card."""
-        self.out = [0] * len(game.colours)
-        """How many cards of each colour are unseen."""
+        self.out: list[list[int]] = [[] for _ in game.colours]
+        """The unseen cards of each colour."""
         for card in table.unseen:
-            self.out[game.cards[card].colour] += 1
-        self.chances = {card: self.chance(card) for card in view.hand if card != prediction}
+            self.out[game.cards[card].colour].append(card)
+        self.chances = {card: self.chance(card) for card in view.hand}
         """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
+
+    def worth_of(self, action: Action) -> float:
+        """The expected score after an action."""
+        taken = self.view.taken[self.view.seat]
+        rest = {card: chance for card, chance in self.chances.items() if card != action.card}
+        if action.kind == "predict":
+            assert action.card is not None
+            return self.worth(action.card, 0, rest)
+        if action.kind == "double":
+            return self.worth(self.view.prediction, taken + (action.value or 0), rest)
+        if action.kind == "peek":
+            return action.value or 0  # to know is never worse
+        place = self.view.seats - 1 - len(self.table.to_come)
+        trick = after(self.table.trick, self.game, action, self.view.seat, place)
+        without = self.worth(self.view.prediction, taken, rest)
+        if taker(trick, self.table.trump) != self.view.seat:
+            return without
+        with_it = self.worth(self.view.prediction, taken + 1, rest)
+        if any(laid.value == 12 for laid in trick):
+            with_it = max(with_it, self.worth(self.view.prediction, taken + 2, rest))
+        kept = self.keeps(trick)
+        return kept * with_it + (1 - kept) * without
+
+    def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
+        """The expected score with a prediction, so many tricks taken, and the rest of the hand still to play.
+
+        Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
+        trick and not wanting it.
+        """
+        aims, novice = targets(self.game, prediction), self.view.novice
+        worths: list[float] = [points(aims, tricks + more, novice=novice) for more in range(len(rest) + 1)]
+        for unwanted, wanted in rest.values():
+            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
+        return worths[0]
 
     def chance(self, card: int) -> tuple[float, float]:
         """How likely a card takes a trick later in the round: against its player's wish, and with it."""
         colour, trump = self.game.cards[card].colour, self.table.trump
         values = self.game.cards[card].values
-        higher = [
-            max(self.game.cards[other].values) for other in self.table.unseen if self.game.cards[other].colour == colour
-        ]
+        rivals = [self.game.cards[other].values[-1] for other in self.out[colour]]
 
         def led(value: int) -> float:
-            over = sum(other > value for other in higher)
-            beaten = OVERTAKES * self.holds(over)
+            over = sum(rival > value for rival in rivals)
+            beaten = HIGHER * self.holds(over)
             if trump is not None and colour != trump:
-                beaten += RUFFS * (1 - self.holds(self.out[colour])) * self.holds(self.out[trump])
+                beaten += RUFFS * (1 - self.holds(len(self.out[colour]))) * self.holds(len(self.out[trump]))
             kept: float = (1 - beaten) ** (self.view.seats - 1)
             if colour == trump:
                 kept = 1 - (1 - kept) * (1 - RUFFED_IN)
             return math.pow(kept, WAITING)
 
-        return led(values[0]) ** UNWILLING, led(values[-1])
+        unwanted = led(values[0]) ** UNWILLING * (1 if colour == trump else SHED)
+        return unwanted, led(values[-1])
 
     def holds(self, cards: int) -> float:
         """How likely an opponent holds at least one of so many unseen cards."""
         return 1 - (1 - self.share) ** cards
-
-    def worth(self, chances: dict[int, tuple[float, float]], tricks: int) -> float:
-        """The expected score with so many tricks taken and these cards still to play."""
-        worths = [points(self.aims, tricks + more, novice=self.view.novice) * 1.0 for more in range(len(chances) + 1)]
-        for unwanted, wanted in chances.values():
-            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
-        return worths[0]
-
-    def worth_of(self, action: Action) -> float:
-        """The expected score after an action."""
-        taken = self.view.taken[self.view.seat]
-        match action.kind:
-            case "double":
-                return self.worth(self.chances, taken + (action.value or 0))
-            case "peek":
-                return action.value or 0  # to know is never worse
-        place = self.view.seats - 1 - len(self.table.to_come)
-        trick = after(self.table.trick, self.game, action, self.view.seat, place)
-        rest = {card: chance for card, chance in self.chances.items() if card != action.card}
-        without = self.worth(rest, taken)
-        if taker(trick, self.table.trump) != self.view.seat:
-            return without
-        likely = self.keeps(trick)
-        with_it = self.worth(rest, taken + 1)
-        if any(laid.value == 12 for laid in trick):
-            with_it = max(with_it, self.worth(rest, taken + 2))
-        return likely * with_it + (1 - likely) * without
 
     def keeps(self, trick: list[Laid]) -> float:
         """How likely the trick stays with the seat that takes it as it lies, whoever plays after it."""
@@ -123,7 +127,7 @@ class Outlook:
                     other += 1
         kept = 1.0
         for seat in self.table.to_come:
-            follows = 0.0 if (seat, led) in self.table.void else self.holds(self.out[led])
+            follows = 0.0 if (seat, led) in self.table.void else self.holds(len(self.out[led]))
             beats = 0.0 if (seat, led) in self.table.void else self.holds(follow)
             ruffs = 0.0 if trump is not None and (seat, trump) in self.table.void else self.holds(other)
             kept *= 1 - self.eagerness(seat) * beats - RUFFS * (1 - follows) * ruffs

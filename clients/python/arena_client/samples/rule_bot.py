@@ -24,19 +24,16 @@ class RuleBot(Bot):
             return decision.legal[0]
         return self.play(decision, table, eager=wanted > 0)
 
-    def misfit(self, game: Catalog, view: SixthSenseView, table: Table, action: Action) -> float:
-        """How far a prediction lies from what the other cards of the hand are worth."""
+    def misfit(self, game: Catalog, view: SixthSenseView, table: Table, action: Action) -> int:
+        """How far a prediction lies from the number of good cards among the others of the hand."""
         assert action.card is not None
-        rest = [card for card in view.hand if card != action.card]
-        worth = sum(self.worth(game, table, card) for card in rest) * 4 / (view.seats + 1)
-        return min(abs(aim - worth) for aim in targets(game, action.card))
+        good = sum(self.good(game, table, card) for card in view.hand if card != action.card)
+        return min(abs(aim - good) for aim in targets(game, action.card))
 
-    def worth(self, game: Catalog, table: Table, card: int) -> float:
-        """Tricks that a card may bring at a table of three: high cards and trumps bring more."""
+    def good(self, game: Catalog, table: Table, card: int) -> bool:
+        """Whether a card looks like a trick: a trump of at least 9, or a 13 or 14."""
         value = max(game.cards[card].values)
-        if game.cards[card].colour == table.trump:
-            return 0.3 + 0.05 * value
-        return max(0.0, (value - 5) / 12)
+        return value >= (9 if game.cards[card].colour == table.trump else 13)
 
     def play(self, decision: Decision, table: Table, *, eager: bool) -> int:
         """Takes the trick as cheaply as it can, or throws away the highest card that does not take it."""

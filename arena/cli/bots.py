@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import takes_source
+from arena.cli.source import takes_data, takes_source
 
 if TYPE_CHECKING:
     from arena.cli.source import Place
@@ -44,36 +43,38 @@ def list_bots(place: Place, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
 @click.option("--owner", metavar="NAME", required=True, help="Whose bot it will be; bots of one owner never meet.")
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    envvar="ARENA_DATA",
-    show_envvar=True,
-    required=True,
-    help="The data directory of the server.",
-)
+@takes_data
 @json_option
-def invite(owner: str, data: Path, as_json: bool) -> None:
+def invite(owner: str, place: Place, as_json: bool) -> None:
     """Make an invitation, good for registering one bot.
 
-    For servers with --registration invited. It needs the data directory, and a server may work on it meanwhile. The
-    code is shown this once.
+    For servers with --registration invited. Only the operator can: whoever may write to the data directory. Where a
+    server works on it, the server makes the invitation. The code is shown this once.
 
     \b
     JSON: {"owner", "invitation"}
     """
-    from arena.store import bots
-    from arena.store.errors import Refused, StoreError
-    from arena.store.store import open_to_amend
-
-    try:
-        with open_to_amend(data) as connection:
-            code = bots.invite(connection, owner, time.time_ns() // 1000)
-    except (StoreError, Refused) as error:
-        raise click.ClickException(str(error)) from error
+    code = _invitation(owner, place)
     if as_json:
         print_json({"owner": owner, "invitation": code})
         return
     click.echo(code)
     click.echo(f"{owner} registers one bot with it: python my_bot.py --invitation {code}", err=True)
+
+
+def _invitation(owner: str, place: Place) -> str:
+    from arena.store import bots
+    from arena.store.directory import operator_token
+    from arena.store.errors import Refused, StoreError, StoreLocked
+    from arena.store.store import open_to_amend
+
+    assert place.data is not None, "it is required"
+    try:
+        try:
+            with open_to_amend(place.data) as connection:
+                return bots.invite(connection, owner, time.time_ns() // 1000)
+        except StoreLocked:
+            with place.reached_server() as server:
+                return server.invite(owner, operator_token(place.data))
+    except (StoreError, Refused) as error:
+        raise click.ClickException(str(error)) from error

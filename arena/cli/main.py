@@ -10,9 +10,11 @@ import click
 from arena.version import __version__
 
 VERBS: Final = {
+    "demo": ("arena.cli.demo", "Watch bots play for twenty seconds: begin here."),
     "serve": ("arena.cli.serve", "Run a server."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
+    "replay": ("arena.cli.replay", "List, show, verify and export replays."),
     "bots": ("arena.cli.bots", "List bots, and invite new ones."),
 }
 

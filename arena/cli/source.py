@@ -14,9 +14,12 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
+    from arena.cli.directory import Directory
+    from arena.wire.client import Client
     from arena.wire.rows import BotRow, LadderRow, MatchRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
+NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
 LARGEST_PAGE: Final = 1000
 """Matches that can be asked for at once."""
 
@@ -52,27 +55,35 @@ class Place:
     @contextmanager
     def open(self) -> Iterator[Source]:
         """The source; whatever it raises comes out as a ClickException that says what to do."""
-        if self.data is not None:
-            from arena.cli.directory import open_directory
-            from arena.store.errors import Refused, StoreError
+        with self._directory() if self.data is not None else self.reached_server() as source:
+            yield source
 
-            try:
-                with open_directory(self.data) as directory:
-                    yield directory
-            except (StoreError, Refused) as error:
-                raise click.ClickException(str(error)) from error
-        else:
-            from arena.wire.client import Declined, NoAnswer, connect
+    @contextmanager
+    def reached_server(self) -> Iterator[Client]:
+        """The server, whatever the directory; ClickException as above."""
+        from arena.wire.client import Declined, NoAnswer, connect
 
-            try:
-                roots = None if self.roots is None else self.roots.read_bytes()
-                with connect(self.server, self.tls, roots) as client:
-                    yield client
-            except NoAnswer as error:
-                advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
-                raise click.ClickException(f"{error}; {advice}") from error
-            except Declined as error:
-                raise click.ClickException(str(error)) from error
+        try:
+            roots = None if self.roots is None else self.roots.read_bytes()
+            with connect(self.server, self.tls, roots) as client:
+                yield client
+        except NoAnswer as error:
+            advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
+            raise click.ClickException(f"{error}; {advice if self.data is None else NAME_IT}") from error
+        except (Declined, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+    @contextmanager
+    def _directory(self) -> Iterator[Directory]:
+        from arena.cli.directory import open_directory
+        from arena.store.errors import Refused, StoreError
+
+        assert self.data is not None, "the caller has looked"
+        try:
+            with open_directory(self.data) as directory:
+                yield directory
+        except (StoreError, Refused) as error:
+            raise click.ClickException(str(error)) from error
 
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
@@ -83,10 +94,57 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
         server, data = _one_of(server, data)
         verb(place=Place(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
 
-    decorated: Callable[..., None] = command
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+    return _with(
+        command,
+        *_server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
+        data_option("Read this data directory instead; a server may work on it meanwhile."),
+    )
+
+
+def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
+    """Adds the same to a verb that needs the data directory, and goes by way of the server where one works on it."""
+
+    @wraps(verb)
+    def command(*, server: str | None, data: Path, tls: bool, tls_roots: Path | None, **others: object) -> None:
+        verb(place=Place(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
+
+    return _with(
+        command,
+        data_option("The data directory of the server.", required=True),
+        *_server_options(f"Where the server listens, if one works on it.  [default: {DEFAULT_SERVER}]"),
+    )
+
+
+def data_option(words: str, *, required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """--data."""
+    return click.option(
+        "--data",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        envvar="ARENA_DATA",
+        show_envvar=True,
+        required=required,
+        help=words,
+    )
+
+
+def _server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+    roots = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return (
+        click.option("--server", metavar="HOST:PORT", envvar="ARENA_SERVER", show_envvar=True, help=words),
+        click.option("--tls", is_flag=True, help="Talk to the server with TLS."),
+        click.option(
+            "--tls-roots", metavar="FILE", type=roots, help="The same, trusting the authorities in this PEM file."
+        ),
+    )
+
+
+def _with(
+    command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
+) -> Callable[..., None]:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
@@ -102,29 +160,3 @@ def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | N
             return None, data
         case _:
             raise click.UsageError("a server and a data directory: choose one of --server and --data")
-
-
-_OPTIONS: Final = (
-    click.option(
-        "--server",
-        metavar="HOST:PORT",
-        envvar="ARENA_SERVER",
-        show_envvar=True,
-        help=f"Ask this server.  [default: {DEFAULT_SERVER}]",
-    ),
-    click.option(
-        "--data",
-        metavar="DIR",
-        type=click.Path(path_type=Path),
-        envvar="ARENA_DATA",
-        show_envvar=True,
-        help="Read this data directory instead; a server may work on it meanwhile.",
-    ),
-    click.option("--tls", is_flag=True, help="Talk to the server with TLS."),
-    click.option(
-        "--tls-roots",
-        metavar="FILE",
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="The same, trusting the authorities in this PEM file.",
-    ),
-)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -46,10 +47,10 @@ def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
     table.add_column("Mean rank", justify="right")
     table.add_column("Last", justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(
+        cells: list[RenderableType] = [
             Text(str(row.rank), style=MEDALS.get(row.rank, "")),
             _bot(row),
-            *([Text(_owner(row))] if owned else []),
+            *([_owner(row)] if owned else []),
             Text(f"{row.rating:.0f}", style="bold"),
             f"{CONFIDENCE * row.deviation:.0f}",
             *([_interval(row, low, high)] if drawn else []),
@@ -57,7 +58,8 @@ def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
             f"{row.wins} {row.wins / row.matches:4.0%}",
             f"{row.mean_rank:.2f}",
             _change(row.last_change),
-        )
+        ]
+        table.add_row(*cells)
     return table
 
 
@@ -94,13 +96,9 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
     table.add_column("Registered", no_wrap=True)
     for row in rows:
         trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
-        table.add_row(
-            _bot(row),
-            _owner(row),
-            str(row.matches),
-            *([_presence(row), trip] if live else []),
-            f"{_span((now - row.registered).total_seconds())} ago",
-        )
+        now_cells: list[RenderableType] = [_presence(row), trip] if live else []
+        registered = f"{_span((now - row.registered).total_seconds())} ago"
+        table.add_row(_bot(row), _owner(row), str(row.matches), *now_cells, registered)
     return table
 
 

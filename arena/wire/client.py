@@ -1,4 +1,4 @@
-"""What programs of the house ask a running server: its ladders, matches, bots and replays. It changes nothing there."""
+"""What programs of the house ask a running server: its ladders, matches, bots, replays, and an invitation."""
 
 from __future__ import annotations
 
@@ -113,6 +113,13 @@ class Client:
             )
             for row in answer.bots
         )
+
+    def invite(self, owner: str, operator_token: str) -> str:
+        """A new invitation for a bot of that owner."""
+        request = bots_pb2.CreateInvitationRequest(owner=owner)
+        with self._naming():
+            metadata = (("authorization", f"Bearer {operator_token}"),)
+            return self._bots.CreateInvitation(request, timeout=PATIENCE, metadata=metadata).invitation
 
     def replay(self, match: int) -> bytes:
         """The replay file of a finished match."""

@@ -1,0 +1,62 @@
+"""What a demo shows while it runs: in a terminal a bar and the ladder as it moves, in a pipe a line now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.tables import ladder_table
+from arena.wire.rows import LadderRow
+
+LINES: Final = 5
+"""Lines that a pipe gets."""
+
+
+class Progress:
+    """The progress of a demo on a console."""
+
+    def __init__(self, console: Console, title: str, seconds: float) -> None:
+        self._console = console
+        self._title = title
+        self._seconds = seconds
+        self._next_line = 0.0
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> Progress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, passed: float, matches: int, ladder: Sequence[LadderRow]) -> None:
+        """The state after so many seconds."""
+        rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
+        if self._live is not None:
+            self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)
+        elif passed >= self._next_line:
+            self._next_line += self._seconds / LINES
+            ratings = ", ".join(f"{row.bot} {row.rating:.0f}" for row in ladder)
+            self._console.print(f"{passed:5.1f} s  {matches:4} matches finished  {rate:>13}  {ratings}", soft_wrap=True)
+
+    def _picture(self, passed: float, matches: int, rate: str, ladder: Sequence[LadderRow]) -> RenderableType:
+        line = Table.grid(padding=(0, 2))
+        line.add_row(
+            ProgressBar(total=self._seconds, completed=min(passed, self._seconds), width=30),
+            f"{passed:.0f} of {self._seconds:.0f} s",
+            Text.assemble((str(matches), "bold"), " matches finished"),
+            Text(rate, style="cyan"),
+        )
+        if not ladder:
+            return Padding(line, (1, 0))
+        return Group(Padding(line, (1, 0)), ladder_table(self._title, ladder, self._console.width))

@@ -1,0 +1,241 @@
+"""`arena replay`: look at finished matches, and check them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.screen import json_option, print_json, screen
+from arena.cli.source import LARGEST_PAGE, takes_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.cli.source import Place, Source
+    from arena.replay.replay import Replay
+    from arena.replay.verify import Verdict
+    from arena.wire.rows import MatchRow
+
+
+@click.group(epilog="Example: arena replay show 17 --data ./arena-data")
+def command() -> None:
+    """List, show, verify and export replays.
+
+    SOURCE is the number of a match, or a replay file; a file whose name is a number is written ./17. A match is looked
+    up on the server or in the data directory.
+    """
+
+
+@command.command("list", epilog="Example: arena replay list --bot counter --limit 5")
+@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
+@click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
+@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="At most so many.")
+@click.option("--before", metavar="MATCH", type=click.IntRange(1), help="Only older ones than this match.")
+@takes_source
+@json_option
+def list_replays(game: str, bot: str, limit: int, before: int | None, place: Place, as_json: bool) -> None:
+    """List the matches that have a replay, newest first.
+
+    \b
+    JSON: {"matches": [...]}, as `arena matches` has them.
+    """
+    with place.open() as source:
+        rows = finished(source, game, bot, limit, before or 0)
+    if as_json:
+        print_json({"matches": rows})
+        return
+    from arena.cli.tables import matches_table
+
+    console = screen()
+    if not rows:
+        console.print("No such match is finished yet.")
+        return
+    console.print(matches_table("Replays", rows))
+    console.print(f"To look at one: arena replay show {rows[0].match}{place.typed}", style="dim", soft_wrap=True)
+
+
+def finished(source: Source, game: str, bot: str, limit: int, before: int = 0) -> list[MatchRow]:
+    """The newest matches that have a replay, newest first."""
+    found: list[MatchRow] = []
+    while len(found) < limit:
+        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
+        found += [row for row in page if row.state.value == "finished"]
+        if len(page) < LARGEST_PAGE:
+            break
+        before = page[-1].match
+    return found[:limit]
+
+
+@command.command(epilog="Example: arena replay show 17 --round 2 --trick 3 --seat 0")
+@click.argument("source")
+@click.option("--round", "round_number", metavar="N", type=int, help="One round, from 1; -1 is the last.")
+@click.option(
+    "--trick", metavar="N", type=int, help="One trick of that round, from 1; -1 is the last.  [default round: the last]"
+)
+@click.option("--seat", metavar="S", type=click.IntRange(0), help="As this seat, from 0, saw it.")
+@click.option("--all-hands", is_flag=True, help="With every hand face up; so it is without --seat.")
+@click.option("--no-step", is_flag=True, help="Print the whole match, where a terminal would step through it.")
+@takes_source
+def show(
+    source: str,
+    round_number: int | None,
+    trick: int | None,
+    seat: int | None,
+    all_hands: bool,
+    no_step: bool,
+    place: Place,
+) -> None:
+    """Show a match: the whole of it, one round or one trick.
+
+    In a terminal a whole match is stepped through with keys, which are shown; in a pipe, and with --no-step, it is
+    printed.
+    """
+    if seat is not None and all_hands:
+        raise click.UsageError("--seat hides the other hands, --all-hands shows them: choose one")
+    replay = read_replay(source, place)
+    from arena.replay.render.show import ShowError, show_match, show_round, show_trick
+    from arena.replay.steps import Course
+
+    course, console = Course(replay), screen()
+    try:
+        if trick is not None:
+            console.print(show_trick(course, -1 if round_number is None else round_number, trick, seat))
+        elif round_number is not None:
+            console.print(show_round(course, round_number, seat))
+        elif not no_step and console.is_terminal and sys.stdin.isatty():
+            from arena.cli.stepping import step_through
+
+            step_through(console, course, seat)
+        else:
+            console.print(show_match(course))
+            for number in range(1, course.rounds + 1):
+                console.print()
+                console.print(show_round(course, number, seat))
+    except ShowError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@command.command(epilog="Example: arena replay verify match-17.jsonl.gz")
+@click.argument("source")
+@takes_source
+@json_option
+@click.pass_context
+def verify(context: click.Context, source: str, place: Place, as_json: bool) -> None:
+    """Check a replay by playing it again from its seed.
+
+    The exit status is 0 when every line is as it must be, else 1, and the first line that differs is shown.
+
+    \b
+    JSON: {"source", "verified", "match", "lines", "inputs", "scores", "places",
+    "ratings_checked", "difference": {"line", "expected", "found", "words"}}
+    The difference is null when there is none; for a damaged file only its line and
+    words, source and verified are not null.
+    """
+    content, name = _content(source, place)
+    from arena.replay.read import read
+    from arena.replay.replay import ReplayError
+
+    try:
+        replay = read(content, name)
+    except ReplayError as error:
+        if not as_json:
+            raise click.ClickException(str(error)) from error
+        difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
+        print_json(dict.fromkeys(_VERDICT) | {"source": name, "verified": False, "difference": difference})
+        context.exit(1)
+    verdict = verified(replay)
+    if as_json:
+        print_json(_document(replay, verdict))
+    else:
+        from arena.cli.verdict import drawn_verdict
+
+        screen().print(drawn_verdict(replay, verdict), soft_wrap=True)
+    context.exit(0 if verdict.verified else 1)
+
+
+@command.command(epilog="Example: arena replay export 17 --output - | zcat | head")
+@click.argument("match", type=click.IntRange(1))
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True, dir_okay=False),
+    help="Where to; - is standard output.  [default: match-N.jsonl.gz]",
+)
+@takes_source
+def export(match: int, output: Path | None, place: Place) -> None:
+    """Write the replay of a match to a file: JSON lines in gzip."""
+    with place.open() as source:
+        content = source.replay(match)
+    if output == Path("-"):
+        sys.stdout.buffer.write(content)
+        return
+    file = output or Path(f"match-{match}.jsonl.gz")
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror or error}") from error
+    click.echo(f"{file}: {len(content)} bytes. To check it: arena replay verify {file}")
+
+
+def read_replay(source: str, place: Place) -> Replay:
+    """The replay of a match or in a file; ClickException."""
+    from arena.replay.read import read
+    from arena.replay.replay import ReplayError
+
+    content, name = _content(source, place)
+    try:
+        return read(content, name)
+    except ReplayError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def verified(replay: Replay) -> Verdict:
+    """What comes of playing a replay again, the live Elo included."""
+    from arena.ladder import live
+    from arena.replay.replay import Rating
+    from arena.replay.verify import verify as verify_replay
+
+    def rate(before: Sequence[Rating], places: Sequence[int], bots: Sequence[str]) -> list[Rating]:
+        after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], places, bots)
+        return [Rating(rating.value, rating.deviation) for rating in after]
+
+    return verify_replay(replay, rate)
+
+
+def _content(source: str, place: Place) -> tuple[bytes, str]:
+    """A replay file and its name."""
+    if source.isascii() and source.isdecimal():
+        with place.open() as opened:
+            return opened.replay(int(source)), f"match {int(source)}"
+    from arena.replay.chain import LIMIT
+
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(LIMIT + 1), source
+    except OSError as error:
+        raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+_VERDICT = (
+    "source", "verified", "match", "lines", "inputs", "scores", "places", "ratings_checked", "difference"
+)  # fmt: skip
+
+
+def _document(replay: Replay, verdict: Verdict) -> dict[str, Any]:
+    difference = verdict.difference
+    values = (
+        verdict.source,
+        verdict.verified,
+        replay.header.match,
+        verdict.lines,
+        verdict.inputs,
+        verdict.result.scores,
+        verdict.result.places,
+        verdict.ratings,
+        None if difference is None else difference._asdict(),
+    )
+    return dict(zip(_VERDICT, values, strict=True))

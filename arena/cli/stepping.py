@@ -1,0 +1,121 @@
+"""Going through a replay with keys."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import Final
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from arena.replay.render.show import show_match, show_step
+from arena.replay.steps import Course
+
+KEYS: Final = {
+    "\x1b[C": "next", "\x1bOC": "next", "n": "next", " ": "next", "\r": "next",
+    "\x1b[D": "previous", "\x1bOD": "previous", "p": "previous", "\x7f": "previous",
+    "\x1b[B": "next trick", "\x1bOB": "next trick", "t": "next trick",
+    "\x1b[A": "previous trick", "\x1bOA": "previous trick", "T": "previous trick",
+    "\x1b[6~": "next round", "r": "next round",
+    "\x1b[5~": "previous round", "R": "previous round",
+    "\x1b[H": "first", "\x1b[1~": "first", "g": "first",
+    "\x1b[F": "last", "\x1b[4~": "last", "G": "last",
+    "s": "seat",
+    "q": "quit", "\x1b": "quit", "\x03": "quit", "\x04": "quit",
+}  # fmt: skip
+"""What the keys mean, as terminals send them."""
+HELP: Final = "→ ← choice  ↓ ↑ trick  r R round  g G first, last  s seat  q quit"
+_KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
+"""One key: what is typed fast arrives together."""
+
+
+class Walk:
+    """Where somebody is in a replay, and through whose eyes they look. The page after the last step is the result."""
+
+    def __init__(self, course: Course, seat: int | None) -> None:
+        self.page = 0
+        self.seat = seat
+        self.quit = False
+        self._course = course
+        self._result = len(course.steps)
+        self._rounds = [course.begins(number) for number in range(course.rounds)] + [self._result]
+        self._tricks = [0, *_trick_ends(course), self._result]
+
+    def press(self, key: str) -> None:
+        """Does what a key means, if anything."""
+        match KEYS.get(key):
+            case "next":
+                self.page = min(self.page + 1, self._result)
+            case "previous":
+                self.page = max(self.page - 1, 0)
+            case "next trick":
+                self.page = _after(self._tricks, self.page)
+            case "previous trick":
+                self.page = _before(self._tricks, self.page)
+            case "next round":
+                self.page = _after(self._rounds, self.page)
+            case "previous round":
+                self.page = _before(self._rounds, self.page)
+            case "first":
+                self.page = 0
+            case "last":
+                self.page = self._result
+            case "seat":
+                following = 0 if self.seat is None else self.seat + 1
+                self.seat = following if following < len(self._course.replay.header.bots) else None
+            case "quit":
+                self.quit = True
+
+    def drawn(self) -> RenderableType:
+        """What there is to see."""
+        header = self._course.replay.header
+        if self.page == self._result:
+            where, content = "result", show_match(self._course)
+        else:
+            where = f"position {self.page + 1} of {self._result}"
+            content = show_step(self._course, self.page + 1, self.seat)
+        eyes = "all hands" if self.seat is None else f"as seat {self.seat}, {header.bots[self.seat].name}"
+        title = Text.assemble((f" {header.game.title}, match {header.match} ", "reverse"), f" {where} · {eyes}")
+        return Group(title, Text(f" {HELP}", style="dim"), Text(), content)
+
+
+def step_through(console: Console, course: Course, seat: int | None) -> None:
+    """Shows a replay step by step until it is left. ShowError for a seat that it does not have."""
+    walk = Walk(course, seat)
+    show_step(course, 1, seat)
+    with console.screen() as page:
+        while not walk.quit:
+            page.update(walk.drawn())
+            for key in _KEY.findall(_typed()):
+                walk.press(key)
+
+
+def _typed() -> str:
+    try:
+        return click.getchar()
+    except (KeyboardInterrupt, EOFError):
+        return "q"
+
+
+def _trick_ends(course: Course) -> list[int]:
+    """The steps at which the last card of a trick was played, or a round was over."""
+    found, plays, seats = [], 0, len(course.replay.header.bots)
+    actions = course.replay.header.game.actions
+    for number, step in enumerate(course.steps):
+        if step.made is not None and actions[step.made.action].kind in ("play", "block"):
+            plays += 1
+            if plays % seats == 0:
+                found.append(number)
+        if step.ended is not None:
+            plays = 0
+    return found
+
+
+def _after(pages: list[int], page: int) -> int:
+    return pages[min(bisect_right(pages, page), len(pages) - 1)]
+
+
+def _before(pages: list[int], page: int) -> int:
+    return pages[max(bisect_left(pages, page) - 1, 0)]

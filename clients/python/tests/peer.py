@@ -192,6 +192,9 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     def ListBots(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
+    def CreateInvitation(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
     def Play(self, request_iterator: Any, context: Any) -> Iterator[play_pb2.PlayResponse]:
         token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
         if token not in self.tokens:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import arena_client
 import grpc
@@ -230,7 +231,8 @@ def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
 
     async def write_late(address: str) -> None:
         async with open_channel(address, None) as channel:
-            call = PlayServiceStub(channel).Play(metadata=(("authorization", "Bearer t"),))
+            stub: Any = PlayServiceStub(channel)
+            call = stub.Play(metadata=(("authorization", "Bearer t"),))
             assert await call.code() is grpc.StatusCode.UNAVAILABLE
             await connection._write(call, play_pb2.PlayRequest())
 

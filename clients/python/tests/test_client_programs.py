@@ -108,7 +108,7 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
 
 def test_any_bot_class_runs_from_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mybots.py").write_text(PROGRAM.format(body="return 0"))
+    (tmp_path / "mybots.py").write_text(PROGRAM.format(body="return decision.legal[0]"))
     with Peer([one_decision]) as peer:
         told = [
             "--name",

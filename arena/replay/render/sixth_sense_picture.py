@@ -92,15 +92,15 @@ def marks(course: Course, index: int) -> Marks:
     answers: dict[str, dict[int, Answer]] = {"double": {}, "peek": {}}
     seats = len(course.replay.header.bots)
     for step in course.steps[course.begins(course.steps[index].round) + 1 : index + 1]:
-        if step.made is not None:
-            action = ACTIONS[step.made.action]
-            if action.kind == "predict":
-                predictions[step.made.seat] = step.made.forced
-            elif action.kind in answers:
-                answer = Answer(step.made.seat, bool(action.value), step.made.forced)
-                answers[action.kind][len(plays) // seats - 1] = answer
-            else:
-                plays.append(step.made.forced)
+        assert step.made is not None, "only the first deal comes from no choice"
+        seat, _, made, forced = step.made
+        action = ACTIONS[made]
+        if action.kind == "predict":
+            predictions[seat] = forced
+        elif action.kind in answers:
+            answers[action.kind][len(plays) // seats - 1] = Answer(seat, bool(action.value), forced)
+        else:
+            plays.append(forced)
     return Marks(predictions, plays, answers["double"], answers["peek"])
 
 

@@ -185,7 +185,6 @@ class Arena:
     async def _all_over(self) -> None:
         while self._tables or self._gatherings:
             await self._ended.wait()
-            self._ended = trio.Event()
 
     def _seat(self, game: Game, players: Sequence[Player]) -> None:
         """A table was formed: its match is announced, which keeps the players' places."""
@@ -217,6 +216,7 @@ class Arena:
             if isinstance(player, Contestant):
                 self.hall.release(player)
         self._ended.set()
+        self._ended = trio.Event()
 
     async def _open(self, gathering: Gathering) -> Table | None:
         """The table of a match that everybody is ready for, its beginning recorded; None if that failed."""

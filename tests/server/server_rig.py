@@ -39,6 +39,8 @@ T = TypeVar("T")
 GAME = CountingGame()
 POLICY = Policy(soft_limit=1_000_000, bank=10_000_000)
 NONCE = bytes(range(16))
+PATIENCE = 10_000
+"""Seconds, mostly of a virtual clock, after which a test gives up."""
 
 
 class HouseBot:
@@ -119,12 +121,16 @@ class MemoryStore:
         """Writes wait for it."""
         self.gate.set()
         self.writing = 0
-        """Writes that wait at the gate."""
+        """Writes under way."""
+        self.pace = 0.0
+        """Seconds a write takes, times those under way."""
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()
         self.writing += 1
+        needs = self.pace * self.writing
         await self.gate.wait()
+        await trio.sleep(needs)
         self.writing -= 1
         if self.troubles:
             raise self.troubles.pop(0)
@@ -187,9 +193,10 @@ class Bot:
             nursery.cancel_scope.cancel()
 
     async def until(self, done: Callable[[], object]) -> None:
-        """Waits until something holds; looks at every message."""
-        while not done():
-            await self.told.park()
+        """Waits until something holds; looks after every message."""
+        with trio.fail_after(PATIENCE):
+            while not done():
+                await self.told.park()
 
     def kinds(self) -> list[NoticeKind]:
         return [notice.kind for notice in self.notices]

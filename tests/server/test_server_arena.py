@@ -1,0 +1,581 @@
+"""Whole matches between bots in memory: from connecting to the record, with a virtual clock."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+import arena.server.arena
+from arena.match.policy import Policy
+from arena.server.arena import LAST_RETRIES, RETRY, open_arena
+from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Ready, Reason
+from arena.server.players import HousePlayer
+from arena.store import bots, matches
+from arena.store.errors import DiskFull, StoreError
+from arena.store.matches import MatchState
+from arena.store.store import open_store
+from tests.server.server_rig import GAME, Bot, HouseBot, MemoryStore, answer, config, running
+
+FULL = DiskFull(Path("arena.db"))
+HOUSE = {GAME.name: (HouseBot("house-a"), HouseBot("house-b"))}
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def ann(store: MemoryStore) -> Bot:
+    return Bot(store.register("ann"))
+
+
+@pytest.fixture
+def bob(store: MemoryStore) -> Bot:
+    return Bot(store.register("bob"))
+
+
+def listed(store: MemoryStore) -> list[matches.Match]:
+    """Oldest first."""
+    return list(reversed(store.now(matches.list_matches)))
+
+
+async def test_a_match_is_played_recorded_rated_and_reported(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        await bob.until(lambda: bob.reports)
+        assert ann.notices + bob.notices == []
+    match = listed(store)[0]
+    assert match.state is MatchState.FINISHED
+    assert match.started <= (match.ended or 0)
+    assert {seat.bot for seat in match.seats} == {"ann", "bob"}
+    for bot in (ann, bob):
+        report = bot.reports[0]
+        seat = match.seats[report.seat]
+        assert seat.bot == bot.row.name
+        assert (report.match_id, report.interrupted) == (match.id, "")
+        assert (report.scores[report.seat], report.places[report.seat]) == (seat.score, seat.place)
+        assert seat.rating is not None
+        assert report.rating == (seat.rating.before.value, seat.rating.after.value)
+        assert seat.forced == 0
+        assert bot.rounds == 2
+    assert store.now(partial(matches.get_replay, match=match.id)).startswith(b"\x1f\x8b")
+
+
+async def test_bots_go_on_playing_match_after_match(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.hello = ann.hello._replace(capacity=3)
+    bob.hello = bob.hello._replace(capacity=3)
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: len(ann.reports) >= 20)
+    numbers = [report.match_id for report in ann.reports]
+    assert len(set(numbers)) == len(numbers)
+    finished = [match for match in listed(store) if match.state is MatchState.FINISHED]
+    assert len(finished) >= 20
+    chain: dict[str, float] = {}
+    for match in sorted(finished, key=lambda match: match.ended or 0):
+        for seat in match.seats:
+            assert seat.rating is not None
+            chain[seat.bot] = seat.rating.after.value
+    assert set(chain) == {"ann", "bob"}
+
+
+async def test_house_bots_fill_the_table_and_are_rated(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena.server.arena, "HOUSE_BOTS", HOUSE)
+    came = trio.current_time()
+    async with running(store, house=True, seats=(4,)) as server:
+        nursery.start_soon(ann.attend, server)
+        await ann.until(lambda: ann.invitations)
+        assert trio.current_time() - came <= 5
+        await ann.until(lambda: ann.reports)
+    seats = listed(store)[0].seats
+    assert sorted(seat.bot for seat in seats)[:1] == ["ann"]
+    assert {seat.bot for seat in seats} == {"ann", "house-a", "house-b"}, "three seats, two house bots"
+    assert all(seat.rating is not None for seat in seats)
+
+
+async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.hello = ann.hello._replace(games=("bridge", "whist"))
+    async with running(store) as arena:
+        await ann.attend(arena)
+        assert arena.hall.contestants == {}
+    assert isinstance(ann.end, Closed)
+    assert ann.end.reason is Reason.NO_SUCH_GAME
+    assert str(ann.end) == "this server plays counting; the bot asked for bridge, whist"
+
+
+async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store, policy=Policy(soft_limit=1_000_000, bank=0)) as arena:
+        began = trio.current_time()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: NoticeKind.SUSPENDED in bob.kinds())
+        assert bob.kinds()[:4] == [NoticeKind.FORCED_BY_TIME] * 3 + [NoticeKind.SUSPENDED]
+        assert "time ran out: guess 0 was chosen for you" in bob.notices[0].text
+        assert "send Ready" in bob.notices[3].text
+        assert trio.current_time() - began == pytest.approx(2 + 1 + 1, abs=0.01), "twice the limit for the first"
+        bob.answers = True
+        bob.line.say([Ready(bob.invitations[0].match_id, b"")])
+        await bob.until(lambda: bob.reports)
+    seats = {seat.bot: seat for seat in listed(store)[0].seats}
+    assert seats["ann"].forced == 0
+    assert 3 <= seats["bob"].forced < 6, "it played on after Ready"
+
+
+async def test_a_suspended_bot_that_stays_silent_is_played_for_at_once(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store, policy=Policy(soft_limit=1_000_000, bank=0)) as arena:
+        began = trio.current_time()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() - began == pytest.approx(4, abs=0.01)
+    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 6}
+
+
+async def test_a_late_answer_is_told_how_late_it_was(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store, policy=Policy(soft_limit=1_000_000, bank=3_000_000)) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.kinds() == [NoticeKind.FORCED_BY_TIME])
+        await trio.sleep(0.25)
+        bob.line.say((), [answer(bob.questions[0])])
+        await bob.until(lambda: NoticeKind.STALE in bob.kinds())
+        stale = bob.notices[1]
+        assert stale.time == pytest.approx(250_000, abs=2000)
+        assert stale.text.startswith("guess 3 came after the decision was made and was ignored; it was 0.25")
+
+
+async def test_illegal_answers_keep_the_decision_open_until_the_third(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        question = bob.questions[0]
+        bob.line.say((), [answer(question, 5)])
+        await bob.until(lambda: bob.notices)
+        notice = bob.notices[0]
+        assert (notice.kind, notice.action, list(notice.legal)) == (NoticeKind.ILLEGAL, 5, [0, 1, 2, 3])
+        assert notice.text == "add 2 is not legal here; the decision is open, choose a legal action"
+        assert 0 < (notice.time or 0) <= 12_000_000
+        bob.line.say((), [answer(question, 99), answer(question, 77)])
+        await bob.until(lambda: len(bob.notices) == 4)
+        assert bob.kinds()[1:] == [NoticeKind.ILLEGAL, NoticeKind.ILLEGAL, NoticeKind.FORCED_BY_ILLEGALITY]
+        assert bob.notices[1].text.startswith("action 99 is not legal")
+        assert list(bob.notices[2].legal) == [], "the third mistake closes the decision"
+        assert "guess 0 was chosen for you" in bob.notices[3].text
+        bob.answers = True
+        await bob.until(lambda: len(bob.questions) == 2)  # the batch is settled: the next question comes
+        bob.line.say((), [answer(bob.questions[1])])
+        await ann.until(lambda: ann.reports)
+    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 1}
+
+
+async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await wait_all_tasks_blocked()
+        ann.line.say([Ready(8, b"")], [Answer(9, 3, 1)])
+        await ann.until(lambda: len(ann.notices) == 2)
+        ready, stray = ann.notices
+        assert (ready.kind, ready.match_id, ready.decision, ready.action) == (NoticeKind.UNKNOWN, 8, 0, None)
+        assert (stray.kind, stray.match_id, stray.decision, stray.action) == (NoticeKind.UNKNOWN, 9, 3, 1)
+        assert "no seat at match 9" in stray.text
+        nursery.start_soon(bob.attend, arena)
+        ann.answers = False
+        await ann.until(lambda: ann.questions)
+        question = ann.questions[0]
+        ann.line.say((), [question_of_nobody := Answer(question.match_id, 999, 0)])
+        await ann.until(lambda: len(ann.notices) == 3)
+        assert (ann.notices[2].kind, ann.notices[2].decision) == (NoticeKind.UNKNOWN, question_of_nobody.decision)
+
+
+async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        first = bob.questions[0].ask
+        await trio.sleep(1.5)
+        bob.line.vanish()
+        await bob.until(lambda: bob.end)
+        assert isinstance(bob.end, LinkLost)
+        await trio.sleep(2.5)
+        back = bob.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: back.questions)
+        again = back.questions[0].ask
+        assert (again.decision, again.view, list(again.legal)) == (first.decision, first.view, list(first.legal))
+        assert (first.soft, first.bank) == (2_000_000, 10_000_000)
+        assert again.soft == 0
+        assert again.bank == pytest.approx(8_000_000, abs=2000), "4 s since it was sent, 2 of them the bank's"
+        await back.until(lambda: back.reports)
+        assert ann.row.id in arena.hall.contestants
+    assert all(seat.forced == 0 for seat in listed(store)[0].seats)
+
+
+async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_its_time(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        bob.line.vanish()
+        began = trio.current_time()
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() - began == pytest.approx(2 + 10 + 1 + 1, abs=0.01)
+        await wait_all_tasks_blocked()
+        assert list(arena.hall.contestants) == [ann.row.id], "bob is forgotten once his match is over"
+    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 6}
+
+
+async def test_a_bot_gone_before_the_match_began_is_absent_from_the_start(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        store.gate = trio.Event()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await wait_all_tasks_blocked()
+        assert store.writing == 1
+        bob.line.vanish()
+        await bob.until(lambda: bob.end)
+        store.gate.set()
+        await ann.until(lambda: ann.reports)
+    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 6}
+
+
+async def test_a_newer_connection_takes_over_with_the_open_decisions(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        newer = bob.again()
+        nursery.start_soon(newer.attend, arena)
+        await newer.until(lambda: newer.reports)
+        assert isinstance(bob.end, Closed)
+        assert bob.end.reason is Reason.TAKEN_OVER
+        assert "another connection of bob took over" in str(bob.end)
+        assert newer.questions[0].ask.decision == bob.questions[0].ask.decision
+    assert all(seat.forced == 0 for seat in listed(store)[0].seats)
+
+
+async def test_an_invitation_is_sent_again_to_a_bot_that_comes_back(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store, ready_limit=30.0) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
+        bob.line.half_close()
+        await trio.sleep(10)
+        back = bob.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: back.reports)
+        assert back.invitations[0] == bob.invitations[0]
+
+
+async def test_a_bot_that_never_gets_ready_is_waited_for_and_nobody_is_rated(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store, ready_limit=30.0) as arena:
+        began = trio.current_time()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.notices)
+        assert trio.current_time() - began == pytest.approx(30.0)
+        assert ann.notices[0].kind is NoticeKind.WITHDRAWN
+        assert ann.notices[0].text == "match 1 does not take place: bob did not come"
+        assert listed(store) == []
+        bob.accepts = True
+        await ann.until(lambda: len(ann.invitations) == 2)
+        assert ann.invitations[1].match_id == 2, "a number is not used twice"
+
+
+async def test_saying_ready_twice_changes_nothing(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
+        match = bob.invitations[0].match_id
+        bob.line.say([Ready(match, bytes(16)), Ready(match, b"x" * 16)])
+        await bob.until(lambda: bob.questions)
+        bob.line.say([Ready(match, b"y" * 16)])
+        await ann.until(lambda: ann.reports)
+        assert NoticeKind.UNKNOWN not in bob.kinds()
+    assert listed(store)[0].state is MatchState.FINISHED
+
+
+async def test_heartbeats_measure_the_round_trip(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, heartbeat=5.0) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.heartbeats)
+        await trio.sleep(0.04)
+        ann.line.say(heartbeat=ann.heartbeats[0])
+        await wait_all_tasks_blocked()
+        session = arena.hall.contestants[ann.row.id].session
+        assert session is not None
+        assert session.round_trip == pytest.approx(0.04, abs=1e-5)
+
+
+# --- the end of a server ---
+
+
+async def test_draining_lets_running_matches_finish(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        began = trio.current_time()
+        nursery.start_soon(partial(arena.drain, 10))
+        await ann.until(lambda: ann.notices)
+        assert ann.kinds() == [NoticeKind.DRAINING]
+        await trio.sleep(1)
+        bob.answers = True
+        bob.line.say((), [answer(bob.questions[0])])
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() - began == pytest.approx(1, abs=0.01)
+        await trio.sleep(100)
+        assert len(ann.invitations) == 1, "no more matches are formed"
+        arena.dismiss()
+        await ann.until(lambda: ann.end)
+        assert isinstance(ann.end, Closed)
+        assert ann.end.reason is Reason.STOPPING
+    assert [match.state for match in listed(store)] == [MatchState.FINISHED]
+
+
+async def test_what_does_not_finish_in_time_is_interrupted_recorded_and_reported(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        began = trio.current_time()
+        await arena.drain(3)
+        assert trio.current_time() - began == pytest.approx(3, abs=0.01)
+        await ann.until(lambda: ann.reports)
+        report = ann.reports[0]
+        assert (report.interrupted, report.rating, report.scores) == ("the server was stopped", None, ())
+    (match,) = listed(store)
+    assert (match.state, match.reason) == (MatchState.INTERRUPTED, "the server was stopped")
+
+
+async def test_leaving_the_block_interrupts_what_is_being_played(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+    assert [match.state for match in listed(store)] == [MatchState.INTERRUPTED]
+
+
+async def test_a_second_signal_hurries_a_drain_that_waits(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """Two drains at once: matches end one after the other, and both drains must notice each end."""
+    players = [Bot(store.register(f"bot-{number}")) for number in range(6)]
+    async with running(store) as arena:
+        for bot in players:
+            bot.answers = False
+            nursery.start_soon(bot.attend, arena)
+        await wait_all_tasks_blocked()
+        assert arena.playing == 3
+        drained = trio.Event()
+
+        async def drain() -> None:
+            await arena.drain(1000)
+            drained.set()
+
+        nursery.start_soon(drain)
+        await trio.sleep(1)
+        began = trio.current_time()
+        store.pace = 0.2  # so that the matches do not end in one step
+        nursery.start_soon(arena.drain, 0)
+        await drained.wait()
+        assert trio.current_time() - began < 1
+    assert {match.state for match in listed(store)} == {MatchState.INTERRUPTED}
+
+
+async def test_a_match_that_gathers_is_called_off_when_the_server_stops(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
+        began = trio.current_time()
+        await arena.drain(10)
+        assert trio.current_time() == began
+        await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
+        assert ann.notices[-1].text == "match 1 does not take place: the server was stopped"
+    assert listed(store) == []
+
+
+async def test_a_match_called_off_while_its_beginning_is_stored_is_interrupted(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        store.gate = trio.Event()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await wait_all_tasks_blocked()
+        assert store.writing == 1
+        nursery.start_soon(arena.drain, 10)
+        await wait_all_tasks_blocked()
+        store.gate.set()
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].interrupted == "the server was stopped"
+        assert ann.questions == []
+    assert [match.state for match in listed(store)] == [MatchState.INTERRUPTED]
+
+
+# --- a store in trouble ---
+
+
+async def test_a_match_that_cannot_be_begun_is_withdrawn_and_tried_again(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        store.troubles = [FULL]
+        began = trio.current_time()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.notices)
+        assert ann.notices[0].kind is NoticeKind.WITHDRAWN
+        assert "the server cannot store matches at the moment" in ann.notices[0].text
+        await ann.until(lambda: len(ann.invitations) == 2)
+        assert trio.current_time() - began == pytest.approx(RETRY, abs=0.01)
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].match_id == 2
+    finished = [match.id for match in listed(store) if match.state is MatchState.FINISHED]
+    assert finished[0] == 2
+
+
+async def test_a_match_that_cannot_be_begun_does_not_open_a_hall_that_is_closed_for_good(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        store.gate = trio.Event()
+        store.troubles = [FULL]
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await wait_all_tasks_blocked()
+        nursery.start_soon(arena.drain, 100)
+        await wait_all_tasks_blocked()
+        store.gate.set()
+        await trio.sleep(50)
+        assert len(ann.invitations) == 1
+
+
+async def test_a_result_waits_until_there_is_room_again(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        store.troubles = [FULL, FULL, StoreError("no luck"), FULL]
+        began = trio.current_time()
+        bob.answers = True
+        bob.line.say((), [answer(bob.questions[0])])
+        await trio.sleep(3 * RETRY)
+        assert (arena.playing, ann.reports) == (1, [])
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() - began == pytest.approx(4 * RETRY, abs=0.1)
+        match, *_ = listed(store)
+        assert match.state is MatchState.FINISHED
+        assert [seat.rating is not None for seat in match.seats] == [True, True]
+
+
+async def test_a_stopping_server_gives_up_on_a_store_that_stays_broken(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.questions)
+        store.troubles = [FULL] * 100
+        began = trio.current_time()
+        await arena.drain(5)
+        assert trio.current_time() - began == pytest.approx(5 + LAST_RETRIES, abs=0.01)
+        assert arena.playing == 1
+    assert [match.state for match in listed(store)] == [MatchState.PLAYING], "the next start will mark it"
+
+
+# --- with a real store ---
+
+
+async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as real:
+        row = (await real.write(partial(bots.register, name="ann", owner="", at=1))).bot
+        other = (await real.write(partial(bots.register, name="bob", owner="", at=1))).bot
+        await real.write(partial(matches.begin, game=GAME.name, options={}, bots=[row.id, other.id], at=1, number=41))
+    async with open_store(tmp_path, 2) as real:
+        assert real.interrupted == (41,)
+        async with open_arena(config(), real) as arena, trio.open_nursery() as nursery:
+            ann, bob = Bot(row), Bot(other)
+            nursery.start_soon(ann.attend, arena)
+            nursery.start_soon(bob.attend, arena)
+            with trio.fail_after(20):
+                await ann.until(lambda: ann.reports)
+            assert ann.reports[0].match_id == 42
+            assert await arena.authenticate("nobody's") is None
+            registered = await arena.register("cleo", "", "", by_invitation=False)
+            assert await arena.authenticate(registered.token) == registered.bot
+            nursery.cancel_scope.cancel()
+
+
+def test_a_house_player_goes_by_its_bots_name() -> None:
+    assert HousePlayer(1, HouseBot("house-a")).name == "house-a"

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
+import subprocess
 import time
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.cli.source import Place
-
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from arena.cli.children import Children
     from arena.cli.signals import Signals
+    from arena.wire.client import Client
 
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 """The sample bots' names and modules, weakest first."""
@@ -28,19 +25,10 @@ CAPACITY: Final = 6
 """Matches that each bot plays at once."""
 STARTING: Final = 30.0
 """Seconds until the first match must have begun."""
+LAST_WORDS: Final = 5.0
+"""Seconds for a server that does not answer to end, so that its log tells why."""
 GLANCE: Final = 0.25
 """Seconds between two looks at the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """How a demo went."""
-
-    seconds: float
-    before: int
-    """The newest match before it."""
-    stopped: bool
-    """Whether somebody stopped it."""
 
 
 @click.command(epilog="Example: arena demo --seconds 20 --data ./demo-data")
@@ -69,85 +57,23 @@ def command(data: Path, seconds: float) -> None:
         (data / "logs").mkdir(parents=True, exist_ok=True)
         (data / "tokens").mkdir(mode=0o700, exist_ok=True)
         with caught_signals() as signals, children(signals) as programs:
-            played = _play(console, signals, programs, data, seconds)
+            before = _play(console, signals, programs, data, seconds)
             console.print("Stopping the server, which lets running matches end, and the bots …")
     except (ChildFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if played is not None:
-        _look_back(console, Place(data=data), played)
+    if before is not None:
+        from arena.cli.lookback import look_back
+
+        look_back(console, data, GAME, before)
 
 
-def _look_back(console: Console, place: Place, played: Played) -> None:
-    """The ladder, a trick, a proof, and what to try next."""
-    from rich.rule import Rule
-
-    from arena.cli.replay import finished, read_replay, verified
-    from arena.cli.tables import ladder_table
-    from arena.cli.tally import Tally
-    from arena.cli.verdict import drawn_verdict
-    from arena.replay.render.show import show_trick
-    from arena.replay.steps import Course
-
-    with place.open() as source:
-        tally = Tally(source, played.before)
-        tally.count()
-        how = "Stopped after" if played.stopped else "Played for"
-        ended = "The server and the bots have ended."
-        console.print(f"{how} {played.seconds:.0f} s: {tally.finished} matches finished. {ended}\n")
-        if not tally.finished:
-            return
-        console.print(ladder_table(f"Ladder of {GAME}", source.ladder(GAME), console.width))
-        latest = finished(source, GAME, "", 1)[0].match
-    replay = read_replay(str(latest), place)
-    console.print(Rule(f"The last trick of match {latest}", style="dim"), "", show_trick(Course(replay)), "", sep="\n")
-    console.print(drawn_verdict(replay, verified(replay)), soft_wrap=True)
-    console.print(_next_steps(latest, place))
-
-
-def _next_steps(match: int, place: Place) -> RenderableType:
-    """Commands to copy."""
-    from rich.console import Group
-    from rich.rule import Rule
-    from rich.text import Text
-
-    arena = _program()
-    steps = {
-        "step through that match with keys": f"{arena} replay show {match}{place.typed}",
-        "what was played": f"{arena} matches{place.typed}",
-        "check a replay, line by line": f"{arena} replay verify {match}{place.typed}",
-        "keep a server running here": f"{arena} serve{place.typed}",
-        "and, in another terminal, a bot": f"{_shown(sys.executable)} -m arena_client.samples.counter_bot --name mine",
-    }
-    lines = [Text.assemble("  ", (f"# {what}\n", "dim"), "  ", (how, "bold cyan")) for what, how in steps.items()]
-    return Group(Text(), Rule("Try next", style="dim"), *lines)
-
-
-def _program() -> str:
-    """How this program is called here."""
-    program = Path(sys.argv[0])
-    if program.suffix == ".py":
-        return f"{_shown(sys.executable)} -m arena.cli"
-    known = shutil.which(program.name)
-    return program.name if known is not None and Path(known).samefile(program) else _shown(program)
-
-
-def _shown(path: str | Path) -> str:
-    """A path as it is typed in this directory."""
-    path = Path(path)
-    return quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
-
-
-def _play(console: Console, signals: Signals, programs: Children, data: Path, seconds: float) -> Played | None:
-    """Starts everything and lets it play; None when it was stopped before that."""
-    from arena.cli.progress import Progress
-    from arena.cli.tally import Tally, newest
-    from arena.wire.client import connect
+def _play(console: Console, signals: Signals, programs: Children, data: Path, seconds: float) -> int | None:
+    """Starts everything and lets it play. Returns the newest match before; None when stopped before any."""
+    from arena.cli.children import ChildFailed
+    from arena.wire.client import Declined, NoAnswer, connect
 
     console.print(f"Starting a server on {data}/ and three bots …")
-    arguments = ("--address", "127.0.0.1:0", "--data", str(data), "--game", GAME, "--seats", str(SEATS), "--drain", "5")
-    server = programs.start(
-        "server", ("arena.cli", "serve", *arguments, "--log-json"), data / "logs" / "server.log", heard=True
-    )
+    server = programs.start("server", ("arena.cli", "serve", *_serving(data)), data / "logs" / "server.log", heard=True)
     greeting = server.line(signals, STARTING)
     if greeting is None:
         return None
@@ -156,21 +82,43 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, se
         token = data / "tokens" / f"{name}.token"
         options = ("--server", address, "--name", name, "--token-file", str(token), "--capacity", str(CAPACITY))
         programs.start(f"bot {name}", (f"arena_client.samples.{module}", *options), data / "logs" / f"{name}.log")
-    with connect(address) as client:
-        before = newest(client)
-        tally = Tally(client, before)
-        began = time.monotonic()
-        while not signals.count and not tally.begun:
+    import arena.cli.lookback  # noqa: F401 - a second's work, done while the bots start instead of at the end
+
+    try:
+        with connect(address) as client:
+            return _watch(console, signals, programs, client, seconds)
+    except (NoAnswer, Declined) as error:
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(LAST_WORDS)
+        programs.check()
+        raise ChildFailed(str(error)) from error
+
+
+def _serving(data: Path) -> tuple[str, ...]:
+    table = ("--game", GAME, "--seats", str(SEATS))
+    return ("--address", "127.0.0.1:0", "--data", str(data), *table, "--drain", "5", "--log-json")
+
+
+def _watch(console: Console, signals: Signals, programs: Children, client: Client, seconds: float) -> int:
+    """Shows the progress from the first match on, for so long or until a signal."""
+    from arena.cli.children import ChildFailed
+    from arena.cli.progress import Progress
+    from arena.cli.tally import Tally, newest
+
+    before = newest(client)
+    tally = Tally(client, before)
+    began = time.monotonic()
+    while not signals.count and not tally.begun:
+        programs.check()
+        if time.monotonic() > began + STARTING:
+            raise ChildFailed(f"no match began within {STARTING:.0f} s; see the logs of the server and the bots")
+        signals.sleep(GLANCE)
+        tally.count()
+    began = time.monotonic()
+    with Progress(console, f"Ladder of {GAME}", seconds) as progress:
+        while not signals.count and (passed := time.monotonic() - began) < seconds:
             programs.check()
-            if time.monotonic() > began + STARTING:
-                raise click.ClickException(f"no match began within {STARTING:.0f} s; see the logs in {data}/logs")
-            signals.sleep(GLANCE)
             tally.count()
-        began = time.monotonic()
-        with Progress(console, f"Ladder of {GAME}", seconds) as progress:
-            while not signals.count and (passed := time.monotonic() - began) < seconds:
-                programs.check()
-                tally.count()
-                progress.show(passed, tally.finished, client.ladder(GAME))
-                signals.sleep(min(GLANCE, began + seconds - time.monotonic()))
-        return Played(time.monotonic() - began, before, stopped=signals.count > 0)
+            progress.show(passed, tally.finished, client.ladder(GAME))
+            signals.sleep(min(GLANCE, began + seconds - time.monotonic()))
+    return before

@@ -81,8 +81,14 @@ def written_instant(microseconds: int) -> str:
 
 
 def read_instant(text: str) -> int:
-    """The inverse of `written_instant`; ValueError."""
-    return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+    """The inverse of `written_instant`; ValueError for what it does not write."""
+    try:
+        microseconds = (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+        if written_instant(microseconds) == text:
+            return microseconds
+    except (TypeError, OverflowError):
+        pass  # no time zone, or a year that is none
+    raise ValueError(f"{text!r} is not an instant as replays have them")
 
 
 def _input(event: Input, game: Game) -> str:

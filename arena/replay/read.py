@@ -44,7 +44,7 @@ class _Reader:
         try:
             first = next(objects)
             header = self._header(first)
-            inputs, result = self._course(objects)
+            inputs, result = self._course(objects, len(header.bots))
             ratings = self._ratings(objects, len(header.bots)) if first["rated"] else None
             for _ in objects:
                 self._fail("the replay is complete before this line")
@@ -120,7 +120,7 @@ class _Reader:
             self._fail(f"this arena does not know the game {line['game']!r}; it knows {', '.join(sorted(GAMES))}")
         try:
             started = read_instant(line["started"])
-        except (ValueError, TypeError):
+        except ValueError:
             self._fail(f'the field "started" holds {line["started"]!r} where an instant in ISO 8601 and UTC belongs')
         return Header(
             match=line["match"],
@@ -135,7 +135,7 @@ class _Reader:
             server=line["server"],
         )
 
-    def _course(self, objects: Iterator[dict[str, Any]]) -> tuple[tuple[Input, ...], Result]:
+    def _course(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[tuple[Input, ...], Result]:
         inputs: list[Input] = []
         for line in objects:
             if "in" in line:
@@ -149,6 +149,8 @@ class _Reader:
             self._fail("the file ends before the result")
         check(line, shape.RESULT_LINE)
         scores, places, forced = (tuple(line[name]) for name in ("scores", "places", "forced"))
+        if len(forced) != seats or not len(scores) == len(places) in {seats, 0}:
+            self._fail(f"{len(scores)} scores, {len(places)} places and {len(forced)} forced for {seats} seats")
         return tuple(inputs), Result(scores, places, forced, line["interrupted"])
 
     def _input(self, line: dict[str, Any]) -> Input:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from arena.match.clock import NEVER
 from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
 
@@ -46,7 +46,8 @@ def _list_of(kind: Kind, words: str) -> Kind:
 
 WHOLE: Final = Kind("a whole number", _is_whole)
 NATURAL: Final = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
-NUMBER: Final = Kind("a number", lambda value: _is_whole(value) or (type(value) is float and isfinite(value)))
+NUMBER: Final = Kind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
+INSTANT: Final = Kind("microseconds, 0 to 2^62 − 1", lambda value: _is_whole(value) and 0 <= value < NEVER)
 TEXT: Final = Kind("text", lambda value: isinstance(value, str))
 YES_NO: Final = Kind("true or false", lambda value: isinstance(value, bool))
 NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(value, str))
@@ -82,16 +83,16 @@ HEADER: Final[Shape] = {
 }
 BOT: Final[Shape] = {"name": TEXT, "house": YES_NO}
 POLICY: Final[Shape] = {field.name: NATURAL for field in fields(Policy)}
-_SEAT: Final[Shape] = {"at": NATURAL, "seat": WHOLE}
+_SEAT: Final[Shape] = {"at": INSTANT, "seat": WHOLE}
 _CHOICE: Final[Shape] = {"seat": WHOLE, "decision": WHOLE, "action": WHOLE, "name": NAME}
 INPUTS: Final[Mapping[str, Shape]] = {
-    "begun": {"at": NATURAL},
+    "begun": {"at": INSTANT},
     "sent": {**_SEAT, "decision": WHOLE},
-    "acted": {"at": NATURAL, **_CHOICE},
-    "time_up": {"at": NATURAL},
+    "acted": {"at": INSTANT, **_CHOICE},
+    "time_up": {"at": INSTANT},
     "left": _SEAT,
     "returned": _SEAT,
-    "interrupted": {"at": NATURAL, "reason": TEXT},
+    "interrupted": {"at": INSTANT, "reason": TEXT},
 }
 _OVER: Final[Shape] = {"scores": WHOLES, "places": WHOLES, "forced": WHOLES, "interrupted": TEXT}
 EFFECTS: Final[Mapping[str, Shape]] = {
@@ -127,5 +128,7 @@ def check(line: Mapping[str, Any], shape: Shape, others: Kind | None = None) -> 
 
 
 def _short(value: object) -> str:
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -69,21 +69,22 @@ def _commitment(replay: Replay) -> Difference | None:
 def _course(replay: Replay, rate: Rate | None) -> Difference | None:
     match = replay.match()
     entries: list[Entry] = [(event, match.receive(event)) for event in replay.inputs]
+    ratings, problem = replay.ratings, None
     try:
         ratings = _rated(replay, rate)
     except (ValueError, ArithmeticError) as error:
         words = f"the ratings cannot be computed: {error}"
-        return Difference(len(replay.lines), None, replay.lines[-1], words)
+        problem = Difference(len(replay.lines), None, replay.lines[-1], words)
     lines = map(Chain().line, objects(replay.header, entries, ratings))
     for number, found in enumerate(replay.lines, 1):
         expected = next(lines, None)
         if expected != found:
             return Difference(number, expected, found, _words(expected, found))
-    return None  # the last line is the result's or the ratings', and being right it is the last of re-playing too
+    return problem  # the last line, the result's or the ratings', is as it should be: re-playing has ended there too
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None:
-    """The ratings line as it should be; the places are those of the file, whose result line is compared before it."""
+    """The ratings as they should be; the places are those of the file, whose result line is compared too."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]

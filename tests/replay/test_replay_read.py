@@ -97,6 +97,7 @@ def first(kind: str, name: str) -> int:
         ),
         (0, lambda line: line.update(extra=1), 'the field "extra" does not belong there'),
         (0, lambda line: line.update(game="chess"), "this arena does not know the game 'chess'; it knows"),
+        (0, lambda line: line.update(started="2026-01-01T00:00:00Z"), "where an instant in ISO 8601 and UTC belongs"),
         (0, lambda line: line.update(started="yesterday"), "where an instant in ISO 8601 and UTC belongs"),
         (0, lambda line: line.update(started="2026-01-01T00:00:00"), "where an instant in ISO 8601 and UTC belongs"),
         (0, lambda line: line["policy"].pop("bank"), 'the field "bank" is missing'),
@@ -104,7 +105,16 @@ def first(kind: str, name: str) -> int:
         (0, lambda line: line.update(options={"novice": "no"}), "an object of whole numbers and true or false"),
         (0, lambda line: line.update(options={"colour": True}), "has no option 'colour'"),
         (0, lambda line: line.update(options={"target": -1}), "option target takes"),
-        (1, lambda line: line.update(at=-1), 'the field "at" holds -1 where a whole number, 0 or more belongs'),
+        (1, lambda line: line.update(at=-1), 'the field "at" holds -1 where microseconds, 0 to 2^62 − 1 belongs'),
+        (
+            0,
+            lambda line: line.update(started="0001-01-01T00:00:00.000000+14:00"),
+            "where an instant in ISO 8601 and UTC",
+        ),
+        (0, lambda line: line.update(server={"name": "x"}), 'the field "server" holds an object where text belongs'),
+        (0, lambda line: line.update(server="x", game="y" * 50, seats="z" * 50), f"'{'z' * 38}…"),
+        (1, lambda line: line.update(at=1 << 62), "where microseconds, 0 to 2^62 − 1 belongs"),
+        (len(OBJECTS) - 1, lambda line: line["ratings"][0].update(after=10**400), "where a number below 1e9 belongs"),
         (1, lambda line: line.update(at=1.0), 'the field "at" holds 1.0 where'),
         (first("in", "sent"), lambda line: line.pop("seat"), 'the field "seat" is missing'),
         (
@@ -115,11 +125,17 @@ def first(kind: str, name: str) -> int:
         (
             first("out", "forced"),
             lambda line: line.update(why=[]),
-            "holds [] where one of time, illegality, suspension",
+            "holds a list where one of time, illegality, suspension",
         ),
-        (first("out", "refused"), lambda line: line.update(legal=["x"] * 99), "…"),
+        (
+            first("out", "refused"),
+            lambda line: line.update(legal=["x"] * 99),
+            "holds a list where a list of whole numbers",
+        ),
         (first("out", "round"), lambda line: line.update(taken="x"), "a whole number, a list of them or null"),
         (len(OBJECTS) - 2, lambda line: line.update(result="won"), "where one of finished, interrupted belongs"),
+        (len(OBJECTS) - 2, lambda line: line["places"].pop(), "4 scores, 3 places and 4 forced for 4 seats"),
+        (len(OBJECTS) - 2, lambda line: line["forced"].pop(), "4 scores, 4 places and 3 forced for 4 seats"),
         (len(OBJECTS) - 1, lambda line: line["ratings"].pop(), "3 ratings for 4 seats"),
         (len(OBJECTS) - 1, lambda line: line["ratings"][0].update(after="1"), "the field \"after\" holds '1'"),
     ],
@@ -136,7 +152,7 @@ def test_replay_with_an_endless_number_is_told_so() -> None:
     *texts, ratings = [f"{line[:-76]}}}" for line in LINES]
     before, _, after = ratings.partition('"after":')
     endless = f'{before}"after":1e999{after[after.index(",") :]}'
-    with pytest.raises(ReplayError, match='the field "after" holds inf where a number belongs'):
+    with pytest.raises(ReplayError, match='the field "after" holds inf where a number below 1e9 belongs'):
         read(pack(map(Chain().line, [*texts, endless])))
 
 

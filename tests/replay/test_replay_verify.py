@@ -1,15 +1,19 @@
 """What was changed in a replay is found, and the line is named."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from arena.match.inputs import Acted, Instant
 from arena.replay.chain import Chain, pack
 from arena.replay.read import read
 from arena.replay.record import encode
+from arena.replay.render.show import show_match, show_round, show_step
 from arena.replay.replay import Rating, ReplayError
+from arena.replay.steps import Course
 from arena.replay.verify import verify
 from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated
 
@@ -199,6 +203,42 @@ def test_replay_with_ratings_that_no_ladder_has_is_found() -> None:
     line, words = verdict_on(objects)
     assert line == len(objects)
     assert words.startswith("the ratings cannot be computed")
+
+
+def test_replay_is_told_of_its_first_wrong_line_though_its_ratings_cannot_be_computed() -> None:
+    objects: list[Any] = objects_of(WHOLE)
+    objects[-2]["places"] = objects[-2]["scores"] = []
+    line, words = verdict_on(objects)
+    assert line == len(objects) - 1
+    assert words.startswith('result: the file has [] in "scores" where re-playing gives [')
+
+
+def garbage(rng: Random) -> Any:
+    return rng.choice(
+        [None, True, -1, 0, 3, 10**30, 1.5, "", "x", [], [0], [10**30], {}, "time", [["x"] * 3], {"a": [1]}]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_replay_with_garbage_anywhere_is_a_replay_error_or_a_verdict_and_nothing_else(seed: int) -> None:
+    rng = Random(seed)
+    console, verdicts = Console(quiet=True), set()
+    for _ in range(8):
+        objects: list[Any] = objects_of(WHOLE)
+        number = rng.choice([0, len(objects) - 1, len(objects) - 2, rng.randrange(len(objects))])
+        container, key = rng.choice(
+            list(leaves(objects[number])) + [(objects[number], each) for each in objects[number]]
+        )
+        container[key] = garbage(rng)
+        try:
+            replay = read(forged(objects))
+        except ReplayError as error:
+            verdicts.add(error.line)
+        else:
+            verdicts.add(verify(replay, rate).verified)
+            course = Course(replay)
+            console.print(show_match(course), show_step(course, -1), show_round(course))
+    assert len(verdicts) > 1
 
 
 def test_replay_with_a_line_left_out_or_added_is_found() -> None:

@@ -77,7 +77,8 @@ async def serve(
             await server.start()
             return server, port
 
-        server, port = await loop.run(open_doors())
+        with trio.CancelScope(shield=True):  # quick, and a server half open could not be closed
+            server, port = await loop.run(open_doors())
         try:
             task_status.started(port)
             await trio.sleep_forever()

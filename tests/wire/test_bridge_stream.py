@@ -1,7 +1,8 @@
-"""The order in which gRPC reports the end of a stream is chance; what a handler sees of it is not."""
+"""The order in which gRPC's reports come is chance; what a handler sees of them is not."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from typing import Any
 
 import grpc
@@ -9,12 +10,35 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from arena.wire.grpc_stream import DOUBT, GrpcStream
+from arena.wire.grpc_stream import DOUBT, READ_AHEAD, GrpcStream
 from arena.wire.stream import Vanished
 
 
-class EndedContext:
-    """Of a call whose input has ended."""
+class Reading:
+    """A read in flight, as gRPC would have it."""
+
+    def __init__(self) -> None:
+        self._message: object = None
+        self._wake: Callable[[object], None] | None = None
+
+    def __await__(self) -> Generator[Reading, None, object]:
+        yield self
+        return self._message
+
+    def add_done_callback(self, wake: Callable[[object], None]) -> None:
+        self._wake = wake
+
+    def complete(self, message: object) -> None:
+        assert self._wake is not None
+        self._message = message
+        self._wake(self)
+
+
+class Context:
+    """A call whose reads end when a test says so."""
+
+    def __init__(self) -> None:
+        self.reads: list[Reading] = []
 
     def peer(self) -> str:
         return "nobody"
@@ -23,14 +47,52 @@ class EndedContext:
         return None
 
     async def read(self) -> object:
-        return grpc.aio.EOF
+        self.reads.append(Reading())
+        return await self.reads[-1]
+
+
+def open_stream() -> tuple[GrpcStream, Context]:
+    context: Any = Context()
+    stream = GrpcStream(trio.current_time, context)
+    stream.read()
+    return stream, context
 
 
 def ended_stream() -> GrpcStream:
-    context: Any = EndedContext()
-    stream = GrpcStream(trio.current_time, context)
-    stream.read()
+    stream, context = open_stream()
+    context.reads[0].complete(grpc.aio.EOF)
     return stream
+
+
+@pytest.mark.parametrize("message_first", [False, True])
+async def test_a_message_that_comes_together_with_a_cancellation_is_not_lost(message_first: bool) -> None:
+    stream, context = open_stream()
+    received: list[object] = []
+
+    async def receive() -> None:
+        received.append(await stream.receive())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(receive)
+        await trio.testing.wait_all_tasks_blocked()
+        if message_first:
+            context.reads[0].complete("first")
+        nursery.cancel_scope.cancel()
+        if not message_first:
+            context.reads[0].complete("first")
+    context.reads[1].complete("second")
+    while len(received) < 2:
+        received.append(await stream.receive())
+    assert received == ["first", "second"]
+
+
+async def test_no_more_is_read_ahead_than_said() -> None:
+    stream, context = open_stream()
+    for number in range(READ_AHEAD):
+        context.reads[number].complete(number)
+    assert len(context.reads) == READ_AHEAD
+    assert [await stream.receive() for _ in range(READ_AHEAD)] == list(range(READ_AHEAD))
+    assert len(context.reads) == READ_AHEAD + 1
 
 
 async def test_an_end_that_turns_out_to_be_a_broken_connection_is_not_a_half_close(autojump_clock: MockClock) -> None:

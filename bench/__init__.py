@@ -1,1 +1,1 @@
-"""Every figure the README quotes: `python -m bench` for all, `python -m bench.engine` for one; `--json` for programs."""
+"""Every figure the README quotes: `python -m bench` for all, `-m bench.engine` for one; `--json` for programs."""

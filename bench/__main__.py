@@ -1,4 +1,4 @@
-"""Runs every benchmark of the folder in turn, each in a Python of its own; `--json` prints one object with one entry each."""
+"""Runs every benchmark of the folder in turn, each in a Python of its own; `--json` prints one object."""
 
 from __future__ import annotations
 

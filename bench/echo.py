@@ -65,7 +65,7 @@ def compare(
     runs: dict[str, list[Figures]] = {name: [] for name in SERVERS}
     for _ in range(repetitions):
         for name in SERVERS:
-            runs[name].append(_run(name, streams, request, response, seconds))
+            runs[name].append(run_echo(name, streams, request, response, seconds))
     medians = {name: _combine(lambda *values: median(values), *runs[name]) for name in SERVERS}
     rates = {name: [run.messages_per_second for run in runs[name]] for name in SERVERS}
     return Comparison(
@@ -80,7 +80,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
     return Figures(*(how(*(getattr(one, field.name) for one in figures)) for field in fields(Figures)))
 
 
-def _run(name: str, streams: int, request: int, response: int, seconds: float) -> Figures:
+def run_echo(name: str, streams: int, request: int, response: int, seconds: float) -> Figures:
     with _process("serve", name, response) as ask_server:
         address = ask_server()
         with _process("load", address, streams, request, seconds) as ask_clients:

@@ -1,9 +1,9 @@
 """The engine beside OpenSpiel's `oh_hell`, both driven from Python: random play with four seats on one core.
 
-Both are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" leaves the dealing out: OpenSpiel's
-games are dealt beforehand, ours find their decks shuffled (setting up a round still counts). "With deals" has everything: OpenSpiel
-deals through its chance nodes, we shuffle from a fresh key. The two take turns, so that a busy machine is busy for both; times are
-processor time; a ratio is that of one turn, and the table shows the median of the turns and their range.
+Both are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
+cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
+games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. The two take turns, so that a busy machine is
+busy for both; times are processor time; a ratio compares the two of one turn; shown are the turns' median and range.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from statistics import median
 from time import process_time
@@ -51,32 +51,27 @@ class Figure(NamedTuple):
         return [b / a if faster_is_less else a / b for a, b in zip(self.ours, self.theirs, strict=True)]
 
 
-def ours(decks: Sequence[Any], random: Random) -> Run:
-    """Plays one game of 6th Sense for each of the decks."""
+def ours(states: Iterable[Any], random: Random) -> Run:
+    """Plays games of 6th Sense to their end."""
     chance = random.random
-    decisions = 0
+    decisions = games = 0
     began = process_time()
-    for deck in decks:
-        state = GAME.new(SEATS, deck)
+    for state in states:
+        games += 1
         while (player := state.player) >= 0:
             legal = state.legal(player)
             state.apply(legal[int(chance() * len(legal))], player)
             decisions += 1
-    return Run(decisions, len(decks), process_time() - began)
+    return Run(decisions, games, process_time() - began)
 
 
-def shuffled_before(random: Random) -> Callable[[int, int, int], Sequence[int]]:
-    """Decks that are there when they are asked for."""
-    decks = [SeededDecks(random.randbytes(KEY_BYTES))(number, 70, 70) for number in range(SEATS)]
-    return lambda number, size, count: decks[number][:count]
-
-
-def theirs(states: Sequence[Any], random: Random) -> Run:
-    """Plays OpenSpiel's games to the end from where they are, the chance nodes included."""
+def theirs(states: Iterable[Any], random: Random) -> Run:
+    """Plays OpenSpiel's games to their end, chance nodes included."""
     chance = random.random
-    decisions = 0
+    decisions = games = 0
     began = process_time()
     for state in states:
+        games += 1
         while state.is_chance_node():
             outcomes = state.legal_actions()
             state.apply_action(outcomes[int(chance() * len(outcomes))])
@@ -84,11 +79,20 @@ def theirs(states: Sequence[Any], random: Random) -> Run:
             legal = state.legal_actions()
             state.apply_action(legal[int(chance() * len(legal))])
             decisions += 1
-    return Run(decisions, len(states), process_time() - began)
+    return Run(decisions, games, process_time() - began)
 
 
-def dealt(state: Any, random: Random) -> Any:
-    """An OpenSpiel state after its chance nodes."""
+def our_last_round(random: Random) -> Any:
+    """A state of 6th Sense with the cards of its last round dealt."""
+    state = GAME.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES)))
+    while state.round < SEATS - 1:
+        state.apply(random.choice(state.legal(state.player)), state.player)
+    return state
+
+
+def their_round(game: Any, random: Random) -> Any:
+    """A state of OpenSpiel's game with its cards dealt."""
+    state = game.new_initial_state()
     while state.is_chance_node():
         state.apply_action(random.choice(state.legal_actions()))
     return state
@@ -111,7 +115,7 @@ def in_the_middle(state: Any, legal: Callable[[], Sequence[int]], apply: Callabl
 
 
 def measure(repetitions: int, games: int) -> list[Figure]:
-    """All figures; `games` is how many of ours are played a turn, the rival's are chosen for about as many decisions."""
+    """All figures; `games` is how many of ours are played a turn; the rival plays about as many decisions."""
     import pyspiel  # type: ignore[import-untyped, unused-ignore] # has no types; only the benchmark needs it
 
     rival = pyspiel.load_game(RIVAL)
@@ -125,13 +129,13 @@ def measure(repetitions: int, games: int) -> list[Figure]:
         lambda action: our_middle.apply(action, our_middle.player),
         30,
     )
-    their_middle = dealt(pyspiel.load_game(f"oh_hell(players={SEATS},num_tricks_fixed=12)").new_initial_state(), random)
+    their_middle = their_round(pyspiel.load_game(f"oh_hell(players={SEATS},num_tricks_fixed=12)"), random)
     in_the_middle(their_middle, their_middle.legal_actions, their_middle.apply_action, 30)
     for _ in range(repetitions + 1):
-        ready = [shuffled_before(random) for _ in range(games)]
-        theirs_ready = [dealt(rival.new_initial_state(), random) for _ in range(games * 8)]
-        fresh = [SeededDecks(random.randbytes(KEY_BYTES)) for _ in range(games)]
-        theirs_fresh = [rival.new_initial_state() for _ in range(games * 8)]
+        ready = [our_last_round(random) for _ in range(games)]
+        theirs_ready = [their_round(rival, random) for _ in range(games * 2)]
+        fresh = (GAME.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES))) for _ in range(games // 2))
+        theirs_fresh = (rival.new_initial_state() for _ in range(games * 4))
         a, b = ours(ready, random), theirs(theirs_ready, random)
         c, d = ours(fresh, random), theirs(theirs_fresh, random)
         turn = (

@@ -6,6 +6,7 @@ look-ups in tables; whatever only a view or a report needs is worked out there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import add
 from typing import Final, NamedTuple
 
@@ -18,13 +19,12 @@ from engine.sixth_sense.tricks import (
     BLOCKS_OF,
     CARD_OF,
     COLOUR_OF,
-    HELD,
     NO_TRUMP,
     NOTHING,
     PLAYS_OF,
     RANKING,
     VALUES,
-    masks,
+    masks_of,
 )
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView, face_up, look
 
@@ -58,8 +58,8 @@ class SixthSenseState:
 
     __slots__ = (
         "_blocked",
+        "_deck",
         "_due",
-        "_face_down",
         "_finished",
         "_leader",
         "_peeker",
@@ -88,8 +88,8 @@ class SixthSenseState:
     scores: tuple[int, ...]
     turned: int | None
     """The card turned over, once it is."""
-    _face_down: int | None
-    """The card that is or will be turned over, if any."""
+    _deck: Sequence[int]
+    """The cards dealt this round and the one turned over."""
     hands: list[list[int]]
     """The cards in hand: `hands[seat][colour]` is a mask, bit = rank."""
     predictions: list[int]
@@ -148,13 +148,12 @@ class SixthSenseState:
                 return PLAYS_OF[due][mask] + BLOCKS_OF[(seat - self._leader) % self._seats][due]
             return PLAYS_OF[due][mask]
         if due == _LEAD:
-            table = PLAYS_OF
-        elif due == _PREDICT:
-            table = HELD
-        else:
-            return (KEEP, SPLIT) if due == _DOUBLE else (LOOK_AWAY, PEEK)
-        red, yellow, green, blue, purple = self.hands[seat]
-        return table[0][red] + table[1][yellow] + table[2][green] + table[3][blue] + table[4][purple]
+            red, yellow, green, blue, purple = self.hands[seat]
+            return PLAYS_OF[0][red] + PLAYS_OF[1][yellow] + PLAYS_OF[2][green] + PLAYS_OF[3][blue] + PLAYS_OF[4][purple]
+        if due == _PREDICT:
+            size = self.setting.hand_size
+            return tuple(sorted(self._deck[seat * size : (seat + 1) * size]))
+        return (KEEP, SPLIT) if due == _DOUBLE else (LOOK_AWAY, PEEK)
 
     def fallback(self, seat: int) -> int:
         """What the server plays for a seat that does not: `engine.game.State.fallback`."""
@@ -196,7 +195,7 @@ class SixthSenseState:
         copy.round = self.round
         copy.scores = self.scores
         copy.turned = self.turned
-        copy._face_down = self._face_down
+        copy._deck = self._deck
         copy.hands = [hand[:] for hand in self.hands]
         copy.predictions = self.predictions[:]
         copy.plays = self.plays[:]
@@ -230,9 +229,9 @@ class SixthSenseState:
         size = self.setting.hand_size
         dealt = seats * size
         deck = self.setting.decks(number, COLOUR_SIZE * (_COLOURS - (seats == 2)), dealt + 1)
-        self.hands = [masks(deck[first : first + size]) for first in range(0, dealt, size)]
-        self._face_down = None if self.setting.novice else deck[dealt]
-        self.turned = None if self.setting.late_trump else self._face_down
+        self.hands = [masks_of(deck[first : first + size]) for first in range(0, dealt, size)]
+        self._deck = deck
+        self.turned = None if self.setting.novice or self.setting.late_trump else deck[dealt]
         self._ranking = RANKING[NO_TRUMP]
         self.round = number
         self.predictions = [-1] * seats
@@ -253,22 +252,35 @@ class SixthSenseState:
         if -1 in self.predictions:
             self.player = self.predictions.index(-1)
             return
-        self.turned = self._face_down
-        if self.turned is not None:
+        if not self.setting.novice:
+            self.turned = self._deck[-1]
             self._ranking = RANKING[COLOUR_OF[self.turned]]
         self._due = _LEAD
         self.player = self._leader
 
     def _discards(self, seat: int) -> tuple[int, ...]:
         """The plays of a seat that lacks the led colour: anything, its 0s as blocks too (S5, S7)."""
-        red, yellow, green, blue, purple = hand = self.hands[seat]
-        table = PLAYS_OF
-        if self._blocked >= 0 or not (red | yellow | green | blue | purple) & 1:
-            return table[0][red] + table[1][yellow] + table[2][green] + table[3][blue] + table[4][purple]
-        legal: tuple[int, ...] = ()
-        for plays, blocks, mask in zip(table, BLOCKS_OF[(seat - self._leader) % self._seats], hand, strict=True):
-            if mask:
-                legal += plays[mask] + blocks if mask & 1 else plays[mask]
+        blocks = BLOCKS_OF[0 if self._blocked >= 0 else (seat - self._leader) % self._seats]
+        red, yellow, green, blue, purple = self.hands[seat]
+        legal = PLAYS_OF[0][red]
+        if red & 1:
+            legal += blocks[0]
+        if yellow:
+            legal += PLAYS_OF[1][yellow]
+            if yellow & 1:
+                legal += blocks[1]
+        if green:
+            legal += PLAYS_OF[2][green]
+            if green & 1:
+                legal += blocks[2]
+        if blue:
+            legal += PLAYS_OF[3][blue]
+            if blue & 1:
+                legal += blocks[3]
+        if purple:
+            legal += PLAYS_OF[4][purple]
+            if purple & 1:
+                legal += blocks[4]
         return legal
 
     def _block(self, place: int, seat: int) -> None:
@@ -290,23 +302,24 @@ class SixthSenseState:
         if self._blocked >= 0:
             trick[self._blocked] = NOTHING
         values = trick.translate(VALUES)
-        ranks = trick.translate(self._ranking[values.count(4) & 1][led])
+        reverse = values.count(4) & 1 if 4 in values else 0
+        ranks = trick.translate(self._ranking[reverse][led])
         leader = self._leader
         taker = leader + ranks.rindex(max(ranks))
         if taker >= seats:
             taker -= seats
         self.takers.append(taker)
-        self._leader = taker
-        peeker = leader if values[0] == 8 and taker != leader else -1
+        self._leader = self.player = taker
+        self._due = _LEAD
+        self._blocked = -1
+        if values[0] == 8 and taker != leader:
+            self._peeker = leader
         if 12 in values:
             self._due = _DOUBLE
-            self.player = taker
-            self._peeker = peeker
-        elif peeker >= 0:
-            self._due = _PEEK
-            self.player = peeker
-        else:
-            self._next_trick()
+        elif self._peeker >= 0:
+            self._ask_to_peek()
+        elif len(self.takers) == self._tricks:
+            self._end_round()
 
     def _answer(self, action: int) -> None:
         """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
@@ -316,11 +329,14 @@ class SixthSenseState:
         elif action == PEEK:
             self.peeked += bytes([trick])
         if self._peeker >= 0:
-            self._due = _PEEK
-            self.player = self._peeker
-            self._peeker = -1
+            self._ask_to_peek()
         else:
             self._next_trick()
+
+    def _ask_to_peek(self) -> None:
+        self._due = _PEEK
+        self.player = self._peeker
+        self._peeker = -1
 
     def _next_trick(self) -> None:
         """Begins the next trick or ends the round."""

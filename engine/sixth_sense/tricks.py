@@ -7,7 +7,7 @@ rank 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.sixth_sense.cards import (
@@ -41,14 +41,6 @@ VALUES: Final = bytes(
 """Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
 
 
-def _held(colour: int) -> list[tuple[int, ...]]:
-    """A colour's cards by mask."""
-    table: list[tuple[int, ...]] = [()]
-    for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE):
-        table += [(*cards, card) for cards in table]
-    return table
-
-
 def _plays(colour: int) -> list[tuple[int, ...]]:
     """A colour's plays by mask: those of the cards as they lie, then that of the 6/9 as 9."""
     first = PLAYS + colour * PLAYS_A_COLOUR
@@ -58,8 +50,6 @@ def _plays(colour: int) -> list[tuple[int, ...]]:
     return [(*plays, first + AS_NINE) if mask >> SIX & 1 else plays for mask, plays in enumerate(table)]
 
 
-HELD: Final = tuple(map(_held, range(len(COLOURS))))
-"""`HELD[colour][mask]`: the cards, which are also the actions that predict them."""
 PLAYS_OF: Final = tuple(map(_plays, range(len(COLOURS))))
 """`PLAYS_OF[colour][mask]`: the plays these cards offer, without blocks (S11)."""
 BLOCKS_OF: Final = tuple(
@@ -72,12 +62,17 @@ BLOCKS_OF: Final = tuple(
 """`BLOCKS_OF[cards in the trick][colour]`: the colour's 0 as a block (S7); they come after the colour's plays."""
 
 
-def masks(cards: Iterable[int]) -> list[int]:
+def masks_of(cards: Iterable[int]) -> list[int]:
     """A hand as masks, one a colour."""
-    hand = [0] * len(COLOURS)
+    masks = [0] * len(COLOURS)
     for card in cards:
-        hand[COLOUR_OF[card]] += BIT_OF[card]
-    return hand
+        masks[COLOUR_OF[card]] += BIT_OF[card]
+    return masks
+
+
+def cards_of(masks: Sequence[int]) -> bytes:
+    """The cards of a hand, in card order."""
+    return bytes(card for card in range(len(CARDS)) if masks[COLOUR_OF[card]] & BIT_OF[card])
 
 
 def _ranking(trump: int, led: int, reverse: bool) -> bytes:

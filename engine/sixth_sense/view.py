@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.game import RoundReport, SeatView
 from engine.sixth_sense.cards import HIDDEN_BLOCKS
 from engine.sixth_sense.record import Finished, leaders, taken, worths
-from engine.sixth_sense.tricks import HELD, PLACE_BLOCKED
+from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
 
 if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
@@ -89,7 +89,7 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         dealer=state.round % seats,
         hand_size=setting.hand_size,
         turned=state.turned,
-        hand=bytes(card for cards, mask in zip(HELD, state.hands[seat], strict=True) for card in cards[mask]),
+        hand=cards_of(state.hands[seat]),
         prediction=own if own >= 0 else None,
         plays=_seen(state.plays, led, seats, seat),
         leaders=led[: state.begun],

@@ -29,6 +29,8 @@ from engine.game import RoundReport, SeatView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 NONCE_SIZE: Final = 16
+MOST_AT_ONCE: Final = 10_000
+"""Acceptances and answers in one message: far more than a bot can owe, and no long turn for the others."""
 
 
 class Codec(NamedTuple):
@@ -60,6 +62,8 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
+    if len(request.ready) + len(request.answers) > MOST_AT_ONCE:
+        raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
     ready: Sequence[Ready] = ()
     if request.ready:
         ready = [Ready(each.match_id, each.nonce) for each in request.ready]

@@ -1,0 +1,283 @@
+"""The messages of the Play stream, both ways."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from arena.match.effects import Ask
+from arena.match.policy import Policy
+from arena.server.messages import (
+    Answer,
+    Closed,
+    Hello,
+    Invitation,
+    MatchOver,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Question,
+    RatingChange,
+    Ready,
+    Reason,
+    RoundOver,
+    Welcome,
+)
+from arena.v1 import play_pb2 as pb
+from arena.version import __version__
+from arena.wire import codec
+from arena.wire.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
+from engine.deal import SeededDecks
+from engine.game import OVER, Game, RoundReport, SeatView
+from engine.registry import GAMES
+
+GAME = GAMES["sixth_sense"]
+DECKS = SeededDecks(bytes(32))
+
+
+def sent(**parts: object) -> pb.PlayResponse:
+    """What a bot receives, by way of bytes."""
+    return pb.PlayResponse.FromString(encode(Outgoing(**parts)).SerializeToString())  # type: ignore[arg-type]
+
+
+def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str]:
+    with pytest.raises(Closed) as caught:
+        decode_hello(request) if hello else decode(request, 1.0)
+    return caught.value.reason, str(caught.value)
+
+
+# --- from the bot ---
+
+
+def test_a_hello_is_taken() -> None:
+    hello = pb.Hello(games=["b", "a", "b"], capacity=3, client="x" * 1000)
+    assert decode_hello(pb.PlayRequest(hello=hello)) == Hello(("b", "a"), 3, "x" * 100)
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        (pb.PlayRequest(heartbeat=1), "the first message must hold a hello"),
+        (pb.PlayRequest(hello=pb.Hello(capacity=1)), "hello.games is empty; name the games the bot plays"),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"])),
+            "hello.capacity is 0; say how many matches the bot can play at once, 1 or more",
+        ),
+    ],
+)
+def test_a_first_message_that_is_no_good_hello_says_why(request_: pb.PlayRequest, text: str) -> None:
+    assert closed(request_, hello=True) == (Reason.NONSENSE, text)
+
+
+def test_a_message_carries_many_things() -> None:
+    request = pb.PlayRequest(
+        ready=[pb.Ready(match_id=1, nonce=bytes(16)), pb.Ready(match_id=2)],
+        answers=[pb.Answer(match_id=3, decision_id=4, action=5), pb.Answer(match_id=6)],
+        heartbeat=0,
+    )
+    said = decode(request, 2.5)
+    assert said == (2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0)
+
+
+def test_an_empty_message_says_nothing() -> None:
+    assert decode(pb.PlayRequest(), 2.5) == (2.5, (), [], None)
+
+
+def test_a_second_hello_is_nonsense() -> None:
+    reason, text = closed(pb.PlayRequest(hello=pb.Hello()))
+    assert reason is Reason.NONSENSE
+    assert "a hello came twice" in text
+
+
+@pytest.mark.parametrize("size", [1, 15, 17, 1000])
+def test_a_nonce_of_a_wrong_size_is_nonsense(size: int) -> None:
+    request = pb.PlayRequest(ready=[pb.Ready(match_id=1, nonce=bytes(size))])
+    assert closed(request) == (Reason.NONSENSE, f"a nonce has 16 bytes or none, not {size}")
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        {"answers": [pb.Answer()] * (MOST_AT_ONCE + 1)},
+        {"ready": [pb.Ready()] * (MOST_AT_ONCE + 1)},
+        {"ready": [pb.Ready()] * MOST_AT_ONCE, "answers": [pb.Answer()]},
+    ],
+)
+def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, list[pb.Answer]]) -> None:
+    reason, text = closed(pb.PlayRequest(**many))  # type: ignore[arg-type]
+    assert reason is Reason.NONSENSE
+    assert str(MOST_AT_ONCE) in text
+    assert decode(pb.PlayRequest(answers=[pb.Answer()] * MOST_AT_ONCE), 0.0).answers
+
+
+# --- to the bot ---
+
+
+def test_an_empty_message_is_empty() -> None:
+    assert encode(Outgoing()).SerializeToString() == b""
+
+
+def test_a_welcome_tells_the_games_and_the_limits() -> None:
+    policy = Policy(1_500_000, 20_000_000, 4, 11, 5)
+    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5)).welcome
+    assert (welcome.server, welcome.bot) == (__version__, "ann")
+    assert welcome.conduct == pb.Conduct(
+        soft_limit_ms=1500,
+        bank_ms=20_000,
+        rejections_per_decision=4,
+        rejections_per_match=11,
+        lates_in_a_row=5,
+        ready_ms=12_500,
+    )
+    (catalog,) = welcome.games
+    assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
+    assert (catalog.min_seats, catalog.max_seats) == (GAME.seats.start, GAME.seats.stop - 1)
+    assert list(catalog.colours) == list(GAME.colours)
+    assert [(card.name, card.colour, tuple(card.values)) for card in catalog.cards] == [
+        (card.name, card.colour, card.values) for card in GAME.cards
+    ]
+    assert [(option.name, option.default_value, option.description) for option in catalog.options] == [
+        (option.name, str(option.default).lower(), option.description) for option in GAME.options
+    ]
+    for action, expected in zip(catalog.actions, GAME.actions, strict=True):
+        assert (action.name, action.kind) == (expected.name, expected.kind)
+        for field in ("card", "value", "place"):
+            assert (getattr(action, field) if action.HasField(field) else None) == getattr(expected, field)
+
+
+def test_an_invitation_carries_everything_but_the_seed() -> None:
+    invitation = Invitation(9, "sixth_sense", 2, ("ann", "bob", "cleo"), {"novice": "true"}, bytes(range(32)))
+    assert list(sent(invitations=[invitation]).invitations) == [
+        pb.Invitation(
+            match_id=9,
+            game="sixth_sense",
+            seat=2,
+            bots=["ann", "bob", "cleo"],
+            options={"novice": "true"},
+            commitment=bytes(range(32)),
+        )
+    ]
+
+
+def test_a_decision_carries_its_times_in_milliseconds() -> None:
+    state = GAME.new(3, DECKS)
+    legal = state.legal(1)
+    (decision,) = sent(questions=[Question(5, Ask(1, 4, legal, state.view(1), 1_999_999, 30_000_000))]).decisions
+    assert (decision.match_id, decision.decision_id) == (5, 4)
+    assert (decision.soft_ms, decision.bank_ms) == (1999, 30_000)
+    assert list(decision.legal) == list(legal)
+    assert decision.WhichOneof("view") == "sixth_sense"
+
+
+@pytest.mark.parametrize("kind", NoticeKind)
+def test_every_kind_of_notice_has_a_number_of_its_own(kind: NoticeKind) -> None:
+    (notice,) = sent(notices=[Notice(kind, "text")]).notices
+    assert pb.NoticeKind.Name(notice.kind) == f"NOTICE_KIND_{kind.name}"
+    assert notice == pb.Notice(kind=notice.kind, text="text"), "what does not apply is absent"
+
+
+def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
+    assert {*codec.NOTICE_KINDS.values(), 0} == set(pb.NoticeKind.values())
+
+
+def test_a_notice_carries_what_it_is_about() -> None:
+    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 4, 0, (5, 6), 1_234_567)]).notices
+    assert notice == pb.Notice(
+        match_id=3,
+        decision_id=4,
+        kind=pb.NOTICE_KIND_ILLEGAL,
+        text="text",
+        action=0,
+        legal=[5, 6],
+        time_ms=1234,
+    )
+    assert notice.HasField("action"), "action 0 is an action"
+
+
+def test_a_match_report_with_a_result() -> None:
+    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingChange(1500.0, 1512.25), "")
+    assert list(sent(reports=[over]).reports) == [
+        pb.MatchReport(
+            match_id=3,
+            seat=1,
+            scores=[-4, 10],
+            places=[2, 1],
+            rating=pb.RatingChange(before=1500.0, after=1512.25),
+        )
+    ]
+
+
+def test_a_match_report_without_a_result() -> None:
+    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, "the server was stopped")]).reports
+    assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped")
+    assert not report.HasField("rating")
+
+
+def test_a_rating_of_zero_is_a_rating() -> None:
+    (report,) = sent(reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingChange(0.0, 0.0), "")]).reports
+    assert report.HasField("rating")
+
+
+def test_a_heartbeat_of_zero_is_a_heartbeat() -> None:
+    assert sent(heartbeat=0).HasField("heartbeat")
+    assert not sent().HasField("heartbeat")
+
+
+# --- every game ---
+
+
+def walk(game: Game, seats: int) -> tuple[list[SeatView], list[RoundReport]]:
+    """Views and reports of a whole game, played by the house's dullest rule."""
+    state = game.new(seats, DECKS)
+    views, reports = [], []
+    while state.player != OVER:
+        seat, before = state.player, state.round
+        views.append(state.view(seat))
+        state.apply(state.legal(seat)[-1], seat)
+        if state.round != before or state.player == OVER:
+            assert state.report is not None
+            reports.append(state.report)
+    return views, reports
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=str)
+def test_every_game_of_the_house_travels_both_as_view_and_as_round(game: Game) -> None:
+    views, reports = walk(game, game.seats.start)
+    remedy = f"{game.name} cannot travel yet: add its codec in arena/wire/codec.py"
+    assert type(views[0]) in VIEWS, f"{remedy} (VIEWS, the fields of Decision.view)"
+    assert type(reports[0]) in ROUNDS, f"{remedy} (ROUNDS, the fields of RoundReport.record)"
+    questions = [Question(1, Ask(view.seat, 1, (0,), view, 0, 0)) for view in views]
+    for decision, view in zip(sent(questions=questions).decisions, views, strict=True):
+        assert decision.WhichOneof("view") == VIEWS[type(view)].field
+        same(getattr(decision, VIEWS[type(view)].field), view)
+    for record, report in zip(sent(rounds=[RoundOver(8, each) for each in reports]).rounds, reports, strict=True):
+        assert (record.match_id, record.round) == (8, report.round)
+        assert (tuple(record.points), tuple(record.scores)) == (report.points, report.scores)
+        assert record.WhichOneof("record") == ROUNDS[type(report)].field
+        same(getattr(record, ROUNDS[type(report)].field), report, besides=("round", "points", "scores"))
+
+
+def same(message: object, value: object, besides: tuple[str, ...] = ()) -> None:
+    """Every field of a view or report is in its message, with its value."""
+    for field in fields(value):  # type: ignore[arg-type]
+        if field.name in besides:
+            continue
+        expected = getattr(value, field.name)
+        found = getattr(message, field.name)
+        if expected is None:
+            assert not message.HasField(field.name), field.name  # type: ignore[attr-defined]
+        elif isinstance(expected, bytes | tuple):
+            assert list(found) == list(expected), field.name
+        else:
+            assert found == expected, field.name
+
+
+def test_the_protocol_has_a_codec_for_every_view_it_knows() -> None:
+    proto = Path(codec.__file__).parents[2] / "proto/arena/v1/play.proto"
+    for oneof, codecs in (("view", VIEWS), ("record", ROUNDS)):
+        body = re.search(rf"oneof {oneof} \{{(.*?)\}}", proto.read_text(), re.DOTALL)
+        assert body is not None
+        assert set(re.findall(r"(\w+) = \d+;", body[1])) == {each.field for each in codecs.values()}

@@ -42,9 +42,12 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
-    epilog="Example: arena serve --data ./data, and in another terminal: python my_bot.py",
+    epilog="Example: arena demo",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="arena")
 def main() -> None:
-    """Card-game matches between bots: a server, a ladder, and replays anyone can check."""
+    """Card-game matches between bots: a server, a ladder, and replays anyone can check.
+
+    Exit status: 0 done, 1 failed (no server, no such match, a replay that is not true …), 2 wrong usage.
+    """

@@ -1,0 +1,149 @@
+"""Real servers, bots and terminals to try the `arena` command with. Every wait is bounded and ends with its event."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from click.testing import CliRunner, Result
+
+from arena.cli.main import main
+
+PATIENCE = 60.0
+"""Seconds that anything may take; only a failure takes them."""
+ARENA = (sys.executable, "-m", "arena.cli")
+BOTS = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
+
+
+class Played(NamedTuple):
+    """A server that runs, with a few finished matches."""
+
+    server: str
+    data: Path
+    pid: int
+
+
+def arena(*arguments: object, env: Mapping[str, str | None] | None = None) -> Result:
+    """Runs the command in this process, its output being no terminal."""
+    clean = {"ARENA_SERVER": None, "ARENA_DATA": None, "COLUMNS": None, "FORCE_COLOR": None, "TTY_COMPATIBLE": None}
+    return CliRunner().invoke(main, [str(word) for word in arguments], env={**clean, **(env or {})})
+
+
+def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> str:
+    """What it prints when all is well."""
+    result = arena(*arguments, env=env)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@contextmanager
+def serving(data: Path, *options: str) -> Iterator[Played]:
+    """A server of its own on any free port."""
+    command = [*ARENA, "serve", "--address", "127.0.0.1:0", "--data", str(data), "--quiet", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        try:
+            assert select.select([server.stdout], [], [], PATIENCE)[0], "the server says nothing"
+            line = server.stdout.readline().decode()
+            found = re.match(r"Arena listens on (\S+:\d+),", line)
+            assert found, line
+            yield Played(found[1], data, server.pid)
+        finally:
+            server.send_signal(signal.SIGINT)
+            try:
+                server.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                server.kill()
+
+
+def let_play(server: str, tokens: Path, matches: int) -> None:
+    """The three sample bots, one match after the other, until they have played so many."""
+    programs = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", f"arena_client.samples.{module}", "--quiet", "--server", server),
+                *("--name", name, "--token-file", str(tokens / f"{name}.token")),
+                *("--matches", str(matches), "--capacity", "1"),
+            ]
+        )
+        for name, module in BOTS.items()
+    ]
+    try:
+        assert [program.wait(PATIENCE) for program in programs] == [0, 0, 0]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def processes_of(path: Path) -> list[str]:
+    """The processes that have a path in their command line."""
+    listed = subprocess.run(["ps", "-axo", "pid=,stat=,command="], check=True, capture_output=True, text=True).stdout
+    return [line for line in listed.splitlines() if str(path) in line]
+
+
+class Terminal:
+    """A command in a terminal of its own."""
+
+    def __init__(self, *arguments: object, rows: int = 40, columns: int = 100) -> None:
+        self.text = ""
+        """Everything it wrote."""
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        self.process = subprocess.Popen(
+            [*ARENA, *map(str, arguments)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**env, "TERM": "xterm-256color"},
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def expect(self, words: str) -> str:
+        """Reads until it has written these words since the last call; what it wrote up to there, without colours."""
+        end = time.monotonic() + PATIENCE
+        fresh = ""
+        while words not in plain(fresh):
+            assert select.select([self._master], [], [], max(0.0, end - time.monotonic()))[0], plain(fresh)
+            piece = self._read()
+            assert piece, f"it ended without {words!r}: {plain(fresh)}"
+            fresh += piece
+        return plain(fresh)
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def end(self) -> int:
+        """Reads to the end; the exit status."""
+        while self._read():
+            pass
+        os.close(self._master)
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> str:
+        try:
+            piece = os.read(self._master, 65536).decode(errors="replace")
+        except OSError:  # Linux says so when the other end is closed
+            return ""
+        self.text += piece
+        return piece
+
+
+def plain(text: str) -> str:
+    """Text without escape sequences."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)

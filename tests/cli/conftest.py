@@ -1,0 +1,41 @@
+"""One server with a few finished matches, for all tests that only look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from arena.store.store import open_store
+from tests.cli.cli_rig import Played, let_play, serving
+
+MATCHES = 3
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    """Three bots have played three matches of three seats; the server still runs, and nobody is there any more."""
+    directory = tmp_path_factory.mktemp("cli")
+    with serving(directory / "data", "--no-house", "--seats", "3") as server:
+        let_play(server.server, directory, MATCHES)
+        yield server
+
+
+@pytest.fixture(params=["server", "data"])
+def source(request: pytest.FixtureRequest, played: Played) -> tuple[str, str]:
+    """The options that say where to look: the server or its data directory."""
+    return ("--server", played.server) if request.param == "server" else ("--data", str(played.data))
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A data directory without bots and matches that no server works on."""
+
+    async def make() -> None:
+        async with open_store(tmp_path / "data", 0):
+            pass
+
+    trio.run(make)
+    return tmp_path / "data"

@@ -1,0 +1,193 @@
+"""`arena ladder`, `matches` and `bots list`, against a server and against its data directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from tests.cli.cli_rig import BOTS, Played, Terminal, arena, plain, shown
+from tests.cli.conftest import MATCHES
+
+
+def document(*arguments: object) -> Any:
+    return json.loads(shown(*arguments, "--json"))
+
+
+def both(played: Played, *arguments: object) -> tuple[Any, Any]:
+    return document(*arguments, "--server", played.server), document(*arguments, "--data", played.data)
+
+
+def test_ladder_agrees_with_the_matches(played: Played, source: tuple[str, str]) -> None:
+    [ladder] = document("ladder", *source)["ladders"]
+    matches = document("matches", *source)["matches"]
+    assert ladder["game"] == "sixth_sense"
+    standings = ladder["standings"]
+    assert {row["bot"] for row in standings} == set(BOTS)
+    assert [row["rating"] for row in standings] == sorted((row["rating"] for row in standings), reverse=True)
+    for row in standings:
+        seats = [seat for match in matches for seat in match["seats"] if seat["bot"] == row["bot"]]
+        assert row["matches"] == len(seats) == MATCHES
+        assert row["wins"] == sum(seat["place"] == 1 for seat in seats)
+        assert row["rating"] == seats[0]["rating_after"]
+        assert row["last_change"] == pytest.approx(seats[0]["rating_after"] - seats[0]["rating_before"])
+        assert row["mean_rank"] == pytest.approx(sum((seat["place"] - 1) / 2 for seat in seats) / MATCHES)
+        assert row["deviation"] > 0
+        assert row["house"] is False
+
+
+def test_server_and_directory_say_the_same(played: Played) -> None:
+    for verb in (("ladder",), ("matches",), ("replay", "list")):
+        of_server, of_data = both(played, *verb)
+        assert of_server == of_data
+    of_server, of_data = both(played, "bots", "list")
+    live = {"connected", "playing", "round_trip_ms"}
+    for there, here in zip(of_server["bots"], of_data["bots"], strict=True):
+        assert {name: there[name] for name in there.keys() - live} == {name: here[name] for name in here.keys() - live}
+        assert [here[name] for name in sorted(live)] == [None, None, None]
+        assert there["connected"] is False
+        assert there["playing"] == 0
+
+
+def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> None:
+    rows = document("matches", *source)["matches"]
+    assert len(rows) == MATCHES
+    for row in rows:
+        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats"}
+        assert (row["state"], row["reason"]) == ("finished", "")
+        assert datetime.fromisoformat(row["started"]) < datetime.fromisoformat(row["ended"])
+        assert {seat["bot"] for seat in row["seats"]} == set(BOTS)
+        assert min(seat["place"] for seat in row["seats"]) == 1
+
+
+def test_matches_are_paged_and_chosen(source: tuple[str, str]) -> None:
+    numbers = [row["match"] for row in document("matches", *source)["matches"]]
+    assert numbers == sorted(numbers, reverse=True)
+    newest = document("matches", "--limit", "1", *source)["matches"]
+    assert [row["match"] for row in newest] == numbers[:1]
+    older = document("matches", "--before", numbers[0], *source)["matches"]
+    assert [row["match"] for row in older] == numbers[1:]
+    assert len(document("matches", "--bot", "COUNTER", *source)["matches"]) == MATCHES
+    assert document("matches", "--bot", "nobody", *source) == {"matches": []}
+    assert len(document("matches", "--game", "sixth_sense", *source)["matches"]) == MATCHES
+    assert [row["match"] for row in document("replay", "list", "--limit", "2", *source)["matches"]] == numbers[:2]
+
+
+def test_tables_show_what_matters_without_colour_codes_in_a_pipe(source: tuple[str, str]) -> None:
+    ladder, matches = shown("ladder", *source), shown("matches", *source)
+    bots, replays = shown("bots", "list", *source), shown("replay", "list", *source)
+    for text in (ladder, matches, bots, replays):
+        assert "\x1b" not in text
+        for name in BOTS:
+            assert name in text
+    assert "━●" in ladder
+    assert "Mean rank" in ladder
+    assert "1st" in matches
+    assert f"{source[0]} {source[1]}" in replays, "the hint can be copied"
+    assert "━●" not in shown("ladder", *source, env={"COLUMNS": "80"}), "a narrow screen has no room for the picture"
+    assert max(map(len, shown("ladder", *source, env={"COLUMNS": "80"}).splitlines())) <= 80
+
+
+def test_a_full_page_says_how_to_go_on(source: tuple[str, str]) -> None:
+    text = shown("matches", "--limit", "1", *source)
+    hint = text.splitlines()[-1].partition("arena ")[2]
+    assert "--before" in hint
+    assert "counter" in shown(*hint.split())
+
+
+def test_ladder_in_a_terminal_is_coloured(played: Played) -> None:
+    terminal = Terminal("ladder", "--data", played.data, columns=120)
+    assert terminal.end() == 0
+    assert "\x1b[" in terminal.text
+    assert "counter" in plain(terminal.text)
+
+
+def test_environment_names_the_source_and_the_command_line_goes_before(played: Played) -> None:
+    by_server, by_data = {"ARENA_SERVER": played.server}, {"ARENA_DATA": str(played.data)}
+    assert "counter" in shown("ladder", env=by_server)
+    assert "counter" in shown("ladder", env=by_data)
+    wrong = {"ARENA_SERVER": "127.0.0.1:1", "ARENA_DATA": "/nowhere"}
+    assert "counter" in shown("ladder", "--server", played.server, env=wrong)
+    assert "counter" in shown("ladder", "--data", played.data, env=wrong)
+    assert arena("ladder", env=wrong).exit_code == 2
+
+
+def test_two_sources_are_wrong_usage(played: Played) -> None:
+    result = arena("ladder", "--server", played.server, "--data", played.data)
+    assert result.exit_code == 2
+    assert "choose one" in result.output
+
+
+def test_unknown_game_fails_and_names_the_games(source: tuple[str, str]) -> None:
+    for verb in (("ladder",), ("matches",), ("replay", "list")):
+        result = arena(*verb, "--game", "chess", *source)
+        assert result.exit_code == 1
+        assert "chess" in result.output
+        assert "sixth_sense" in result.output
+
+
+@pytest.mark.parametrize("verb", [("ladder",), ("matches",), ("bots", "list"), ("replay", "list")])
+def test_unreachable_server_fails_and_says_what_to_do(verb: tuple[str, ...]) -> None:
+    result = arena(*verb, "--server", "127.0.0.1:1")
+    assert result.exit_code == 1
+    assert "no arena answers at 127.0.0.1:1 (Connection refused)" in result.output
+    assert "--data" in result.output
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """A gRPC server that is no arena."""
+    with ThreadPoolExecutor(1) as threads:
+        server = grpc.server(threads)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        yield f"127.0.0.1:{port}"
+        server.stop(None).wait()
+
+
+def test_server_that_is_no_arena_is_called_so(stranger: str) -> None:
+    result = arena("bots", "list", "--server", stranger)
+    assert result.exit_code == 1
+    assert "no arena" in result.output
+
+
+def test_tls_is_asked_for(played: Played, tmp_path: Path) -> None:
+    result = arena("ladder", "--tls", "--server", played.server)
+    assert result.exit_code == 1, "the server has no TLS"
+    nonsense = tmp_path / "roots.pem"
+    nonsense.write_text("no certificate")
+    assert arena("ladder", "--tls-roots", nonsense, "--server", played.server).exit_code == 1
+    assert arena("ladder", "--tls-roots", tmp_path / "none.pem").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "verb", [("ladder",), ("matches",), ("bots", "list"), ("replay", "list"), ("replay", "show", "1")]
+)
+def test_missing_data_directory_fails(verb: tuple[str, ...], tmp_path: Path) -> None:
+    result = arena(*verb, "--data", tmp_path / "none")
+    assert result.exit_code == 1
+    assert "a server started on it makes one" in result.output
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        (("ladder",), "No match of sixth_sense is finished yet."),
+        (("matches",), "No such match."),
+        (("bots", "list"), "No bot is registered yet."),
+        (("replay", "list"), "No such match is finished yet."),
+    ],
+)
+def test_nothing_to_show_is_said(verb: tuple[str, ...], words: str, empty: Path) -> None:
+    assert words in shown(*verb, "--data", empty)
+
+
+def test_limits_out_of_range_are_wrong_usage(played: Played) -> None:
+    for limit in ("0", "1001", "many"):
+        assert arena("matches", "--limit", limit, "--data", played.data).exit_code == 2

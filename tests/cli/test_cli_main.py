@@ -1,0 +1,75 @@
+"""The command itself: its help, and that asking for it is quick."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from arena.cli.main import VERBS, main
+from tests.cli.cli_rig import arena, shown
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every verb, groups included."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+
+
+ALL = list(commands(main))
+
+
+@pytest.mark.parametrize("words", [(), *ALL], ids=" ".join)
+def test_help_explains_and_has_an_example(words: tuple[str, ...]) -> None:
+    text = shown(*words, "--help")
+    assert "Example: arena" in text
+    assert text == shown(*words, "-h")
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_every_option_is_explained(words: tuple[str, ...]) -> None:
+    command: click.Command = main
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+
+
+def test_help_lists_every_verb_and_the_exit_statuses() -> None:
+    text = shown("--help")
+    for name, (_, purpose) in VERBS.items():
+        assert name in text
+        assert purpose in text
+    assert "0" in text
+    assert "1" in text
+    assert "2" in text
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from arena.cli.main import main; main(['--help'], standalone_mode=False);"
+        "print(sorted({'grpc', 'sqlalchemy', 'trio', 'rich', 'google'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("words", [("dance",), ("ladder", "--loud"), ("replay", "dance"), ("bots", "invite")])
+def test_wrong_usage_has_status_2(words: tuple[str, ...]) -> None:
+    assert arena(*words).exit_code == 2
+
+
+def test_version() -> None:
+    assert shown("--version").startswith("arena, version ")

@@ -91,6 +91,8 @@ class Arena:
         self.config = config
         self.store = store
         self.hall = Hall(config, house)
+        self.stopping = trio.Event()
+        """Set when no more matches are formed."""
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
@@ -163,6 +165,7 @@ class Arena:
 
     async def drain(self, limit: float) -> None:
         """Forms no more matches, lets those that run end, and interrupts what is left after `limit` seconds."""
+        self.stopping.set()
         self.hall.close()
         for session in self.hall.sessions():
             session.notify(Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches"))

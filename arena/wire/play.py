@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import grpc
 
 from arena.server.messages import Closed, LinkLost, Outgoing, Reason, Said
+from arena.store.errors import StoreError
 from arena.v1 import play_pb2
 from arena.wire.codec import decode, decode_hello, encode
 from arena.wire.stream import Refused, Stream, Vanished, bearer
@@ -63,7 +64,10 @@ class Play:
         token = bearer(stream)
         if not token:
             raise Refused(grpc.StatusCode.UNAUTHENTICATED, "send the metadata 'authorization: Bearer TOKEN'")
-        bot = await self._arena.authenticate(token)
+        try:
+            bot = await self._arena.authenticate(token)
+        except StoreError as error:
+            raise Refused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
         if bot is None:
             raise Refused(
                 grpc.StatusCode.UNAUTHENTICATED, "no bot has this token; register one with BotService.RegisterBot"

@@ -22,6 +22,7 @@ from arena.v1 import (
 )
 from arena.wire.archive import Archive
 from arena.wire.bridge import Service, serve
+from arena.wire.health import Health
 from arena.wire.play import Play
 from arena.wire.settings import Settings
 
@@ -45,10 +46,6 @@ async def serve_arena(
 ) -> None:
     """Serves until cancelled; the started value is the bound port. RuntimeError where the address cannot be bound."""
     archive = Archive(arena, by_invitation)
-    healthy = health.aio.HealthServicer()
-
-    def add_health(server: grpc.aio.Server) -> None:
-        health_pb2_grpc.add_HealthServicer_to_server(healthy, server)
 
     def add_reflection(server: grpc.aio.Server) -> None:
         names = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -60,12 +57,13 @@ async def serve_arena(
         Service(bots_pb2_grpc.add_BotServiceServicer_to_server, archive),
         Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, archive),
         Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, archive),
+        Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),
     )
     await serve(
         services,
         address,
         settings=settings,
         credentials=credentials,
-        stock=(add_health, add_reflection),
+        stock=(add_reflection,),
         task_status=task_status,
     )

@@ -111,6 +111,8 @@ class Line:
 class MemoryStore:
     """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can fail."""
 
+    operator_token = "operator_secret"
+
     def __init__(self) -> None:
         engine = create_engine("sqlite://", poolclass=StaticPool)
         schema.metadata.create_all(engine)

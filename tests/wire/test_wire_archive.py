@@ -1,0 +1,257 @@
+"""The services that look things up or register, with every status they can end with. In memory."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator, Awaitable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+import pytest
+from sqlalchemy import Connection
+from trio.testing import MockClock
+
+from arena.server.arena import Arena
+from arena.server.messages import Hello
+from arena.server.session import Session
+from arena.store import errors, matches
+from arena.store.bots import BotId
+from arena.store.errors import StoreError
+from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
+from arena.wire.archive import CHUNK, LARGEST_NUMBER, PAGE, STATUS, Archive
+from arena.wire.catalog import encode_catalog
+from arena.wire.stream import Call, Refused
+from engine.registry import GAMES
+from tests.server.server_rig import Line, MemoryStore, running
+
+GAME = GAMES["sixth_sense"]
+CALL = cast("Call", SimpleNamespace(peer="memory", metadata={}))
+
+
+class Rig:
+    def __init__(self, arena: Arena, store: MemoryStore) -> None:
+        self.arena = arena
+        self.store = store
+        self.archive = Archive(arena, by_invitation=False)
+
+    def bots(self, *names: str) -> list[BotId]:
+        return [self.store.register(name).id for name in names]
+
+    def begin(self, players: list[BotId], game: str = "sixth_sense") -> matches.MatchId:
+        return self.store.now(partial(matches.begin, game=game, options={}, bots=players, at=1_500_000))
+
+    def finish(self, match: matches.MatchId, scores: list[int], replay: bytes = b"replay") -> None:
+        def job(connection: Connection) -> None:
+            places = [1 + sum(other > score for other in scores) for score in scores]
+            forced = list(range(len(scores)))
+            matches.finish(
+                connection, match, scores=scores, places=places, forced=forced, at=2_000_001, replay=lambda _: replay
+            )
+
+        self.store.now(job)
+
+    def interrupt(self, match: matches.MatchId) -> None:
+        self.store.now(partial(matches.interrupt, matches=[match], reason="the server was stopped", at=3_000_000))
+
+    async def listed(self, **request: Any) -> list[matches_pb2.MatchEntry]:
+        answer = await self.archive.ListMatches(matches_pb2.ListMatchesRequest(**request), CALL)
+        return list(answer.matches)
+
+    async def replay(self, match: int) -> list[bytes]:
+        chunks: list[bytes] = []
+
+        async def send(message: matches_pb2.GetReplayResponse) -> None:
+            chunks.append(message.chunk)
+
+        await self.archive.GetReplay(
+            matches_pb2.GetReplayRequest(match_id=match), cast("Any", SimpleNamespace(send=send))
+        )
+        return chunks
+
+
+@pytest.fixture
+async def rig(autojump_clock: MockClock) -> AsyncIterator[Rig]:
+    store = MemoryStore()
+    async with running(store, games=(GAME,)) as arena:
+        yield Rig(arena, store)
+
+
+async def refused(answer: Awaitable[object]) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(Refused) as caught:
+        await answer
+    return caught.value.code, caught.value.text
+
+
+async def test_the_catalogues_of_the_games_are_listed(rig: Rig, autojump_clock: MockClock) -> None:
+    answer = await rig.archive.ListGames(game_pb2.ListGamesRequest(), CALL)
+    assert list(answer.games) == [encode_catalog(GAME)]
+
+
+async def test_a_bot_registers_and_its_token_is_good(rig: Rig, autojump_clock: MockClock) -> None:
+    answer = await rig.archive.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="anna"), CALL)
+    assert answer.name == "ann"
+    bot = await rig.arena.authenticate(answer.token)
+    assert bot is not None
+    assert (bot.name, bot.owner) == ("ann", "anna")
+
+
+async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.bots("ann")
+    register = rig.archive.RegisterBot
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="ANN"), CALL))
+    assert code is grpc.StatusCode.ALREADY_EXISTS
+    assert "'ANN' is taken by 'ann'" in text
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="a b"), CALL))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "'a b'" in text
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="bob", invitation="guess"), CALL))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    invited = Archive(rig.arena, by_invitation=True)
+    code, text = await refused(invited.RegisterBot(bots_pb2.RegisterBotRequest(name="bob"), CALL))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    assert "by invitation" in text
+
+
+async def test_only_the_operator_invites(rig: Rig, autojump_clock: MockClock) -> None:
+    request = bots_pb2.CreateInvitationRequest(owner="anna")
+    for header in ("", "Bearer guess", "Bearer ", rig.store.operator_token, f"Basic {rig.store.operator_token}"):
+        call = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header} if header else {}))
+        code, text = await refused(rig.archive.CreateInvitation(request, call))
+        assert code is grpc.StatusCode.PERMISSION_DENIED
+        assert "operator.token" in text
+    header = f"Bearer {rig.store.operator_token}"
+    operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
+    code, text = await refused(rig.archive.CreateInvitation(bots_pb2.CreateInvitationRequest(owner="a b"), operator))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    invitation = (await rig.archive.CreateInvitation(request, operator)).invitation
+    invited = Archive(rig.arena, by_invitation=True)
+    await invited.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="bea", invitation=invitation), CALL)
+    (bot,) = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert (bot.name, bot.owner) == ("ann", "anna"), "the invitation's owner goes before"
+
+
+async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.store.troubles.append(StoreError("the disk is on fire"))
+    request = bots_pb2.RegisterBotRequest(name="ann")
+    assert await refused(rig.archive.RegisterBot(request, CALL)) == (
+        grpc.StatusCode.UNAVAILABLE,
+        "the disk is on fire",
+    )
+
+
+async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob, _ = rig.bots("ann", "bob", "cleo")
+    rig.finish(rig.begin([ann, bob]), [1, 2])
+    here = rig.arena.hall.contestant(ann, "ann", "ann")
+    here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, "")))
+    gone = rig.arena.hall.contestant(bob, "bob", "bob")
+    assert gone.session is None
+    first, second, third = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert (first.name, first.owner, first.house, first.matches) == ("ann", "ann", False, 1)
+    assert (first.connected, first.playing, first.HasField("round_trip_ms")) == (True, 0, False)
+    assert (second.name, second.connected, second.matches) == ("bob", False, 1)
+    assert (third.name, third.connected, third.matches) == ("cleo", False, 0)
+    assert first.registered.ToMicroseconds() == 0
+    assert here.session is not None
+    here.session.round_trip = 0.0125
+    (first, *_) = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert first.round_trip_ms == 12.5
+    here.disconnected(0.0, here.session)
+
+
+async def test_a_ladder_is_listed_best_first(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    rig.finish(rig.begin([ann, bob]), [1, 2])
+    answer = await rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game="sixth_sense"), CALL)
+    assert answer.game == "sixth_sense"
+    first, second = answer.standings
+    assert (first.rank, first.bot, first.owner, first.house) == (1, "bob", "bob", False)
+    assert (first.matches, first.wins, first.mean_rank) == (1, 1, 0.0)
+    assert first.rating == pytest.approx(1500 + first.last_change)
+    assert first.last_change > 0
+    assert 0 < first.deviation < 150
+    assert (second.rank, second.bot, second.wins, second.mean_rank) == (2, "ann", 0, 1.0)
+
+
+async def test_a_game_that_is_not_played_here_has_neither_ladder_nor_matches(
+    rig: Rig, autojump_clock: MockClock
+) -> None:
+    expected = (grpc.StatusCode.NOT_FOUND, "this server does not play 'go'; it plays sixth_sense")
+    assert await refused(rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game="go"), CALL)) == expected
+    assert await refused(rig.listed(game="go")) == expected
+
+
+async def test_matches_are_listed_newest_first_with_all_that_is_known(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    finished, playing, interrupted = rig.begin([ann, bob]), rig.begin([bob, ann]), rig.begin([ann, bob])
+    rig.finish(finished, [-3, 8])
+    rig.interrupt(interrupted)
+    last, middle, first = await rig.listed()
+    assert [last.match_id, middle.match_id, first.match_id] == [interrupted, playing, finished]
+    assert first.state == matches_pb2.MATCH_STATE_FINISHED
+    assert (first.started.ToMicroseconds(), first.ended.ToMicroseconds()) == (1_500_000, 2_000_001)
+    loser, winner = first.seats
+    assert (loser.bot, loser.score, loser.place, loser.forced) == ("ann", -3, 2, 0)
+    assert (winner.bot, winner.score, winner.place, winner.forced) == ("bob", 8, 1, 1)
+    assert loser.rating_before == 1500.0
+    assert loser.rating_after < 1500.0
+    assert middle.state == matches_pb2.MATCH_STATE_PLAYING
+    assert not middle.HasField("ended")
+    for field in ("score", "place", "rating_before", "rating_after"):
+        assert not middle.seats[0].HasField(field)
+    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, "the server was stopped")
+
+
+async def test_matches_are_chosen_by_bot_game_and_page(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob, cleo = rig.bots("ann", "bob", "cleo")
+    rig.begin([ann, bob])
+    for _ in range(PAGE):
+        rig.begin([bob, cleo])
+    assert [match.match_id for match in await rig.listed(bot="ANN")] == [1]
+    assert await rig.listed(bot="nobody") == []
+    assert len(await rig.listed()) == PAGE
+    assert len(await rig.listed(limit=1000, game="sixth_sense")) == PAGE + 1
+    assert [match.match_id for match in await rig.listed(limit=2, before=3)] == [2, 1]
+    assert len(await rig.listed(before=(1 << 64) - 1)) == PAGE, "larger than the store can hold"
+
+
+async def test_too_high_a_limit_is_refused(rig: Rig, autojump_clock: MockClock) -> None:
+    code, text = await refused(rig.listed(limit=1001))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "1001" in text
+    assert "1000" in text
+
+
+async def test_a_replay_comes_in_pieces(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    match = rig.begin([ann, bob])
+    content = gzip.compress(bytes(range(256)) * 1000, 0, mtime=0)
+    rig.finish(match, [1, 2], content)
+    chunks = await rig.replay(match)
+    assert b"".join(chunks) == content
+    assert len(chunks) == 4
+    assert max(map(len, chunks)) == CHUNK
+
+
+async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    match = rig.begin([ann, bob])
+    assert await refused(rig.replay(999)) == (grpc.StatusCode.NOT_FOUND, "there is no match 999")
+    code, text = await refused(rig.replay((1 << 64) - 1))
+    assert (code, text) == (grpc.StatusCode.NOT_FOUND, f"there is no match {LARGEST_NUMBER}")
+    code, text = await refused(rig.replay(match))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "wait until it is over" in text
+    rig.interrupt(match)
+    code, text = await refused(rig.replay(match))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "only finished matches have one" in text
+
+
+def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
+    here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
+    refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
+    # A token is looked up before any service is asked; a match is finished by the server alone.
+    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}

@@ -2,7 +2,7 @@
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
 Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of
-m−i up to 65536, and swap the cards at i and at i + word mod (m−i). A prefix needs no more words than its length.
+m−i up to 65536, and swap the cards at i and at i + word mod (m−i). Place i is final then: a prefix needs no more.
 Keys: match key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes).
 Dealing: with n seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over.
 `deal_vectors.json` beside this file holds test vectors. Nothing here draws chance: it comes from the caller.

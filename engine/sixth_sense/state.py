@@ -11,20 +11,24 @@ from operator import add
 from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks
-from engine.sixth_sense.cards import COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, SPLIT
+from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
 from engine.sixth_sense.record import Finished, taken
 from engine.sixth_sense.score import POINTS, places, prediction_nearest
 from engine.sixth_sense.tricks import (
-    BIT_OF,
     BLOCKS_OF,
-    CARD_OF,
     COLOUR_OF,
+    GONE,
     NO_TRUMP,
     NOTHING,
-    PLAYS_OF,
+    OTHERS,
+    PLAYED,
     RANKING,
     VALUES,
-    masks_of,
+    ZEROS,
+    cards_of,
+    hand_of,
+    predictions_of,
+    with_blocks,
 )
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView, face_up, look
 
@@ -37,6 +41,8 @@ _PREDICT: Final = -2
 _DOUBLE: Final = -3
 _PEEK: Final = -4
 _NOTHING: Final = -5
+_DOUBLING: Final = bytes((KEEP, SPLIT))
+_PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
 class Setting(NamedTuple):
@@ -62,6 +68,7 @@ class SixthSenseState:
         "_due",
         "_finished",
         "_leader",
+        "_next",
         "_peeker",
         "_ranking",
         "_seats",
@@ -81,6 +88,8 @@ class SixthSenseState:
 
     setting: Setting
     _seats: int
+    _next: tuple[int, ...]
+    """By seat, who plays after it."""
     _tricks: int
     """Tricks in a round."""
     player: int
@@ -90,8 +99,8 @@ class SixthSenseState:
     """The card turned over, once it is."""
     _deck: Sequence[int]
     """The cards dealt this round and the one turned over."""
-    hands: list[list[int]]
-    """The cards in hand: `hands[seat][colour]` is a mask, bit = rank."""
+    hands: list[bytes]
+    """By seat, the plays it offers, without blocks."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
     plays: bytearray
@@ -119,6 +128,7 @@ class SixthSenseState:
         self.setting = setting
         self._seats = setting.seats
         self._tricks = setting.hand_size - 1
+        self._next = (*range(1, setting.seats), 0)
         self.scores = (0,) * setting.seats
         self._finished = None
         self._deal(0)
@@ -137,49 +147,47 @@ class SixthSenseState:
             return tuple(seat for seat, card in enumerate(self.predictions) if card < 0)
         return () if self._due == _NOTHING else (self.player,)
 
-    def legal(self, seat: int) -> tuple[int, ...]:
+    def legal(self, seat: int) -> bytes:
         """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
         due = self._due
+        hand = self.hands[seat]
         if due >= 0:
-            mask = self.hands[seat][due]
-            if not mask:
-                return self._discards(seat)
-            if mask & 1 and self._blocked < 0:
-                return PLAYS_OF[due][mask] + BLOCKS_OF[(seat - self._leader) % self._seats][due]
-            return PLAYS_OF[due][mask]
+            follows = hand.strip(OTHERS[due])
+            if self._blocked >= 0:
+                return follows or hand
+            if not follows:
+                return hand if ZEROS.isdisjoint(hand) else with_blocks(hand, (seat - self._leader) % self._seats)
+            if follows[0] in ZEROS:
+                return follows + BLOCKS_OF[(seat - self._leader) % self._seats][due]
+            return follows
         if due == _LEAD:
-            red, yellow, green, blue, purple = self.hands[seat]
-            return PLAYS_OF[0][red] + PLAYS_OF[1][yellow] + PLAYS_OF[2][green] + PLAYS_OF[3][blue] + PLAYS_OF[4][purple]
+            return hand
         if due == _PREDICT:
-            size = self.setting.hand_size
-            return tuple(sorted(self._deck[seat * size : (seat + 1) * size]))
-        return (KEEP, SPLIT) if due == _DOUBLE else (LOOK_AWAY, PEEK)
+            return predictions_of(hand)
+        return _DOUBLING if due == _DOUBLE else _PEEKING
 
     def fallback(self, seat: int) -> int:
         """What the server plays for a seat that does not: `engine.game.State.fallback`."""
         legal = self.legal(seat)
         if self._due == _PREDICT:
-            return prediction_nearest(self.setting.hand_size, self._seats, legal)
+            return PREDICT + prediction_nearest(self.setting.hand_size, self._seats, cards_of(self.hands[seat]))
         return legal[0]
 
     def apply(self, action: int, seat: int) -> None:
         """Makes the choice of a seat."""
         due = self._due
         if due >= _LEAD:
-            colour, bit, blocked = CARD_OF[action]
-            self.hands[seat][colour] -= bit
+            gone, colour, blocked = PLAYED[action]
+            hands = self.hands
+            hands[seat] = hands[seat].replace(gone, b"")
             self.plays.append(action)
-            if due == _LEAD:
+            if due < 0:
                 self._due = colour
             elif blocked >= 0:
                 self._block(blocked, seat)
-            seat += 1
-            if seat == self._seats:
-                seat = 0
+            self.player = seat = self._next[seat]
             if seat == self._leader:
                 self._complete()
-            else:
-                self.player = seat
         elif due == _PREDICT:
             self._predict(action, seat)
         else:
@@ -191,12 +199,13 @@ class SixthSenseState:
         copy.setting = self.setting
         copy._seats = self._seats
         copy._tricks = self._tricks
+        copy._next = self._next
         copy.player = self.player
         copy.round = self.round
         copy.scores = self.scores
         copy.turned = self.turned
         copy._deck = self._deck
-        copy.hands = [hand[:] for hand in self.hands]
+        copy.hands = self.hands[:]
         copy.predictions = self.predictions[:]
         copy.plays = self.plays[:]
         copy.takers = self.takers[:]
@@ -229,7 +238,7 @@ class SixthSenseState:
         size = self.setting.hand_size
         dealt = seats * size
         deck = self.setting.decks(number, COLOUR_SIZE * (_COLOURS - (seats == 2)), dealt + 1)
-        self.hands = [masks_of(deck[first : first + size]) for first in range(0, dealt, size)]
+        self.hands = [hand_of(deck[first : first + size]) for first in range(0, dealt, size)]
         self._deck = deck
         self.turned = None if self.setting.novice or self.setting.late_trump else deck[dealt]
         self._ranking = RANKING[NO_TRUMP]
@@ -245,43 +254,18 @@ class SixthSenseState:
         self._blocked = -1
         self._peeker = -1
 
-    def _predict(self, card: int, seat: int) -> None:
+    def _predict(self, action: int, seat: int) -> None:
         """Lays a card aside, face down (S4); after the last the first trick begins."""
-        self.hands[seat][COLOUR_OF[card]] -= BIT_OF[card]
-        self.predictions[seat] = card
+        self.hands[seat] = self.hands[seat].replace(GONE[action], b"")
+        self.predictions[seat] = action - PREDICT
         if -1 in self.predictions:
             self.player = self.predictions.index(-1)
             return
         if not self.setting.novice:
             self.turned = self._deck[-1]
-            self._ranking = RANKING[COLOUR_OF[self.turned]]
+            self._ranking = RANKING[CARDS[self.turned].colour]
         self._due = _LEAD
         self.player = self._leader
-
-    def _discards(self, seat: int) -> tuple[int, ...]:
-        """The plays of a seat that lacks the led colour: anything, its 0s as blocks too (S5, S7)."""
-        blocks = BLOCKS_OF[0 if self._blocked >= 0 else (seat - self._leader) % self._seats]
-        red, yellow, green, blue, purple = self.hands[seat]
-        legal = PLAYS_OF[0][red]
-        if red & 1:
-            legal += blocks[0]
-        if yellow:
-            legal += PLAYS_OF[1][yellow]
-            if yellow & 1:
-                legal += blocks[1]
-        if green:
-            legal += PLAYS_OF[2][green]
-            if green & 1:
-                legal += blocks[2]
-        if blue:
-            legal += PLAYS_OF[3][blue]
-            if blue & 1:
-                legal += blocks[3]
-        if purple:
-            legal += PLAYS_OF[4][purple]
-            if purple & 1:
-                legal += blocks[4]
-        return legal
 
     def _block(self, place: int, seat: int) -> None:
         """Takes the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""

@@ -80,9 +80,16 @@ class Bot:
         )
 
     def on_notice(self, notice: Notice) -> None:
-        """Something went wrong, or time ran out. The default logs it as a warning of one line."""
+        """Something went wrong, or time ran out. The default logs one line: a warning where the bot is concerned."""
         kind = NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_").lower().replace("_", " ")
         where = f"match {notice.match_id}" if notice.match_id else "server"
         if notice.decision_id:
             where += f", decision {notice.decision_id}"
-        _log.warning("%s: %s: %s", where, kind, " ".join(notice.text.split()) or "no reason given")
+        harmless = notice.kind in (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_DRAINING)
+        _log.log(
+            logging.INFO if harmless else logging.WARNING,
+            "%s: %s: %s",
+            where,
+            kind,
+            " ".join(notice.text.split()) or "no reason given",
+        )

@@ -45,7 +45,8 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 
 def _one_line(details: str | None) -> str:
-    return " ".join((details or "no reason given").split())
+    text = (details or "no reason given").rpartition("last error: ")[2]  # grpc says first that all addresses failed
+    return " ".join(text.split())
 
 
 def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:

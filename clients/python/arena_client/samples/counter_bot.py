@@ -13,21 +13,21 @@ from arena_client import Action, Bot, Catalog, Decision, SixthSenseView
 from arena_client.command import main
 from arena_client.samples.sixth_sense import Laid, after, points, read, taker, targets
 
-OVERTAKES = 0.6
+OVERTAKES = 0.55
 """How often an opponent that holds a card to overtake with plays it."""
-HIGHER = 0.33
+HIGHER = 0.37
 """Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
-SHED = 0.8
+SHED = 0.93
 """How much rarer still when it is no trump: it can be thrown away on another colour."""
 CONTENT = 0.3
 """The same, of an opponent known to have all the tricks it predicted."""
-RUFFS = 0.46
+RUFFS = 0.53
 """How often an opponent that cannot follow and holds a trump plays one."""
-RUFFED_IN = 0.6
+RUFFED_IN = 0.55
 """How often a trump takes a trick of another colour that it could not take by leading."""
-WAITING = 2.0
+WAITING = 1.3
 """An exponent: over a whole round more happens to a card than the chances of a single trick know of."""
-UNWILLING = 3.1
+UNWILLING = 5.5
 """An exponent: a card takes a trick more rarely when its player would rather not."""
 
 

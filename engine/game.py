@@ -100,7 +100,10 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """Every seat that owes a choice, in rising order: several where they choose at once, none after the end."""
 
     def legal(self, seat: int) -> Sequence[int]:
-        """The actions open to a seat that owes a choice, in rising order, never empty."""
+        """The actions open to a seat that owes a choice, in rising order, never empty.
+
+        Immutable; it may be `bytes`, which cannot be asked about numbers beyond 255.
+        """
 
     def fallback(self, seat: int) -> int:
         """The action the server plays for a seat that does not: fixed and dull.

@@ -24,6 +24,7 @@ class Match:
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, policy: Policy) -> None:
         """Raises `OptionError` for a number of seats or options that the game does not have."""
         self._state = game.new(seats, decks, **options)
+        self._actions = len(game.actions)
         self._policy = policy
         self._seats = {number: Seat(policy) for number in range(seats)}
         self._round = self._state.round
@@ -97,7 +98,7 @@ class Match:
         if seat.decision != decision:
             late = self._now - self._fell.get(decision, self._now)
             effects.append(Refuse(number, decision, action, Refusal.STALE, (), late))
-        elif action in seat.legal:
+        elif 0 <= action < self._actions and action in seat.legal:
             seat.lates = 0
             self._make(number, action)
             self._go_on(effects)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE
+from engine.sixth_sense.cards import PREDICT
 from engine.sixth_sense.state import SixthSenseState
 
 CARDS = {card.name: index for index, card in enumerate(SIXTH_SENSE.cards)}
@@ -58,7 +59,7 @@ class Table:
     def predict(self) -> Table:
         """Everybody predicts with the first card of the hand."""
         for seat, card in enumerate(self.predictions):
-            self.state.apply(card, seat)
+            self.state.apply(PREDICT + card, seat)
         return self
 
     def play(self, *names: str) -> Table:

@@ -9,6 +9,7 @@ import pytest
 from engine.deal import SeededDecks
 from engine.game import OVER, Option, State
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
+from engine.sixth_sense.cards import PREDICT
 from engine.sixth_sense.score import POINTS, places
 from engine.sixth_sense.state import SixthSenseState
 from tests.engine.sixth_sense_table import CARDS, HAND_SIZE, Table
@@ -91,8 +92,8 @@ def test_S4_any_card_of_the_hand_predicts_and_leaves_it() -> None:
     state = new(4)
     for seat in range(4):
         hand = state.view(seat).hand
-        assert state.legal(seat) == tuple(hand)
-        state.apply(hand[5], seat)
+        assert list(state.legal(seat)) == [PREDICT + card for card in hand]
+        state.apply(PREDICT + hand[5], seat)
         assert list(state.view(seat).hand) == [card for card in hand if card != hand[5]]
         assert state.view(seat).prediction == hand[5]
 

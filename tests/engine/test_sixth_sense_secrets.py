@@ -1,0 +1,118 @@
+"""What a seat cannot know cannot reach its view: two worlds that differ only in that look the same to it."""
+
+from __future__ import annotations
+
+import types
+import typing
+from random import Random
+
+import pytest
+
+from engine.deal import SeededDecks
+from engine.game import Option
+from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
+from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
+from engine.sixth_sense.state import SixthSenseState
+from engine.sixth_sense.tricks import cards_of, hand_of
+
+ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.values == (0,))
+
+
+def another_world(state: SixthSenseState, seat: int, random: Random) -> SixthSenseState:
+    """The state with everything that the seat cannot know dealt out anew."""
+    view = state.view(seat)
+    seats = view.seats
+    leaders = [*view.leaders, view.leaders[-1] if view.leaders else 0]
+    others = [other for other in range(seats) if other != seat]
+    unknown = [other for other in others if state.predictions[other] >= 0 and not view.known_predictions[other]]
+    hidden_blocks = [
+        index
+        for index, action in enumerate(state.plays)
+        if SIXTH_SENSE.actions[action].kind == "block" and (leaders[index // seats] + index) % seats != seat
+    ]
+    block_cards = [SIXTH_SENSE.actions[state.plays[index]].card for index in hidden_blocks]
+    seen = {SIXTH_SENSE.actions[action].card for action in state.plays} - set(block_cards)
+    seen |= {*view.hand, view.turned, *(card - 1 for card in view.known_predictions if card)}
+    pool = [card for card in range(56 if seats == 2 else 70) if card not in seen]
+    random.shuffle(pool)
+
+    other = state.clone()
+    zeros = [card for card in pool if card in ZEROS]
+    other.plays = bytearray(state.plays)
+    for index in hidden_blocks:
+        zero = zeros.pop()
+        pool.remove(zero)
+        place = SIXTH_SENSE.actions[state.plays[index]].place
+        assert place is not None
+        other.plays[index] = SIXTH_SENSE.cards[zero].colour * PLAYS_A_COLOUR + BLOCKS + place
+    for unknown_seat in unknown:
+        other.predictions[unknown_seat] = pool.pop()
+    for other_seat in others:
+        other.hands[other_seat] = hand_of([pool.pop() for _ in cards_of(state.hands[other_seat])])
+    if view.turned is None and not view.novice:
+        deck = list(state._deck)
+        deck[-1] = pool.pop()
+        other._deck = deck
+    return other
+
+
+@pytest.mark.parametrize("options", [{}, {"novice": True}, {"late_trump": True}], ids=str)
+@pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+def test_two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(seats: int, options: dict[str, Option]) -> None:
+    random = Random(f"{seats} {options}")
+    kinds: dict[str, int] = {}
+    for _ in range(3):
+        state = SIXTH_SENSE.new(seats, SeededDecks(random.randbytes(32)), **options)
+        assert isinstance(state, SixthSenseState)
+        while state.player >= 0:
+            asked = random.choice(state.waiting())
+            for seat in {asked, random.randrange(seats)}:
+                other = another_world(state, seat, random)
+                assert other.view(seat) == state.view(seat)
+                if seat in state.waiting():
+                    assert other.legal(seat) == state.legal(seat)
+                    if other.hands != state.hands:
+                        kind = SIXTH_SENSE.actions[state.legal(seat)[0]].kind
+                        kinds[kind] = kinds.get(kind, 0) + 1
+                told_apart = [look for look in range(seats) if look != seat and other.view(look) != state.view(look)]
+                assert told_apart or other.hands == state.hands, "the worlds do differ"
+            legal = state.legal(asked)
+            blocks = [action for action in legal if SIXTH_SENSE.actions[action].kind == "block"]
+            answers = [action for action in legal if SIXTH_SENSE.actions[action].kind in ("double", "peek")]
+            state.apply(random.choice(blocks or answers[1:] or legal), asked)
+    assert min(kinds[kind] for kind in ("predict", "play", "double", "peek")) > 0
+
+
+def test_nothing_secret_is_reachable_from_a_view_or_report() -> None:
+    plain = {int, bool, bytes, type(None), Ellipsis}
+
+    def leaves(hint: object) -> set[object]:
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is tuple:
+            return {leaf for part in typing.get_args(hint) for leaf in leaves(part)}
+        return {hint}
+
+    for kind in (SixthSenseView, SixthSenseRound):
+        hints = typing.get_type_hints(kind)
+        assert {leaf for hint in hints.values() for leaf in leaves(hint)} <= plain
+        assert not hasattr(kind, "__dict__") or "__slots__" in vars(kind)
+
+
+def test_a_view_holds_what_its_types_say() -> None:
+    state = SIXTH_SENSE.new(4, SeededDecks(bytes(32)))
+    assert isinstance(state, SixthSenseState)
+    for _ in range(200):
+        view = state.view(state.player)
+        for name in SixthSenseView.__slots__:
+            assert isinstance(getattr(view, name), int | bytes | tuple | None)
+        state.apply(state.legal(state.player)[0], state.player)
+    with pytest.raises(AttributeError):
+        view.round = 7  # type: ignore[misc] # frozen, as is to be shown
+
+
+def test_a_view_stays_what_it_was_when_the_game_goes_on() -> None:
+    state = SIXTH_SENSE.new(4, SeededDecks(bytes(32)))
+    views = []
+    while state.player >= 0:
+        views.append((state.view(state.player), str(state.view(state.player))))
+        state.apply(state.legal(state.player)[0], state.player)
+    assert all(str(view) == text for view, text in views)

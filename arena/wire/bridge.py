@@ -120,7 +120,7 @@ class _Doors:
                 raise TypeError(f"{name}: the bridge has no calls that stream requests only")
 
         async def rpc(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            stream = GrpcStream(lambda: self._loop.woken_at, context)
+            stream = GrpcStream(lambda: self._loop.stepped_at, context)
             if method.request_streaming:
                 stream.read()
             elif request is MALFORMED:

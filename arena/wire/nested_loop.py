@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from functools import partial
 from typing import Any, ClassVar, TypeVar, TypeVarTuple
@@ -65,8 +65,8 @@ class NestedLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self.life = trio.CancelScope()
-        self.woken_at = trio.current_time()
-        """Instant at which grpc last reported finished operations."""
+        self.stepped_at = trio.current_time()
+        """Instant of the last step: when the operations that it finds finished were reported."""
         self._trio = trio.lowlevel.current_trio_token()
         self._watchers: dict[socket.socket, trio.CancelScope] = {}
         self._stepping = self._dirty = False
@@ -93,6 +93,7 @@ class NestedLoop(asyncio.SelectorEventLoop):
         if self._stepping or self.is_closed():
             return
         self._stepping = self._dirty = True
+        self.stepped_at = trio.current_time()
         try:
             if first is not None:
                 first()
@@ -152,11 +153,12 @@ class NestedLoop(asyncio.SelectorEventLoop):
         with scope:
             while True:
                 await trio.lowlevel.wait_readable(wakeup)
-                self.woken_at = trio.current_time()
-                # One call of grpc's callback finishes everything queued but takes a single byte: leave it one.
-                if (queued := len(wakeup.recv(65536, socket.MSG_PEEK))) > 1:
-                    wakeup.recv(queued - 1)
-                self.step(callback)
+                # An asyncio loop in another thread, a client's, shares the socket and may have been quicker.
+                with suppress(BlockingIOError):
+                    # One call of grpc's callback finishes everything queued but takes a single byte: leave it one.
+                    if (queued := len(wakeup.recv(65536, socket.MSG_PEEK))) > 1:
+                        wakeup.recv(queued - 1)
+                    self.step(callback)
 
 
 async def run_asyncio(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -136,6 +137,28 @@ async def test_returning_ends_the_call_after_everything_sent_has_arrived() -> No
 
     async with serving(play_service(handler)) as address:
         assert await in_thread(converse, address) == list(range(50))
+
+
+async def test_clients_on_asyncio_in_other_threads_of_the_servers_process_are_served() -> None:
+    async def client(address: str) -> list[int]:
+        async with grpc.aio.insecure_channel(address) as channel:
+            stub: Any = play_pb2_grpc.PlayServiceStub(channel)
+            call = stub.Play()
+            answers = []
+            for heartbeat in range(300):
+                await call.write(pb.PlayRequest(heartbeat=heartbeat))
+                answers.append((await call.read()).heartbeat)
+            return answers
+
+    async def check(address: str) -> None:
+        assert await in_thread(asyncio.run, client(address)) == list(range(300))
+
+    async with serving(play_service(echo)) as address, trio.open_nursery() as nursery:
+        nursery.start_soon(check, address)
+        nursery.start_soon(check, address)
+        nursery.start_soon(in_thread, converse, address, *range(300))
+    async with serving(play_service(echo)) as address:
+        await check(address)
 
 
 async def test_half_close_is_none_and_answers_go_on() -> None:

@@ -146,7 +146,6 @@ def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.
         yield invites(1)
         talk.next()
         gone.set()
-        threading.Event().wait(0.05)
         talk.next()
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -185,7 +184,6 @@ def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Pat
         def decide(self, decision: Decision) -> int:
             if not ended.is_set():
                 assert ended.wait(PATIENCE)
-                time.sleep(0.2)  # thinking goes on while the end of the stream arrives
             return 0
 
     def failing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:

@@ -69,6 +69,9 @@ def test_samples_play_every_kind_of_match_to_its_end(seats: int, options: dict[s
     assert len(scores) == len(places) == seats
 
 
+MATCHES = 30
+
+
 def test_samples_differ_in_strength_as_they_say() -> None:
     """Random, then rules, then counting: in mean place and points of seeded matches for four."""
     random.seed(6)
@@ -82,9 +85,6 @@ def test_samples_differ_in_strength_as_they_say() -> None:
             all_places[bot.name].append(place)
     assert mean(all_places["random"]) > mean(all_places["rules"]) + 0.5 > mean(all_places["counter"]) + 0.8
     assert mean(all_points["random"]) + 5 < mean(all_points["rules"]) < mean(all_points["counter"]) - 1
-
-
-MATCHES = 30
 
 
 def laid(*cards: tuple[str, int]) -> list[Laid]:

@@ -154,6 +154,7 @@ class _Doors:
             result = _verdict(name, error)
         finally:
             self._open.discard(stream)
+        await stream.opened()
         stream.end(trio.ClosedResourceError)
         if not outcome.done():
             outcome.set_result(result)

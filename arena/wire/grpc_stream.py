@@ -44,7 +44,7 @@ class GrpcStream:
         self._ended: type[Exception] | None = None
         self._arrived: deque[tuple[Any, float]] = deque()
         self._input_ended_at: float | None = None
-        self._reading = self._writing = False
+        self._reading = self._writing = self._opened = False
         self._reader = trio.lowlevel.ParkingLot()
         self._writer = trio.lowlevel.ParkingLot()
 
@@ -97,8 +97,14 @@ class GrpcStream:
         self._writing = True
         _drive(self._context.write(message), self._has_written)
 
+    async def opened(self) -> None:
+        """Wait until the first message, if there is one, has left: gRPC loses a status that comes in its middle."""
+        while self._writing and not (self._opened or self._ended):
+            await self._writer.park()
+
     def _has_written(self, _: Any, error: Exception | None) -> None:
         self._writing = False
+        self._opened = True
         if error is not None:
             self.end(Vanished)
         self._writer.unpark_all()

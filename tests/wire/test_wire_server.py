@@ -14,7 +14,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from arena.server.arena import Arena
-from arena.v1 import game_pb2, game_pb2_grpc
+from arena.store import bots, matches
+from arena.v1 import game_pb2, game_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2, play_pb2_grpc
 from arena.wire.server import NAMES, serve_arena
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
@@ -96,6 +97,42 @@ async def test_the_catalogues_are_there_for_the_asking() -> None:
     async with serving() as (_, channel):
         answer = await ask(game_pb2_grpc.GameServiceStub(channel).ListGames, game_pb2.ListGamesRequest())
         assert [game.name for game in answer.games] == sorted(GAMES)
+
+
+@pytest.mark.parametrize("size", [1, 60_000, 70_000])
+async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
+    """Also one of a single piece, whose end comes while the piece is still on its way."""
+    async with serving() as (arena, channel):
+        store = arena.store
+        players = [
+            (await store.write(partial(bots.register, name=name, owner="", at=1))).bot.id for name in ("ann", "bob")
+        ]
+        match = await store.write(partial(matches.begin, game="sixth_sense", options={}, bots=players, at=1))
+        result: dict[str, Any] = {
+            "scores": [1, 2],
+            "places": [2, 1],
+            "forced": [0, 0],
+            "at": 2,
+            "replay": lambda _: bytes(size),
+        }
+        await store.write(partial(matches.finish, match=match, **result))
+        stub: Any = matches_pb2_grpc.MatchServiceStub(channel)
+        pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match), timeout=PATIENCE)
+        content = await trio.to_thread.run_sync(lambda: b"".join(piece.chunk for piece in pieces))
+        assert content == bytes(size)
+
+
+async def test_a_refusal_that_follows_the_welcome_at_once_arrives() -> None:
+    async with serving() as (arena, channel):
+        token = (await arena.register("ann", "", "", by_invitation=False)).token
+        hello = play_pb2.PlayRequest(hello=play_pb2.Hello(games=["sixth_sense"], capacity=1))
+        stub: Any = play_pb2_grpc.PlayServiceStub(channel)
+        metadata = (("authorization", f"Bearer {token}"),)
+        call = stub.Play(iter([hello, hello]), metadata=metadata, timeout=PATIENCE)
+        with pytest.raises(grpc.RpcError) as caught:
+            await trio.to_thread.run_sync(list, call)
+        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "a hello came twice" in str(caught.value.details())
 
 
 async def test_an_address_that_is_none_is_named() -> None:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from arena.house.random_bot import RandomBot
+from arena.house.sixth_sense.careful import CarefulBot
+from arena.house.sixth_sense.counter import CounterBot
 from engine.game import SeatView
 
 
@@ -28,5 +31,7 @@ class HouseBot(Protocol):
         """One of the legal actions; the same for the same arguments. `chance` is 32 bytes to draw from."""
 
 
-HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType({})
+HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
+    {"sixth_sense": (RandomBot("sixth_sense"), CarefulBot(), CounterBot())}
+)
 """By game, the weakest first."""

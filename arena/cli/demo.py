@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 """The sample bots' names and modules, weakest first."""
 GAME: Final = "sixth_sense"
-SEATS: Final = 3
+SEATS: Final = 4
 CAPACITY: Final = 6
 """Matches that each bot plays at once."""
 STARTING: Final = 30.0

@@ -17,8 +17,6 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-LARGEST_NUMBER: Final = (1 << 63) - 1
-"""Of a match; larger ones cannot be stored."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,9 +64,7 @@ class Directory:
         """As `Client.matches`."""
         if game:
             _require(game)
-        found = matches.list_matches(
-            self._connection, game=game, bot=bot, limit=limit, before=min(before, LARGEST_NUMBER)
-        )
+        found = matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
         return tuple(map(_match, found))
 
     def bots(self) -> tuple[BotRow, ...]:
@@ -89,7 +85,7 @@ class Directory:
 
     def replay(self, match: int) -> bytes:
         """As `Client.replay`."""
-        return matches.get_replay(self._connection, min(match, LARGEST_NUMBER))
+        return matches.get_replay(self._connection, match)
 
 
 def _require(game: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_PAGE, takes_source
+from arena.cli.source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 
 if TYPE_CHECKING:
     from arena.cli.source import Place
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
 @click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="At most so many.")
-@click.option("--before", metavar="MATCH", type=click.IntRange(1), help="Only older ones than this match.")
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only older ones than this match."
+)
 @takes_source
 @json_option
 def command(game: str, bot: str, limit: int, before: int | None, place: Place, as_json: bool) -> None:

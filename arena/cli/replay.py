@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_PAGE, takes_source
+from arena.cli.source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,9 @@ def command() -> None:
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
 @click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="At most so many.")
-@click.option("--before", metavar="MATCH", type=click.IntRange(1), help="Only older ones than this match.")
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only older ones than this match."
+)
 @takes_source
 @json_option
 def list_replays(game: str, bot: str, limit: int, before: int | None, place: Place, as_json: bool) -> None:
@@ -157,7 +159,7 @@ def verify(context: click.Context, source: str, place: Place, as_json: bool) -> 
 
 
 @command.command(epilog="Example: arena replay export 17 --output - | zcat | head")
-@click.argument("match", type=click.IntRange(1))
+@click.argument("match", type=click.IntRange(1, LARGEST_MATCH))
 @click.option(
     "--output",
     "-o",
@@ -209,8 +211,9 @@ def verified(replay: Replay) -> Verdict:
 def _content(source: str, place: Place) -> tuple[bytes, str]:
     """A replay file and its name."""
     if source.isascii() and source.isdecimal():
+        match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:
-            return opened.replay(int(source)), f"match {int(source)}"
+            return opened.replay(match), f"match {match}"
     from arena.replay.chain import LIMIT
 
     try:

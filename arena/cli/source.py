@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
+LARGEST_MATCH: Final = (1 << 63) - 1
+"""The highest number that a match can have."""
 LARGEST_PAGE: Final = 1000
 """Matches that can be asked for at once."""
 

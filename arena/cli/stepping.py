@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import termios
+import tty
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
-import click
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
@@ -14,7 +19,7 @@ from arena.replay.render.show import show_match, show_step
 from arena.replay.steps import Course
 
 KEYS: Final = {
-    "\x1b[C": "next", "\x1bOC": "next", "n": "next", " ": "next", "\r": "next",
+    "\x1b[C": "next", "\x1bOC": "next", "n": "next", " ": "next", "\r": "next", "\n": "next",
     "\x1b[D": "previous", "\x1bOD": "previous", "p": "previous", "\x7f": "previous",
     "\x1b[B": "next trick", "\x1bOB": "next trick", "t": "next trick",
     "\x1b[A": "previous trick", "\x1bOA": "previous trick", "T": "previous trick",
@@ -23,7 +28,7 @@ KEYS: Final = {
     "\x1b[H": "first", "\x1b[1~": "first", "g": "first",
     "\x1b[F": "last", "\x1b[4~": "last", "G": "last",
     "s": "seat",
-    "q": "quit", "\x1b": "quit", "\x03": "quit", "\x04": "quit",
+    "q": "quit", "\x1b": "quit", "\x04": "quit",
 }  # fmt: skip
 """What the keys mean, as terminals send them."""
 HELP: Final = "→ ← choice  ↓ ↑ trick  r R round  g G first, last  s seat  q quit"
@@ -85,18 +90,23 @@ def step_through(console: Console, course: Course, seat: int | None) -> None:
     """Shows a replay step by step until it is left. ShowError for a seat that it does not have."""
     walk = Walk(course, seat)
     show_step(course, 1, seat)
-    with console.screen() as page:
+    with suppress(KeyboardInterrupt), _keys() as typed, console.screen() as page:
         while not walk.quit:
             page.update(walk.drawn())
-            for key in _KEY.findall(_typed()):
+            for key in _KEY.findall(typed()):
                 walk.press(key)
 
 
-def _typed() -> str:
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """Meanwhile keys arrive as they are typed, and none is lost between two looks; what is returned waits for some."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal, termios.TCSADRAIN)
     try:
-        return click.getchar()
-    except (KeyboardInterrupt, EOFError):
-        return "q"
+        yield lambda: os.read(terminal, 1024).decode(errors="ignore") or "q"
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def _trick_ends(course: Course) -> list[int]:

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,50 +97,64 @@ def processes_of(path: Path) -> list[str]:
 class Terminal:
     """A command in a terminal of its own."""
 
-    def __init__(self, *arguments: object, rows: int = 40, columns: int = 100) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+        self.process = process
         self.text = ""
         """Everything it wrote."""
-        self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        self.process = subprocess.Popen(
-            [*ARENA, *map(str, arguments)],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**env, "TERM": "xterm-256color"},
-            start_new_session=True,
-        )
-        os.close(slave)
+        self._master = master
 
     def expect(self, words: str) -> str:
-        """Reads until it has written these words since the last call; what it wrote up to there, without colours."""
-        end = time.monotonic() + PATIENCE
+        """Reads until it has written these words since the last call; what it wrote since then, without colours."""
         fresh = ""
         while words not in plain(fresh):
-            assert select.select([self._master], [], [], max(0.0, end - time.monotonic()))[0], plain(fresh)
             piece = self._read()
             assert piece, f"it ended without {words!r}: {plain(fresh)}"
             fresh += piece
         return plain(fresh)
 
     def press(self, keys: str) -> None:
+        """Types."""
         os.write(self._master, keys.encode())
 
     def end(self) -> int:
         """Reads to the end; the exit status."""
         while self._read():
             pass
-        os.close(self._master)
         return self.process.wait(PATIENCE)
 
     def _read(self) -> str:
+        assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
         try:
             piece = os.read(self._master, 65536).decode(errors="replace")
         except OSError:  # Linux says so when the other end is closed
             return ""
         self.text += piece
         return piece
+
+
+@contextmanager
+def terminal(*arguments: object, rows: int = 40, columns: int = 100) -> Iterator[Terminal]:
+    """The command, started in a terminal of that size."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    # Its own session takes the terminal as its own, so that Ctrl-C reaches it.
+    take = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", take, *ARENA, *map(str, arguments)],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**env, "TERM": "xterm-256color"},
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        yield Terminal(process, master)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
 
 
 def plain(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.cli.cli_rig import BOTS, Played, Terminal, arena, plain, shown
+from tests.cli.cli_rig import BOTS, Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES
 
 
@@ -102,10 +102,10 @@ def test_a_full_page_says_how_to_go_on(source: tuple[str, str]) -> None:
 
 
 def test_ladder_in_a_terminal_is_coloured(played: Played) -> None:
-    terminal = Terminal("ladder", "--data", played.data, columns=120)
-    assert terminal.end() == 0
-    assert "\x1b[" in terminal.text
-    assert "counter" in plain(terminal.text)
+    with terminal("ladder", "--data", played.data, columns=120) as screen:
+        assert screen.end() == 0
+    assert "\x1b[" in screen.text
+    assert "counter" in plain(screen.text)
 
 
 def test_environment_names_the_source_and_the_command_line_goes_before(played: Played) -> None:

@@ -1,0 +1,374 @@
+"""What the end-to-end tests share: servers and bots as processes, bots by hand, the audit of a data directory.
+
+Every wait is for the thing itself, and bounded.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, cast
+
+import grpc
+from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2, matches_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
+
+from arena.ladder import live
+from arena.replay.read import read
+from arena.replay.verify import Rate, verify
+from arena.store import ladder, matches
+from arena.store.matches import Match, MatchState
+from arena.store.store import open_readonly
+
+PATIENCE = 30.0
+"""Seconds after which a test gives up; only ever reached when it fails."""
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+ARENA = Path(sys.executable).with_name("arena")
+IMPATIENT = (sys.executable, str(HERE / "impatient_server.py"))
+"""A server that gives bots little time."""
+
+
+def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+    """Waits until something holds that only a look can tell."""
+    end = time.monotonic() + patience
+    while not done():
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.01)
+
+
+# --- servers ---
+
+
+class Server:
+    """A server process that listens."""
+
+    def __init__(self, process: subprocess.Popen[str], data: Path, log: Path) -> None:
+        self.process = process
+        self.data = data
+        self._log = log
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.start()
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        timer.cancel()
+        assert "listens on" in said, f"the server did not start: {said!r}; {self.log}"
+        self.address = said.split("listens on ")[1].split(",")[0]
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def ended(self, patience: float = PATIENCE) -> int:
+        """The exit status."""
+        return self.process.wait(patience)
+
+    def memory(self) -> int:
+        """Bytes resident."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError("no VmRSS")
+
+
+@contextmanager
+def server(
+    data: Path,
+    *options: str,
+    program: Sequence[str] = (str(ARENA), "serve"),
+    address: str = "127.0.0.1:0",
+    seats: str = "2",
+    log: Path | None = None,
+) -> Iterator[Server]:
+    """A server for the block; killed if it still runs at the end."""
+    log = log or data.with_name(f"{data.name}.log")
+    command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *options]
+    with log.open("a") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
+    try:
+        yield Server(process, data, log)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def failing_server(*arguments: str) -> tuple[int, str]:
+    """Exit status and last words of a server that cannot start."""
+    command = [str(ARENA), "serve", "--no-house", *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+    return ran.returncode, ran.stderr
+
+
+@contextmanager
+def program(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """A process for the block; killed if it still runs at the end."""
+    process = subprocess.Popen(
+        [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+# --- bots ---
+
+
+class Ended(Exception):  # noqa: N818 - an event, nobody's error
+    """A stream is over."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+
+def channel_to(address: str) -> grpc.Channel:
+    return grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)])
+
+
+def register(address: str, name: str, owner: str = "") -> str:
+    """The token of a new bot."""
+    with channel_to(address) as channel:
+        stub = bots_pb2_grpc.BotServiceStub(channel)
+        answer = stub.RegisterBot(bots_pb2.RegisterBotRequest(name=name, owner=owner), timeout=PATIENCE)
+        return str(answer.token)
+
+
+class RawBot:
+    """A bot that speaks the protocol by hand. It accepts every invitation; answers are the test's affair."""
+
+    def __init__(
+        self, address: str, token: str, *, capacity: int = 1, hello: bool = True, patience: float = PATIENCE
+    ) -> None:
+        self.token = token
+        self._channel = channel_to(address)
+        self._out: SimpleQueue[Any] = SimpleQueue()
+        metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        play = self._channel.stream_stream(
+            "/arena.v1.PlayService/Play",
+            request_serializer=lambda request: request if isinstance(request, bytes) else request.SerializeToString(),
+            response_deserializer=pb.PlayResponse.FromString,
+        )
+        self._call: Any = play(iter(self._out.get, None), metadata=metadata, timeout=patience)
+        self.accepts = True
+        self.decisions: list[pb.Decision] = []
+        """Those not answered yet."""
+        self.invitations: list[pb.Invitation] = []
+        self.notices: list[pb.Notice] = []
+        self.reports: list[pb.MatchReport] = []
+        self.rounds = 0
+        self.answered = 0
+        self.end: Ended | None = None
+        self.thread: threading.Thread | None = None
+        if hello:
+            self.send(pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=capacity, client="raw")))
+
+    def send(self, request: pb.PlayRequest | bytes) -> None:
+        self._out.put(request)
+
+    def read(self) -> pb.PlayResponse:
+        """The next message; raises Ended."""
+        try:
+            message: pb.PlayResponse = next(self._call)
+        except StopIteration:
+            self.end = Ended(grpc.StatusCode.OK, "")
+            raise self.end from None
+        except grpc.RpcError as error:
+            self.end = Ended(self._call.code(), self._call.details())
+            raise self.end from error
+        self.invitations += message.invitations
+        self.decisions += message.decisions
+        self.notices += message.notices
+        self.reports += message.reports
+        self.rounds += len(message.rounds)
+        request = pb.PlayRequest()
+        if message.HasField("heartbeat"):
+            request.heartbeat = message.heartbeat
+        if self.accepts:
+            request.ready.extend(pb.Ready(match_id=each.match_id) for each in message.invitations)
+        if request.ByteSize():
+            self.send(request)
+        return message
+
+    def read_until(self, done: Callable[[], object]) -> None:
+        while not done():
+            self.read()
+
+    def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
+        self.send(
+            pb.PlayRequest(
+                answers=[
+                    pb.Answer(
+                        match_id=each.match_id,
+                        decision_id=each.decision_id,
+                        action=each.legal[-1] if action is None else action,
+                    )
+                    for each in decisions
+                ]
+            )
+        )
+        self.answered += len(decisions)
+
+    def play_until(self, done: Callable[[], object]) -> None:
+        """Answers everything with the last legal action."""
+        while not done():
+            if self.decisions:
+                due, self.decisions = self.decisions, []
+                self.answer(*due)
+            self.read()
+
+    def play_in_background(self) -> RawBot:
+        """Plays until the stream ends."""
+
+        def play() -> None:
+            with suppress(Ended):
+                self.play_until(lambda: False)
+
+        self.thread = threading.Thread(target=play)
+        self.thread.start()
+        return self
+
+    def last_word(self) -> Ended:
+        """How the stream ends, whatever comes before."""
+        try:
+            self.play_until(lambda: False)
+        except Ended as ended:
+            return ended
+        raise AssertionError
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._call.cancel()
+        self._out.put(None)
+        if self.thread is not None:
+            self.thread.join(PATIENCE)
+        self._channel.close()
+
+
+class Crowd:
+    """Bots that are hung up at the end of the block."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.bots: list[RawBot] = []
+        self.tokens: dict[str, str] = {}
+
+    def come(self, name: str, **how: Any) -> RawBot:
+        """A bot of that name, registered the first time, on a new stream."""
+        if name not in self.tokens:
+            self.tokens[name] = register(self.address, name)
+        return self.stranger(self.tokens[name], **how)
+
+    def stranger(self, token: str, **how: Any) -> RawBot:
+        bot = RawBot(self.address, token, **how)
+        self.bots.append(bot)
+        return bot
+
+    def __enter__(self) -> Crowd:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for bot in self.bots:
+            bot.close()
+
+
+def listed(address: str, **request: Any) -> list[matches_pb2.MatchEntry]:
+    """Matches as the server lists them, newest first."""
+    with channel_to(address) as channel:
+        stub = matches_pb2_grpc.MatchServiceStub(channel)
+        return list(stub.ListMatches(matches_pb2.ListMatchesRequest(**request), timeout=PATIENCE).matches)
+
+
+def replay_of(address: str, match: int) -> bytes:
+    with channel_to(address) as channel:
+        stub = matches_pb2_grpc.MatchServiceStub(channel)
+        pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match), timeout=PATIENCE)
+        return b"".join(piece.chunk for piece in pieces)
+
+
+# --- what is stored ---
+
+
+def rate(before: Sequence[Any], places: Sequence[int], bots: Sequence[str]) -> Sequence[Any]:
+    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots)
+
+
+@dataclass
+class Audit:
+    """What a data directory holds, found to be in order."""
+
+    finished: list[Match]
+    interrupted: list[Match]
+    playing: list[Match]
+
+
+def audit(data: Path) -> Audit:
+    """Fails unless every match is whole, every replay verifies, and the ladder is what the finished matches make it."""
+    with open_readonly(data) as connection:
+        stored = matches.list_matches(connection, limit=100_000)
+        by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
+        assert len({match.id for match in stored}) == len(stored)
+        for match in by_state[MatchState.FINISHED]:
+            _check_replay(match, matches.get_replay(connection, match.id))
+        for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
+            assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
+        standings = ladder.standings(connection, "sixth_sense")
+    ratings, played = _recomputed(by_state[MatchState.FINISHED])
+    assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
+        bot: (rating, played[bot]) for bot, rating in ratings.items()
+    }
+    return Audit(*(by_state[state] for state in (MatchState.FINISHED, MatchState.INTERRUPTED, MatchState.PLAYING)))
+
+
+def _check_replay(match: Match, content: bytes) -> None:
+    replay = read(content)
+    verdict = verify(replay, cast("Rate", rate))
+    assert verdict.verified, verdict.difference
+    assert verdict.ratings
+    assert replay.header.match == match.id
+    assert [bot.name for bot in replay.header.bots] == [seat.bot for seat in match.seats]
+    assert list(replay.result.scores) == [seat.score for seat in match.seats]
+    assert list(replay.result.places) == [seat.place for seat in match.seats]
+    assert list(replay.result.forced) == [seat.forced for seat in match.seats]
+    assert replay.ratings is not None
+    for change, seat in zip(replay.ratings, match.seats, strict=True):
+        assert seat.rating is not None
+        assert (change.before.value, change.after.value) == (seat.rating.before.value, seat.rating.after.value)
+
+
+def _recomputed(finished: Sequence[Match]) -> tuple[dict[str, live.Rating], dict[str, int]]:
+    """The ladder that finished matches make: each begins where the ratings of its bots had come to."""
+    ratings: dict[str, live.Rating] = {}
+    played: dict[str, int] = {}
+    left = sorted(finished, key=lambda match: (match.ended or 0, match.id))
+    while left:
+        for match in left:
+            names = [seat.bot for seat in match.seats]
+            before = [ratings.get(name, live.NEW) for name in names]
+            if before == [seat.rating.before for seat in match.seats if seat.rating is not None]:
+                break
+        else:
+            raise AssertionError(f"no match goes on from {ratings}: {[match.id for match in left]} remain")
+        left.remove(match)
+        after = live.update(before, [seat.place or 0 for seat in match.seats], names)
+        assert list(after) == [seat.rating.after for seat in match.seats if seat.rating is not None]
+        for name, rating in zip(names, after, strict=True):
+            ratings[name] = rating
+            played[name] = played.get(name, 0) + 1
+    return ratings, played

@@ -1,0 +1,10 @@
+"""`arena serve` with short limits, so that tests need not wait for a bot's bank of half a minute to run out."""
+
+from functools import partial
+
+from arena.cli import serve
+from arena.match.policy import Policy
+from arena.server.config import Config
+
+vars(serve)["Config"] = partial(Config, policy=Policy(soft_limit=300_000, bank=400_000), ready_limit=5.0)
+serve.command()

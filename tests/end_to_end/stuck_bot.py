@@ -1,0 +1,25 @@
+"""A bot that plays until a choice of some kind is due, says so, and thinks for ever.
+
+Arguments: address, token, kind.
+"""
+
+import sys
+import time
+
+from arena_client import Bot, Decision, run
+
+
+class StuckBot(Bot):
+    """Sticks."""
+
+    name = "stuck"
+
+    def decide(self, decision: Decision) -> int:
+        """Plays the first legal action of any other kind."""
+        if decision.actions[0].kind == sys.argv[3]:
+            print("stuck", flush=True)
+            time.sleep(1000)
+        return decision.legal[0]
+
+
+run(StuckBot(), sys.argv[1], token=sys.argv[2], verbose=False)

@@ -1,0 +1,180 @@
+"""Real servers and real bots: matches are played, recorded, rated, and can be checked by anybody."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+from arena_client.v1 import ladder_pb2, ladder_pb2_grpc
+
+from tests.end_to_end.e2e_rig import (
+    IMPATIENT,
+    PATIENCE,
+    Crowd,
+    audit,
+    channel_to,
+    listed,
+    program,
+    register,
+    replay_of,
+    server,
+    until,
+)
+
+
+def test_sample_bots_play_and_the_ladder_moves(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--quiet") as arena, ExitStack() as stack:
+        bots = [
+            stack.enter_context(
+                program(
+                    *("-m", "arena_client.samples.random_bot", "--server", arena.address, "--name", name),
+                    *("--token-file", str(tmp_path / f"{name}.token"), "--matches", "3", "--capacity", "3"),
+                )
+            )
+            for name in ("ann", "bob")
+        ]
+        for bot in bots:
+            words, _ = bot.communicate(timeout=PATIENCE)
+            assert bot.returncode == 0, words
+            assert "place" in words
+        finished = [match for match in listed(arena.address) if match.ended.seconds and not match.reason]
+        assert len(finished) == 3
+        with channel_to(arena.address) as channel:
+            stub = ladder_pb2_grpc.LadderServiceStub(channel)
+            ladder = stub.GetLadder(ladder_pb2.GetLadderRequest(game="sixth_sense"), timeout=PATIENCE)
+        first, second = ladder.standings
+        assert {first.bot, second.bot} == {"ann", "bob"}
+        assert first.matches == second.matches == 3
+        assert first.rating > 1500 > second.rating or first.rating == second.rating
+        assert first.rating + second.rating == pytest.approx(3000)
+        downloaded = tmp_path / "match.jsonl.gz"
+        downloaded.write_bytes(replay_of(arena.address, finished[0].match_id))
+        found = audit(arena.data)
+        assert [match.id for match in found.finished] == [match.match_id for match in finished]
+    assert downloaded.read_bytes().startswith(b"\x1f\x8b")
+
+
+@pytest.mark.parametrize("kind", ["predict", "play"])
+def test_a_bot_killed_in_the_middle_of_a_decision_harms_nobody(tmp_path: Path, kind: str) -> None:
+    with server(tmp_path / "data", "--quiet", program=IMPATIENT) as arena, Crowd(arena.address) as crowd:
+        ann = crowd.come("ann")
+        token = register(arena.address, "stuck")
+        with program("tests/end_to_end/stuck_bot.py", arena.address, token, kind) as stuck:
+            ann.play_until(lambda: ann.answered)
+            ann.play_in_background()
+            assert stuck.stdout is not None
+            assert stuck.stdout.readline() == "stuck\n"
+            stuck.kill()
+            assert stuck.wait(PATIENCE) == -9
+        until(lambda: ann.reports, "the end of the match")
+        report = ann.reports[0]
+        assert not report.interrupted
+        (match,) = audit(arena.data).finished
+        forced = {seat.bot: seat.forced for seat in match.seats}
+        assert forced["ann"] == 0 or forced["ann"] < forced["stuck"]
+        assert forced["stuck"] >= 6, "it was absent for six rounds"
+
+
+def test_a_bot_that_comes_back_gets_its_open_decision_again(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--quiet") as arena, Crowd(arena.address) as crowd:
+        ann, bob = crowd.come("ann"), crowd.come("bob")
+        ann.play_in_background()
+        bob.read_until(lambda: bob.decisions)
+        before = bob.decisions[0]
+        bob.close()
+        back = crowd.come("bob")
+        back.read_until(lambda: back.decisions)
+        again = back.decisions[0]
+        assert (again.match_id, again.decision_id) == (before.match_id, before.decision_id)
+        assert again.sixth_sense == before.sixth_sense
+        assert again.soft_ms + again.bank_ms < before.soft_ms + before.bank_ms
+        back.play_until(lambda: back.reports)
+        (match,) = audit(arena.data).finished
+        assert [seat.forced for seat in match.seats] == [0, 0]
+
+
+def test_a_second_connection_takes_over(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--quiet") as arena, Crowd(arena.address) as crowd:
+        ann, bob = crowd.come("ann"), crowd.come("bob")
+        ann.play_in_background()
+        bob.read_until(lambda: bob.decisions)
+        newer = crowd.come("bob")
+        ended = bob.last_word()
+        assert ended.code is grpc.StatusCode.ABORTED
+        assert ended.text == "another connection of bob took over"
+        newer.play_until(lambda: newer.reports)
+        assert newer.reports[0].scores
+
+
+def test_late_answers_are_forced_and_told(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--quiet", program=IMPATIENT) as arena, Crowd(arena.address) as crowd:
+        ann, bob = crowd.come("ann"), crowd.come("bob")
+        ann.play_in_background()
+        bob.read_until(lambda: bob.notices)
+        forced = bob.notices[0]
+        late = bob.decisions[0]
+        assert forced.kind == 4
+        assert forced.decision_id == late.decision_id
+        assert forced.action in late.legal
+        bob.answer(late)
+        bob.read_until(lambda: any(notice.kind == 2 for notice in bob.notices))
+        stale = next(notice for notice in bob.notices if notice.kind == 2)
+        assert stale.time_ms >= 0
+        assert "ignored; it was" in stale.text
+        bob.decisions = [each for each in bob.decisions if each.decision_id > late.decision_id]
+        bob.play_until(lambda: bob.reports)
+        match = audit(arena.data).finished[-1]
+        assert sum(seat.forced for seat in match.seats if seat.bot == "bob") >= 1
+
+
+def test_one_stream_carries_two_hundred_matches_at_once(tmp_path: Path) -> None:
+    many = 200
+    with server(tmp_path / "data", "--quiet", "--drain", "0") as arena, Crowd(arena.address) as crowd:
+        ann, bob = crowd.come("ann", capacity=many), crowd.come("bob", capacity=many)
+        bob.play_in_background()
+        ann.read_until(lambda: len({each.match_id for each in ann.decisions}) == many)
+        before = arena.memory()
+        ann.play_until(lambda: ann.answered > 20 * many)
+        assert arena.memory() - before < 100 << 20
+        assert len({match.match_id for match in listed(arena.address, limit=1000)}) >= many
+
+
+@pytest.mark.long
+def test_two_hundred_matches_at_once_to_the_end_with_flat_memory(tmp_path: Path) -> None:
+    many = 200
+    with server(tmp_path / "data", "--quiet", "--drain", "0") as arena, Crowd(arena.address) as crowd:
+        ann = crowd.come("ann", capacity=many, patience=600.0)
+        crowd.come("bob", capacity=many, patience=600.0).play_in_background()
+        ann.play_until(lambda: len(ann.reports) >= many)
+        after_first = arena.memory()
+        ann.play_until(lambda: len(ann.reports) >= 3 * many)
+        assert arena.memory() - after_first < 60 << 20
+        assert len(audit(arena.data).finished) >= 3 * many
+
+
+def test_the_sdk_speaks_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = ("-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(cert))
+    subprocess.run([*make.split(), *names], check=True, capture_output=True)
+    tls = ("--tls-cert", str(cert), "--tls-key", str(key))
+    with server(tmp_path / "data", "--quiet", *tls, address="localhost:0") as arena, ExitStack() as stack:
+        sample = ("-m", "arena_client.samples.random_bot", "--server", arena.address, "--matches", "1")
+        bots = [
+            stack.enter_context(
+                program(*sample, "--name", name, "--token-file", str(tmp_path / name), "--tls-roots", str(cert))
+            )
+            for name in ("ann", "bob")
+        ]
+        for bot in bots:
+            words, _ = bot.communicate(timeout=PATIENCE)
+            assert bot.returncode == 0, words
+        with program(
+            *sample, "--name", "cleo", "--token-file", str(tmp_path / "cleo"), "--give-up-after", "0.1"
+        ) as bot:
+            words, _ = bot.communicate(timeout=PATIENCE)
+            assert bot.returncode == 1, "without TLS nobody gets in"
+        assert len(audit(arena.data).finished) >= 1

@@ -1,0 +1,159 @@
+"""How a server ends, by signal, by force and for want of room, and what it leaves: whole matches and a true ladder."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.end_to_end.e2e_rig import Crowd, Server, audit, server, until
+
+
+def all_playing(crowd: Crowd, capacity: int = 20) -> None:
+    """Two bots that play many matches until the server is gone."""
+    ann, bob = crowd.come("ann", capacity=capacity), crowd.come("bob", capacity=capacity)
+    ann.play_in_background()
+    bob.play_in_background()
+    until(lambda: ann.reports and bob.reports, "the first results")
+
+
+def sees_the_server_end(crowd: Crowd) -> None:
+    for bot in crowd.bots:
+        assert bot.thread is not None
+        bot.thread.join(30)
+        assert bot.end is not None
+        assert bot.end.code is grpc.StatusCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, number: int) -> None:
+    with server(tmp_path / "data", "--quiet", "--drain", "20") as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd, 4)
+        arena.signal(number)
+        assert arena.ended() == 0
+        sees_the_server_end(crowd)
+        assert any(notice.kind == 8 for notice in crowd.bots[0].notices), "bots are told that the server drains"
+    found = audit(arena.data)
+    assert (found.playing, found.interrupted) == ([], [])
+    assert "stopping" in crowd.bots[0].end.text  # type: ignore[union-attr]
+
+
+def test_what_outlasts_the_limit_is_interrupted(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--quiet", "--drain", "0.3") as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd)
+        silent, other = crowd.come("silent"), crowd.come("other")
+        other.play_in_background()
+        silent.read_until(lambda: silent.decisions)
+        begin = time.monotonic()
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+        assert time.monotonic() - begin < 5
+    found = audit(arena.data)
+    assert found.playing == []
+    assert "silent" in {seat.bot for match in found.interrupted for seat in match.seats}
+    assert {match.reason for match in found.interrupted} == {"the server was stopped"}
+
+
+def test_a_second_signal_hurries(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--drain", "1000") as arena, Crowd(arena.address) as crowd:
+        silent, other = crowd.come("silent"), crowd.come("other")
+        other.play_in_background()
+        silent.read_until(lambda: silent.decisions)
+        arena.signal(signal.SIGINT)
+        silent.read_until(lambda: silent.notices)
+        arena.signal(signal.SIGINT)
+        assert arena.ended(10) == 0
+        silent.read_until(lambda: silent.reports)
+        assert silent.reports[0].interrupted == "the server was stopped"
+    assert len(audit(arena.data).interrupted) == 1
+
+
+def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    finished = 0
+    for _ in range(2):
+        with server(data, "--quiet") as arena, Crowd(arena.address) as crowd:
+            crowd.tokens |= _tokens(tmp_path)
+            all_playing(crowd, 40)
+            _keep(tmp_path, crowd.tokens)
+            until(lambda crowd=crowd: len(crowd.bots[0].reports) >= 5, "some results")  # type: ignore[misc]
+            arena.signal(signal.SIGKILL)
+            assert arena.ended() == -9
+            told = {report.match_id for bot in crowd.bots for report in bot.reports}
+        left = audit(data)
+        assert left.playing, "it was killed while matches were being played"
+        assert told <= {match.id for match in left.finished}, "what a bot was told is stored"
+        assert len(left.finished) > finished
+        finished = len(left.finished)
+    with server(data, "--quiet") as arena:
+        found = audit(data)
+        assert found.playing == []
+        assert {match.reason for match in found.interrupted} == {"the server stopped"}
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+
+
+def _tokens(directory: Path) -> dict[str, str]:
+    kept = directory / "tokens"
+    return dict(line.split() for line in kept.read_text().splitlines()) if kept.exists() else {}
+
+
+def _keep(directory: Path, tokens: dict[str, str]) -> None:
+    (directory / "tokens").write_text("".join(f"{name} {token}\n" for name, token in tokens.items()))
+
+
+def _largest_file(arena: Server, size: int) -> None:
+    """Lets no file of the server grow beyond a size."""
+    _, hard = resource.prlimit(arena.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(arena.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--drain", "20") as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd, 4)
+        ann, bob = crowd.bots
+        _largest_file(arena, (arena.data / "arena.db-wal").stat().st_size)
+        until(lambda: "result not stored yet" in arena.log, "the server to notice")
+        assert "arena.db" in arena.log
+        known = len(ann.reports)
+        assert (ann.end, bob.end) == (None, None), "the bots stay connected"
+        _largest_file(arena, resource.RLIM_INFINITY)
+        until(lambda: len(ann.reports) > known, "results to be stored")
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+        told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
+    found = audit(arena.data)
+    assert found.playing == []
+    assert told == {match.id for match in found.finished}
+
+
+def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a small disk is not permitted here")
+    try:
+        with server(disk / "data", "--drain", "20", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
+            all_playing(crowd, 4)
+            ann, _ = crowd.bots
+            until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
+            known = len(ann.reports)
+            assert ann.end is None
+            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            until(lambda: len(ann.reports) > known, "results to be stored")
+            arena.signal(signal.SIGTERM)
+            assert arena.ended() == 0
+            told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
+        found = audit(arena.data)
+        assert found.playing == []
+        assert told == {match.id for match in found.finished}
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

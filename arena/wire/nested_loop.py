@@ -150,15 +150,19 @@ class NestedLoop(asyncio.SelectorEventLoop):
         return scope is not None
 
     async def _watch(self, wakeup: socket.socket, callback: Callable[[], object], scope: trio.CancelScope) -> None:
+        def finish_operations() -> None:
+            # A client's asyncio loop in another thread has the same socket: it may have been quicker, and when it was
+            # closed with operations in flight, grpc raises, and finishes the next ones when called for their bytes.
+            with suppress(BlockingIOError, RuntimeError):
+                queued = len(wakeup.recv(65536, socket.MSG_PEEK))
+                callback()  # finishes everything queued, but takes one byte
+                if queued > 1:
+                    wakeup.recv(queued - 1)
+
         with scope:
             while True:
                 await trio.lowlevel.wait_readable(wakeup)
-                # An asyncio loop in another thread, a client's, shares the socket and may have been quicker.
-                with suppress(BlockingIOError):
-                    # One call of grpc's callback finishes everything queued but takes a single byte: leave it one.
-                    if (queued := len(wakeup.recv(65536, socket.MSG_PEEK))) > 1:
-                        wakeup.recv(queued - 1)
-                    self.step(callback)
+                self.step(finish_operations)
 
 
 async def run_asyncio(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -43,22 +43,42 @@ async def test_alarms_ring_by_trios_clock(autojump_clock: MockClock) -> None:
     assert rang == [at - 3599, at]
 
 
-async def test_a_readable_socket_calls_back_and_keeps_one_byte_for_the_callback() -> None:
+async def test_a_readable_socket_calls_back_once_for_all_its_bytes() -> None:
     calls: list[bytes] = []
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
         async with nested_loop() as loop:
-            loop.add_reader(ours, lambda: calls.append(ours.recv(100)))
+            loop.add_reader(ours, lambda: calls.append(ours.recv(1)))
             await wait_all_tasks_blocked()
             theirs.send(b"12345")
             await wait_all_tasks_blocked(0.01)
-            assert calls == [b"5"]
-            assert loop.remove_reader(ours)
-            assert not loop.remove_reader(ours)
+            assert calls == [b"1"]
             theirs.send(b"6")
             await wait_all_tasks_blocked(0.01)
-    assert calls == [b"5"]
+            assert calls == [b"1", b"6"]
+            assert loop.remove_reader(ours)
+            assert not loop.remove_reader(ours)
+            theirs.send(b"7")
+            await wait_all_tasks_blocked(0.01)
+    assert calls == [b"1", b"6"]
+
+
+async def test_a_callback_that_fails_is_called_for_the_bytes_that_are_left() -> None:
+    calls: list[bytes] = []
+    ours, theirs = socket.socketpair()
+
+    def fail() -> None:
+        calls.append(ours.recv(1))
+        raise RuntimeError("Event loop is closed")
+
+    with ours, theirs:
+        ours.setblocking(False)
+        async with nested_loop() as loop:
+            loop.add_reader(ours, fail)
+            theirs.send(b"123")
+            await wait_all_tasks_blocked(0.01)
+    assert calls == [b"1", b"2", b"3"]
 
 
 async def test_a_closed_loop_runs_nothing() -> None:

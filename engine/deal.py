@@ -51,9 +51,8 @@ def shuffled(key: bytes, size: int, count: int) -> Sequence[int]:
     for place in range(count):
         left = size - place
         limit = _WORDS - _WORDS % left
-        for word in words:
-            if word < limit:
-                break
+        while (word := next(words)) >= limit:
+            pass
         other = place + word % left
         deck[place], deck[other] = deck[other], deck[place]
     return deck[:count]
@@ -77,8 +76,10 @@ class SeededDecks:
 
 
 def _stream(key: bytes) -> Iterator[int]:
-    for counter in range(1 << 32):
+    counter = 0
+    while True:
         yield from unpack(">16H", sha256(key + counter.to_bytes(4, "big")).digest())
+        counter += 1
 
 
 def _sized(what: str, value: bytes, size: int) -> bytes:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import DataObject, binary, data, integers
 
 import engine.deal
 from engine.deal import SeededDecks, commitment, match_key, opens, round_key, shuffled
@@ -65,6 +67,13 @@ def test_a_vector_covers_a_word_thrown_away() -> None:
 def test_a_prefix_is_the_beginning_of_the_whole_deck(count: int) -> None:
     key = bytes(range(32))
     assert list(shuffled(key, 70, count)) == list(shuffled(key, 70, 70))[:count]
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(key=binary(min_size=32, max_size=32), size=integers(1, 80), data=data())
+def test_any_prefix_agrees_with_the_plain_shuffle(key: bytes, size: int, data: DataObject) -> None:
+    count = data.draw(integers(0, size))
+    assert list(shuffled(key, size, count)) == plain_shuffle(key, size)[0][:count]
 
 
 def test_every_card_is_as_likely_in_every_place() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.deal import SeededDecks
-from engine.game import OVER, Game, OptionError, settle_options
+from engine.game import OVER, Game, OptionError, option_text, settle_options
 from engine.registry import GAMES
 
 EVERY_SIZE = [(game, seats) for game in GAMES.values() for seats in game.seats]
@@ -178,3 +178,7 @@ def test_seats_and_options_it_does_not_have_are_refused(game: Game) -> None:
 def test_options_left_out_have_their_defaults(game: Game) -> None:
     assert settle_options(game, game.seats.start, {}) == {spec.name: spec.default for spec in game.options}
     assert all(spec.description for spec in game.options)
+
+
+def test_options_are_written_as_people_and_protocols_do() -> None:
+    assert [option_text(value) for value in (True, False, 50)] == ["true", "false", "50"]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from arena.ladder import live
     from arena.match.effects import Over
     from arena.server.config import Config
-    from arena.server.messages import Hello, Link
+    from arena.server.messages import Hello, Link, Said
     from arena.store.store import Store
     from engine.game import Game
 
@@ -140,8 +140,14 @@ class Arena:
         contestant.connected(trio.current_time(), session)
         self.hall.changed()
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
+
+        def hear(said: Said) -> None:
+            contestant.hear(said)
+            if said.capacity is not None:
+                self.hall.changed()
+
         try:
-            await session.run(contestant.hear)
+            await session.run(hear)
         finally:
             contestant.disconnected(trio.current_time(), session)
             self.hall.release(contestant)

@@ -35,12 +35,17 @@ class Contestant:
 
     def room(self, limit: int) -> bool:
         """Whether it is here and can play another match; `limit` bounds what it announced."""
-        return self.session is not None and self.busy < min(self.session.hello.capacity, limit)
+        return self.session is not None and self.busy < min(self.session.capacity, limit)
 
     def hear(self, said: Said) -> None:
         """Takes a message of the bot: one turn."""
         if said.heartbeat is not None and self.session is not None:
             self.session.beaten(said.at, said.heartbeat)
+        if said.capacity is not None and self.session is not None:
+            self.session.capacity = said.capacity
+        for match_id in said.declined:
+            if (gathering := self.gatherings.get(match_id)) is not None:
+                gathering.forgo(self, "declined")
         for ready in said.ready:
             self._ready(said.at, ready)
         for answer in said.answers:
@@ -63,6 +68,8 @@ class Contestant:
         """A session ended; if it was the current one the bot is gone from its tables."""
         if self.session is session:
             self.session = None
+            for gathering in self.gatherings.values():
+                gathering.forgo(self, "left")
             for table in list(self.tables.values()):
                 table.left(now, self)
 

@@ -82,6 +82,11 @@ class Gathering:
         if self.failure is None:
             self._settled.set()
 
+    def forgo(self, contestant: Contestant, how: str) -> None:
+        """A bot does not come: it "left" or "declined". Once all are ready it is too late for that."""
+        if self.failure is not None:
+            self.call_off(f"{contestant.name} {how}")
+
     def call_off(self, why: str) -> None:
         """The match does not take place."""
         self._called_off = why

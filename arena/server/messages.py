@@ -43,6 +43,10 @@ class Said(NamedTuple):
     ready: Sequence[Ready]
     answers: Sequence[Answer]
     heartbeat: int | None
+    capacity: int | None = None
+    """How many matches it can play at once from now on."""
+    declined: Sequence[int] = ()
+    """Matches whose invitations it does not accept."""
 
 
 @dataclass(frozen=True, slots=True)

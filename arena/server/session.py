@@ -32,6 +32,8 @@ class Session:
     def __init__(self, link: Link, hello: Hello) -> None:
         self.link = link
         self.hello = hello
+        self.capacity = hello.capacity
+        """How many matches the bot can play at once."""
         self.round_trip: float | None = None
         """Seconds from the last heartbeat to its answer; the bot's thinking may be part of it."""
         self._waiting = Outgoing()

@@ -79,8 +79,12 @@ class PlayRequest(google.protobuf.message.Message):
     READY_FIELD_NUMBER: builtins.int
     ANSWERS_FIELD_NUMBER: builtins.int
     HEARTBEAT_FIELD_NUMBER: builtins.int
+    CAPACITY_FIELD_NUMBER: builtins.int
+    DECLINED_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
     """The number of the heartbeat this answers; absent otherwise."""
+    capacity: builtins.int
+    """How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed."""
     @property
     def hello(self) -> global___Hello:
         """Who the bot is and what it wants; in the first message, and only there."""
@@ -93,6 +97,10 @@ class PlayRequest(google.protobuf.message.Message):
     def answers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Answer]:
         """Answers to decisions: any number, of any matches, in any order."""
 
+    @property
+    def declined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Invitations that are not accepted, by their match. A bot that has no room should say so, or it is invited again."""
+
     def __init__(
         self,
         *,
@@ -100,9 +108,14 @@ class PlayRequest(google.protobuf.message.Message):
         ready: collections.abc.Iterable[global___Ready] | None = ...,
         answers: collections.abc.Iterable[global___Answer] | None = ...,
         heartbeat: builtins.int | None = ...,
+        capacity: builtins.int | None = ...,
+        declined: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "heartbeat", b"heartbeat", "hello", b"hello"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "answers", b"answers", "heartbeat", b"heartbeat", "hello", b"hello", "ready", b"ready"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_capacity", b"_capacity", "_heartbeat", b"_heartbeat", "capacity", b"capacity", "heartbeat", b"heartbeat", "hello", b"hello"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_capacity", b"_capacity", "_heartbeat", b"_heartbeat", "answers", b"answers", "capacity", b"capacity", "declined", b"declined", "heartbeat", b"heartbeat", "hello", b"hello", "ready", b"ready"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_capacity", b"_capacity"]) -> typing.Literal["capacity"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_heartbeat", b"_heartbeat"]) -> typing.Literal["heartbeat"] | None: ...
 
 global___PlayRequest = PlayRequest

@@ -75,6 +75,8 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
         ready,
         [Answer(each.match_id, each.decision_id, each.action) for each in request.answers],
         request.heartbeat if request.HasField("heartbeat") else None,
+        request.capacity if request.HasField("capacity") else None,
+        request.declined,
     )
 
 

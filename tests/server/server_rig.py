@@ -87,8 +87,15 @@ class Line:
             raise LinkLost
         self._show.send_nowait(message)
 
-    def say(self, ready: Sequence[Ready] = (), answers: Sequence[Answer] = (), heartbeat: int | None = None) -> None:
-        self._say.send_nowait(Said(trio.current_time(), ready, answers, heartbeat))
+    def say(
+        self,
+        ready: Sequence[Ready] = (),
+        answers: Sequence[Answer] = (),
+        heartbeat: int | None = None,
+        capacity: int | None = None,
+        declined: Sequence[int] = (),
+    ) -> None:
+        self._say.send_nowait(Said(trio.current_time(), ready, answers, heartbeat, capacity, declined))
 
     def half_close(self) -> None:
         self._say.send_nowait(None)

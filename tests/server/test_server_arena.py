@@ -296,7 +296,7 @@ async def test_a_newer_connection_takes_over_with_the_open_decisions(
     assert all(seat.forced == 0 for seat in listed(store)[0].seats)
 
 
-async def test_an_invitation_is_sent_again_to_a_bot_that_comes_back(
+async def test_an_invitation_is_sent_again_to_a_newer_connection(
     store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     bob.accepts = False
@@ -304,12 +304,43 @@ async def test_an_invitation_is_sent_again_to_a_bot_that_comes_back(
         nursery.start_soon(ann.attend, arena)
         nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.invitations)
+        newer = bob.again()
+        nursery.start_soon(newer.attend, arena)
+        await newer.until(lambda: newer.reports)
+        assert newer.invitations[0] == bob.invitations[0]
+
+
+async def test_nobody_waits_for_a_bot_that_left(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store, ready_limit=30.0) as arena:
+        began = trio.current_time()
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
         bob.line.half_close()
-        await trio.sleep(10)
-        back = bob.again()
-        nursery.start_soon(back.attend, arena)
-        await back.until(lambda: back.reports)
-        assert back.invitations[0] == bob.invitations[0]
+        await ann.until(lambda: ann.notices)
+        assert ann.notices[0].text == "match 1 does not take place: bob left"
+        assert trio.current_time() - began < 5
+
+
+async def test_a_bot_that_declines_and_lowers_its_capacity_is_not_invited_until_it_raises_it(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.accepts = False
+    async with running(store, ready_limit=30.0) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
+        bob.line.say(declined=[1, 99], capacity=0)
+        await ann.until(lambda: ann.notices)
+        assert ann.notices[0].text == "match 1 does not take place: bob declined"
+        await trio.sleep(60)
+        assert len(bob.invitations) == 1
+        bob.accepts = True
+        bob.line.say(capacity=1)
+        await bob.until(lambda: bob.reports)
 
 
 async def test_a_bot_that_never_gets_ready_is_waited_for_and_nobody_is_rated(

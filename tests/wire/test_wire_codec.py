@@ -24,6 +24,7 @@ from arena.server.messages import (
     Ready,
     Reason,
     RoundOver,
+    Said,
     Welcome,
 )
 from arena.v1 import play_pb2 as pb
@@ -77,13 +78,15 @@ def test_a_message_carries_many_things() -> None:
         ready=[pb.Ready(match_id=1, nonce=bytes(16)), pb.Ready(match_id=2)],
         answers=[pb.Answer(match_id=3, decision_id=4, action=5), pb.Answer(match_id=6)],
         heartbeat=0,
+        capacity=9,
+        declined=[7, 8],
     )
     said = decode(request, 2.5)
-    assert said == (2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0)
+    assert said == Said(2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0, 9, [7, 8])
 
 
 def test_an_empty_message_says_nothing() -> None:
-    assert decode(pb.PlayRequest(), 2.5) == (2.5, (), [], None)
+    assert decode(pb.PlayRequest(), 2.5) == Said(2.5, (), [], None, None, [])
 
 
 def test_a_second_hello_is_nonsense() -> None:

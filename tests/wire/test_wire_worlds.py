@@ -104,7 +104,7 @@ class World:
                 self.shown.append(sent(self.state, self.seat))
                 if cards and chooser != self.seat:
                     action = translated(action, *cards)
-            if chooser not in self.state.waiting() or action not in self.state.legal(chooser):
+            if chooser not in self.state.waiting() or action not in list(self.state.legal(chooser)):
                 return False
             self.state.apply(action, chooser)
         return True

@@ -138,7 +138,7 @@ class Connection:
         return response.token
 
     async def _greet(self, call: Call) -> PlayResponse:
-        capacity = min(self._bot.capacity, self._progress.wanted or self._bot.capacity)
+        capacity = self._progress.room(self._bot.capacity)
         hello = Hello(games=self._bot.games, capacity=capacity, client=f"arena-client-python {__version__}")
         await _write(call, PlayRequest(hello=hello))
         try:

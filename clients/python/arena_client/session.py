@@ -43,6 +43,10 @@ class Progress:
         """Whether another match may begin."""
         return self.wanted is None or self.finished + len(self.playing) < self.wanted
 
+    def room(self, capacity: int) -> int:
+        """How many matches may be played at once, of a capacity."""
+        return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
+
     @property
     def done(self) -> bool:
         """Whether nothing is left to play."""
@@ -65,6 +69,8 @@ class Session:
         """Whether the bot's own code is running."""
         self._bot = bot
         self._progress = progress
+        self._room = progress.room(bot.capacity)
+        """The capacity that the server knows."""
         self._on_error = on_error
         self._clock = clock
         self._games = {game.name: Catalog.of(game) for game in welcome.games}
@@ -84,15 +90,21 @@ class Session:
         for reply in self._replies(message):
             if isinstance(reply, Answer):
                 out.answers.append(reply)
-            else:
+            elif isinstance(reply, Ready):
                 out.ready.append(reply)
+            else:
+                out.declined.append(reply)
             if self._clock() - since > HOLD:
                 yield out
                 out, since = PlayRequest(), self._clock()
-        if out.answers or out.ready:
+        room = self._progress.room(self._bot.capacity)
+        if out.declined or room > self._room:
+            self._room = out.capacity = room
+        if out.answers or out.ready or out.declined or out.HasField("capacity"):
             yield out
 
-    def _replies(self, message: PlayResponse) -> Iterator[Ready | Answer]:
+    def _replies(self, message: PlayResponse) -> Iterator[Ready | Answer | int]:
+        """Acceptances, answers, and the numbers of matches that are declined."""
         for invitation in message.invitations:
             yield from self._accept(invitation)
         for round_report in message.rounds:
@@ -109,13 +121,15 @@ class Session:
         if message.decisions:
             yield from self._answers([self._decision(each) for each in message.decisions])
 
-    def _accept(self, invitation: Invitation) -> Iterator[Ready]:
+    def _accept(self, invitation: Invitation) -> Iterator[Ready | int]:
         match = invitation.match_id
         if self._progress.more or match in self._progress.playing:
             self._progress.playing.add(match)
             with self._bots_code():
                 self._bot.on_match_start(invitation)
             yield Ready(match_id=match, nonce=os.urandom(16))
+        else:
+            yield match
 
     def _note(self, notice: Notice) -> Iterator[Ready]:
         with self._bots_code():

@@ -154,6 +154,7 @@ def test_no_more_matches_are_begun_than_wanted() -> None:
     playing = Session(First(), welcome().welcome, progress)
     (reply,) = playing.react(invites(1, 2, 3))
     assert [ready.match_id for ready in reply.ready] == [1, 2]
+    assert (list(reply.declined), reply.capacity) == ([3], 2)
     assert not list(playing.react(reports(1, interrupted="broken off")))
     assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_WITHDRAWN, match_id=2)))
     assert progress.more

@@ -1,9 +1,9 @@
 """The engine beside OpenSpiel's `oh_hell`, both driven from Python: random play with four seats on one core.
 
-Both are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
-cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
-games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. The two take turns, so that a busy machine is
-busy for both; times are processor time; a ratio compares the two of one turn; shown are the turns' median and range.
+Both are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round
+whose cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times
+whole games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. The two take turns, so that a busy
+machine is busy for both; times are processor time; a ratio compares the two of one turn; shown are median and range.
 """
 
 from __future__ import annotations

@@ -12,27 +12,32 @@ from engine.deal import SeededDecks
 from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
+from engine.sixth_sense.record import leaders
 from engine.sixth_sense.state import SixthSenseState
 from engine.sixth_sense.tricks import cards_of, hand_of
 
 ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.values == (0,))
 
 
-def another_world(state: SixthSenseState, seat: int, random: Random) -> SixthSenseState:
-    """The state with everything that the seat cannot know dealt out anew."""
-    view = state.view(seat)
-    seats = view.seats
-    leaders = [*view.leaders, view.leaders[-1] if view.leaders else 0]
+def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random: Random) -> SixthSenseState:
+    """The state with everything dealt out anew that the seat, who peeked at these seats this round, cannot know."""
+    setting = state.setting
+    seats = setting.seats
+    predicting = -1 in state.predictions
     others = [other for other in range(seats) if other != seat]
-    unknown = [other for other in others if state.predictions[other] >= 0 and not view.known_predictions[other]]
+    unknown = [other for other in others if state.predictions[other] >= 0 and other not in peeked_at]
+    led = leaders(state.round, state.takers, seats)
     hidden_blocks = [
         index
         for index, action in enumerate(state.plays)
-        if SIXTH_SENSE.actions[action].kind == "block" and (leaders[index // seats] + index) % seats != seat
+        if SIXTH_SENSE.actions[action].kind == "block" and (led[index // seats] + index) % seats != seat
     ]
-    block_cards = [SIXTH_SENSE.actions[state.plays[index]].card for index in hidden_blocks]
-    seen = {SIXTH_SENSE.actions[action].card for action in state.plays} - set(block_cards)
-    seen |= {*view.hand, view.turned, *(card - 1 for card in view.known_predictions if card)}
+    hidden = {SIXTH_SENSE.actions[state.plays[index]].card for index in hidden_blocks}
+    seen = {SIXTH_SENSE.actions[action].card for action in state.plays} - hidden
+    seen |= {*cards_of(state.hands[seat]), *(state.predictions[other] for other in {seat, *peeked_at})}
+    trump_is_hidden = setting.late_trump and predicting
+    if not setting.novice and not trump_is_hidden:
+        seen.add(state._deck[-1])
     pool = [card for card in range(56 if seats == 2 else 70) if card not in seen]
     random.shuffle(pool)
 
@@ -49,7 +54,7 @@ def another_world(state: SixthSenseState, seat: int, random: Random) -> SixthSen
         other.predictions[unknown_seat] = pool.pop()
     for other_seat in others:
         other.hands[other_seat] = hand_of([pool.pop() for _ in cards_of(state.hands[other_seat])])
-    if view.turned is None and not view.novice:
+    if trump_is_hidden:
         deck = list(state._deck)
         deck[-1] = pool.pop()
         other._deck = deck
@@ -64,10 +69,15 @@ def test_two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(seats: i
     for _ in range(2):
         state = SIXTH_SENSE.new(seats, SeededDecks(random.randbytes(32)), **options)
         assert isinstance(state, SixthSenseState)
+        peeked_at: list[set[int]] = [set() for _ in range(seats)]
+        number = 0
         while state.player >= 0:
+            if state.round != number:
+                number = state.round
+                peeked_at = [set() for _ in range(seats)]
             asked = random.choice(state.waiting())
             for seat in {asked, random.randrange(seats)} if random.random() < 0.3 else {asked}:
-                other = another_world(state, seat, random)
+                other = another_world(state, seat, peeked_at[seat], random)
                 assert other.view(seat) == state.view(seat)
                 if seat in state.waiting():
                     assert other.legal(seat) == state.legal(seat)
@@ -79,7 +89,10 @@ def test_two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(seats: i
             legal = state.legal(asked)
             blocks = [action for action in legal if SIXTH_SENSE.actions[action].kind == "block"]
             answers = [action for action in legal if SIXTH_SENSE.actions[action].kind in ("double", "peek")]
-            state.apply(random.choice(blocks or answers[1:] or legal), asked)
+            action = random.choice(blocks or answers[1:] or legal)
+            if SIXTH_SENSE.actions[action].name == "peek":
+                peeked_at[asked].add(state.takers[-1])
+            state.apply(action, asked)
     assert min(kinds[kind] for kind in ("predict", "play", "double", "peek")) > 0
 
 

@@ -1,4 +1,4 @@
-"""Programs that a verb runs beside itself: a log each, no terminal, no Ctrl-C; all of them end with the verb."""
+"""Programs that a verb runs beside itself: a log each, no terminal, no Ctrl-C; all end with the verb."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Child:
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own modules
-                [sys.executable, "-m", *arguments],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-m", "arena.cli.leashed", *arguments],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if heard else output,
                 stderr=output,
                 process_group=0,
@@ -107,8 +107,9 @@ class Children:
             if self._signals.count >= limit or time.monotonic() > end:
                 child.process.kill()
                 child.process.wait()
-        if child.process.stdout is not None:
-            child.process.stdout.close()
+        for pipe in (child.process.stdin, child.process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
 @contextmanager

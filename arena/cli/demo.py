@@ -70,6 +70,7 @@ def command(data: Path, seconds: float) -> None:
 def _play(console: Console, signals: Signals, programs: Children, data: Path, seconds: float) -> int | None:
     """Starts everything and lets it play. Returns the newest match before; None when stopped before any."""
     from arena.cli.children import ChildFailed
+    from arena.cli.tally import newest
     from arena.wire.client import Declined, NoAnswer, connect
 
     console.print(f"Starting a server on {data}/ and three bots …")
@@ -78,15 +79,14 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, se
     if greeting is None:
         return None
     address = greeting.removeprefix("Arena listens on ").partition(",")[0]
-    for name, module in BOTS.items():
-        token = data / "tokens" / f"{name}.token"
-        options = ("--server", address, "--name", name, "--token-file", str(token), "--capacity", str(CAPACITY))
-        programs.start(f"bot {name}", (f"arena_client.samples.{module}", *options), data / "logs" / f"{name}.log")
-    import arena.cli.lookback  # noqa: F401 - a second's work, done while the bots start instead of at the end
-
     try:
         with connect(address) as client:
-            return _watch(console, signals, programs, client, seconds)
+            before = newest(client)
+            _start_bots(programs, address, data)
+            import arena.cli.lookback  # noqa: F401 - a second's work, done while the bots start instead of at the end
+
+            _watch(console, signals, programs, client, before, seconds)
+            return before
     except (NoAnswer, Declined) as error:
         with suppress(subprocess.TimeoutExpired):
             server.process.wait(LAST_WORDS)
@@ -94,18 +94,24 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, se
         raise ChildFailed(str(error)) from error
 
 
+def _start_bots(programs: Children, address: str, data: Path) -> None:
+    for name, module in BOTS.items():
+        token = data / "tokens" / f"{name}.token"
+        options = ("--server", address, "--name", name, "--token-file", str(token), "--capacity", str(CAPACITY))
+        programs.start(f"bot {name}", (f"arena_client.samples.{module}", *options), data / "logs" / f"{name}.log")
+
+
 def _serving(data: Path) -> tuple[str, ...]:
     table = ("--game", GAME, "--seats", str(SEATS))
     return ("--address", "127.0.0.1:0", "--data", str(data), *table, "--drain", "5", "--log-json")
 
 
-def _watch(console: Console, signals: Signals, programs: Children, client: Client, seconds: float) -> int:
+def _watch(console: Console, signals: Signals, programs: Children, client: Client, before: int, seconds: float) -> None:
     """Shows the progress from the first match on, for so long or until a signal."""
     from arena.cli.children import ChildFailed
     from arena.cli.progress import Progress
-    from arena.cli.tally import Tally, newest
+    from arena.cli.tally import Tally
 
-    before = newest(client)
     tally = Tally(client, before)
     began = time.monotonic()
     while not signals.count and not tally.begun:
@@ -121,4 +127,3 @@ def _watch(console: Console, signals: Signals, programs: Children, client: Clien
             tally.count()
             progress.show(passed, tally.finished, client.ladder(GAME))
             signals.sleep(min(GLANCE, began + seconds - time.monotonic()))
-    return before

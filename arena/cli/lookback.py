@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
@@ -39,10 +39,11 @@ def look_back(console: Console, data: Path, game: str, before: int) -> None:
     console.print(Rule(f"The last trick of match {latest}", style="dim"), "", show_trick(Course(replay)), "", sep="\n")
     console.print(drawn_verdict(replay, verified(replay)), soft_wrap=True)
     console.print()
-    console.print(Rule("Try next", style="dim"), _next_steps(latest, Place(data=data)))
+    console.print(Rule("Try next", style="dim"))
+    console.print(_next_steps(latest, Place(data=data)), soft_wrap=True)
 
 
-def _next_steps(match: int, place: Place) -> RenderableType:
+def _next_steps(match: int, place: Place) -> Text:
     """Commands to copy."""
     arena = _program()
     steps = {
@@ -53,7 +54,7 @@ def _next_steps(match: int, place: Place) -> RenderableType:
         "and, in another terminal, a bot": f"{_shown(sys.executable)} -m arena_client.samples.counter_bot --name mine",
     }
     lines = [Text.assemble("  ", (f"# {what}\n", "dim"), "  ", (how, "bold cyan")) for what, how in steps.items()]
-    return Group(*lines)
+    return Text("\n").join(lines)
 
 
 def _program() -> str:

@@ -43,4 +43,4 @@ def command(game: str, bot: str, limit: int, before: int | None, place: Place, a
         return
     console.print(matches_table("Matches", rows))
     if len(rows) == limit:
-        console.print(f"Older ones: arena matches --before {rows[-1].match}{place.typed}", style="dim")
+        console.print(f"Older ones: arena matches --before {rows[-1].match}{place.typed}", style="dim", soft_wrap=True)

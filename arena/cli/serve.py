@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import signal
+import ssl
 import sys
 from functools import partial
 from pathlib import Path
@@ -189,7 +190,13 @@ def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials 
         return None
     if cert is None or key is None:
         raise click.UsageError("--tls-cert and --tls-key go together")
-    return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    pair = key.read_bytes(), cert.read_bytes()
+    try:  # gRPC would only say that it cannot listen
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except ssl.SSLError as error:
+        reason = error.reason or str(error)
+        raise click.ClickException(f"{cert} and {key} are no certificate and its private key: {reason}") from None
+    return grpc.ssl_server_credentials([pair])
 
 
 def _log_to_stderr(as_json: bool, level: int) -> None:

@@ -1,0 +1,98 @@
+"""Programs that a verb runs beside itself, and the signals it waits for."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from arena.cli.children import Child, ChildFailed, children
+from arena.cli.signals import caught_signals
+
+STUBBORN = """
+import os, signal
+signal.signal(signal.SIGINT, lambda *_: "{tell}" and os.kill(os.getppid(), signal.SIGTERM))
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+"""Goes on when it is told to end; with `tell` it has its parent told the same."""
+TALKER = """
+import sys
+for number in range(20):
+    print("line", number, file=sys.stderr)
+sys.exit(3)
+"""
+
+
+@pytest.fixture(autouse=True)
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules to run, found by every child."""
+    (tmp_path / "stubborn.py").write_text(STUBBORN.format(tell=""))
+    (tmp_path / "telling.py").write_text(STUBBORN.format(tell="yes"))
+    (tmp_path / "talker.py").write_text(TALKER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path) -> None:
+    with caught_signals() as signals, children(signals) as programs:
+        child = programs.start("mule", ("telling",), tmp_path / "log", heard=True)
+        assert child.line(signals, 30) == "ready\n"
+        programs.check()
+        os.kill(os.getpid(), signal.SIGINT)
+        signals.sleep(30)
+        assert signals.count == 1
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_child_that_does_not_heed_is_killed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.cli.children.GRACE", 0.2)
+    with caught_signals() as signals, children(signals) as programs:
+        child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        child.line(signals, 30)
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_child_that_ends_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
+    with caught_signals() as signals, children(signals) as programs:
+        child = programs.start("talker", ("talker",), tmp_path / "log", heard=True)
+        with pytest.raises(ChildFailed) as failed:
+            child.line(signals, 30)
+    text = str(failed.value)
+    assert "the talker ended with status 3" in text
+    assert "line 19" in text
+    assert "line 7\n" not in text
+
+
+def test_a_child_that_says_nothing_is_reported_as_such(tmp_path: Path) -> None:
+    (tmp_path / "quiet.py").write_text("")
+    with caught_signals() as signals, children(signals) as programs:
+        child = programs.start("mouse", ("quiet",), tmp_path / "log", heard=True)
+        with pytest.raises(ChildFailed, match="it said nothing"):
+            child.line(signals, 30)
+
+
+def test_a_child_that_does_not_speak_in_time_is_reported(tmp_path: Path) -> None:
+    with caught_signals() as signals, children(signals) as programs:
+        child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        with pytest.raises(ChildFailed, match="did not start within 0 s"):
+            child.line(signals, 0)
+
+
+def test_a_signal_ends_the_wait_for_a_childs_words(tmp_path: Path) -> None:
+    (tmp_path / "quiet.py").write_text("input()")
+    with caught_signals() as signals, children(signals) as programs:
+        child: Child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert child.line(signals, 30) is None
+        child.process.kill()
+
+
+def test_signals_do_what_they_did_before_once_they_are_no_longer_caught() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with caught_signals() as signals:
+        signals.sleep(0)
+        assert not signals.wait(0)
+    assert signal.getsignal(signal.SIGINT) is before

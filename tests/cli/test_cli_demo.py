@@ -1,0 +1,155 @@
+"""`arena demo`: it plays, shows, and leaves no process behind, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_rig import ARENA, BOTS, PATIENCE, Played, plain, processes_of, shown, terminal
+
+
+@contextmanager
+def demo(data: Path, seconds: int = 600) -> Iterator[subprocess.Popen[str]]:
+    """A running demo, its output in a pipe."""
+    process = subprocess.Popen(
+        [*ARENA, "demo", "--data", str(data), "--seconds", str(seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def read_until(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stdout is not None
+    text = ""
+    for line in process.stdout:
+        text += line
+        if words in line:
+            return
+    pytest.fail(f"it ended without {words!r}: {text}")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Not there yet; every program of a demo has it in its command line."""
+    return tmp_path / "demo-data"
+
+
+def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
+    """Twice: the bots are known the second time."""
+    text = ""
+    for _ in range(2):
+        with demo(data, seconds=3) as process:
+            text, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, text
+        assert processes_of(data) == []
+    assert "\x1b" not in text
+    assert re.search(r"^ +\d\.\d s +\d+ matches finished", text, re.MULTILINE)
+    for words in ("Ladder of sixth_sense", "The last trick of match", "is what was played", "Try next", *BOTS):
+        assert words in text
+    assert re.search(r"^[1-9]\d* matches finished\.", text, re.MULTILINE)
+
+    hints = re.findall(r"-m arena\.cli (.*)", text)
+    assert len(hints) == 4
+    for hint in hints:
+        if not hint.startswith("serve"):
+            assert shown(*hint.split())
+    [ladder] = json.loads(shown("ladder", "--json", "--data", data))["ladders"]
+    rows = {row["bot"]: row for row in ladder["standings"]}
+    assert set(BOTS) <= rows.keys()
+    assert any(row["house"] for row in ladder["standings"]), "house bots filled the tables"
+    assert rows["counter"]["rating"] > rows["random"]["rating"]
+
+
+def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
+    with terminal("demo", "--seconds", "600", "--data", data, columns=120) as screen:
+        screen.expect("matches finished")
+        screen.press("\x03")
+        screen.expect("Stopping")
+        assert screen.end() == 0
+    assert processes_of(data) == []
+    assert "\x1b[?25h" in screen.text, "the cursor is shown again"
+    assert "of 600 s" in plain(screen.text)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_demo_that_is_stopped_leaves_no_process(data: Path, number: signal.Signals) -> None:
+    with demo(data) as process:
+        read_until(process, "matches finished")
+        assert len(processes_of(data)) == 5, "itself, the server and three bots"
+        process.send_signal(number)
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, text
+    assert processes_of(data) == []
+
+
+def test_demo_that_is_stopped_while_it_starts_leaves_no_process(data: Path) -> None:
+    with demo(data) as process:
+        read_until(process, "Starting")
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, text
+    assert processes_of(data) == []
+
+
+def test_demo_that_is_killed_takes_its_programs_along(data: Path) -> None:
+    with demo(data) as process:
+        read_until(process, "matches finished")
+        process.kill()
+    end = time.monotonic() + PATIENCE
+    while processes_of(data):
+        assert time.monotonic() < end, processes_of(data)
+
+
+def test_demo_on_a_directory_in_use_shows_the_servers_words(played: Played) -> None:
+    with demo(played.data) as process:
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "the server ended with status 1" in text
+    assert f"is in use by the server with process id {played.pid}" in text
+
+
+def test_demo_in_a_directory_that_cannot_be_made_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with demo(tmp_path / "file") as process:
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "Error" in text
+
+
+def test_demo_whose_bot_dies_shows_its_last_words(data: Path) -> None:
+    """Its token is nobody's: the bot gives up."""
+    (data / "tokens").mkdir(parents=True)
+    (data / "tokens" / "rules.token").write_text("arena_wrong\n")
+    with demo(data) as process:
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "the bot rules ended with status 1" in text
+    assert "token" in text
+    assert processes_of(data) == []
+
+
+def test_demo_whose_server_dies_says_so(data: Path) -> None:
+    with demo(data) as process:
+        read_until(process, "matches finished")
+        [server] = [line for line in processes_of(data) if " serve " in line]
+        os.kill(int(server.split()[0]), signal.SIGKILL)
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "the server ended with status -9" in text
+    assert processes_of(data) == []

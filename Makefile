@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 export UV_PYTHON := $(abspath $(BIN)/python)
 
-.PHONY: help setup demo test test-long check format bench proto clean
+.PHONY: help setup demo test test-long check format pictures bench proto clean
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -42,6 +42,10 @@ format: .venv/.ready ## Put the code in shape
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+pictures: .venv/.ready ## The README's pictures, from a real demo
+	$(BIN)/arena demo --seconds 20 --data build/pictures
+	$(BIN)/python docs/pictures.py build/pictures
+
 bench: .venv/.bench ## Every figure the README quotes
 	$(BIN)/python -m bench
 .venv/.bench: .venv/.ready
@@ -56,4 +60,4 @@ proto: .venv-proto/.ready ## Generate the protocol's code
 	@touch $@
 
 clean: ## Remove what was built
-	rm -rf .venv .venv-proto demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-proto build demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache

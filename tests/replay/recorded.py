@@ -22,6 +22,10 @@ from engine.sixth_sense import SIXTH_SENSE
 
 STARTED = 1_790_000_000_123_456
 STEP = 1_000
+BY_NAME = sorted(range(len(SIXTH_SENSE.actions)), key=lambda action: SIXTH_SENSE.actions[action].name)
+"""Chance chooses among names, so that numbering the actions otherwise makes no other match."""
+ANY_ANSWER = (*BY_NAME, *range(len(BY_NAME), 300), -1)
+"""Also numbers that no action has."""
 
 
 def header_of(seats: int, options: Mapping[str, Option], chance: int) -> Header:
@@ -67,6 +71,7 @@ def play(
             put(Returned(Instant(now), rng.randrange(seats)))
             continue
         ask = queue.popleft()
+        choices = sorted(ask.legal, key=BY_NAME.index)
         put(Sent(Instant(now), ask.seat, ask.decision))
         now += rng.randrange(STEP)
         match rng.randrange(30) if errs else -1:
@@ -75,12 +80,12 @@ def play(
             case 1:
                 pass
             case 2:
-                put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ANY_ANSWER)))
             case 3:
-                put(Acted(Instant(now), ask.seat, rng.randrange(ask.decision), ask.legal[0]))
+                put(Acted(Instant(now), ask.seat, rng.randrange(ask.decision), choices[0]))
                 queue.append(ask)
             case _:
-                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ask.legal)))
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(choices)))
     return header, recorder
 
 

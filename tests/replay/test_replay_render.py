@@ -1,5 +1,7 @@
 """What a replay looks like: at 80 columns, without colour and with it, and to one seat only as that seat knew it."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
+from arena.match.effects import Cause
 from arena.replay.read import read
 from arena.replay.record import Bot, encode
 from arena.replay.render.show import RENDERERS, ShowError, show_match, show_round, show_step, show_trick
@@ -16,11 +19,55 @@ from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
 from engine.sixth_sense.cards import PEEK
 from tests.replay.recorded import changes, play, rated
+from tests.replay.tricks import Trick, find, tricks
+
+SGR = {"red": 31, "yellow": 33, "green": 32, "blue": 94, "purple": 35}
+"""The terminal's numbers of the colours, by their names."""
 
 
 @cache
 def course(seats: int = 4, chance: int = 1, **options: Any) -> Course:
     return Course(read(rated(seats, chance=chance, **options)))
+
+
+def matches(seats: int = 4, **options: Any) -> Iterator[Course]:
+    """Enough matches for everything that can happen."""
+    return (course(seats, chance, **options) for chance in range(1, 13))
+
+
+@cache
+def eventful_round() -> list[Trick]:
+    """The first round that has all there is to show: its tricks."""
+    for played in matches():
+        for number in range(1, played.rounds + 1):
+            found = [trick for trick in tricks(played) if trick.round == number]
+            if all(
+                (
+                    any(trick.blocker and not trick.answers for trick in found),
+                    any(trick.blocked is trick.actions[0] for trick in found),
+                    any(trick.reversed for trick in found),
+                    any(trick.answered("double", True) for trick in found),
+                    any(trick.answered("double", False) for trick in found),
+                    any(trick.answered("peek", True) for trick in found),
+                    any(made.forced is Cause.TIME for trick in found for made in trick.plays),
+                )
+            ):
+                return found
+    raise AssertionError("no round has it all")
+
+
+def trick_with_a_block() -> Trick:
+    """A 6 said to be 9 was blocked."""
+    return find(matches(), lambda trick: trick.blocked is not None and trick.blocked.name.endswith(" 6 as 9"))
+
+
+def card(trick: Trick, seat: int) -> str:
+    """What a seat foretold in the round of a trick."""
+    return SIXTH_SENSE.cards[trick.report.predictions[seat]].name
+
+
+def shown(trick: Trick, *, seat: int | None = None, colour: bool = False) -> str:
+    return drawn(show_trick(trick.course, trick.round, trick.number, seat), colour=colour)
 
 
 def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str:
@@ -36,22 +83,23 @@ def lines(text: str) -> str:
 
 
 def test_replay_match_shows_places_ratings_and_points_by_round() -> None:
-    assert drawn(show_match(course())) == lines("""
-    6th Sense, match 101 · 4 seats · 2026-09-21 14:13 UTC · server 0.1.0
+    shared = next(played for played in matches() if played.replay.result.places.count(2) == 2)
+    assert drawn(show_match(shared)) == lines("""
+    6th Sense, match 103 · 4 seats · 2026-09-21 14:13 UTC · server 0.1.0
 
     place  seat and bot     points  forced  rating  change
     ──────────────────────────────────────────────────────
-        1  2 bot-2             -12      10    1604   +83.9
-        2  0 bot-0 (house)     -14       3    1534   +34.1
-        3  3 bot-3             -17       5    1497   -33.1
-        4  1 bot-1             -19      23    1425   -84.8
+        1  3 bot-3             -16       7    1610   +79.9
+        2  0 bot-0 (house)     -24      13    1505    +5.0
+        2  2 bot-2             -24       8    1518    -1.6
+        4  1 bot-1             -34       3    1425   -84.8
 
-    round   0 bot-0   1 bot-1   2 bot-2  3 bot-3
-    ────────────────────────────────────────────
-        1   -2   -2   -1   -1   -9   -9  -9   -9
-        2  -14  -16   -5   -6   +1   -8  -3  -12
-        3   +6  -10   -2   -8  -11  -19  -4  -16
-        4   -4  -14  -11  -19   +7  -12  -1  -17
+    round  0 bot-0   1 bot-1   2 bot-2  3 bot-3
+    ───────────────────────────────────────────
+        1  -9   -9  -10  -10   -2   -2  -3   -3
+        2  -9  -18  -10  -20  -10  -12  -7  -10
+        3  -5  -23   -2  -22   -2  -14  -4  -14
+        4  -1  -24  -12  -34  -10  -24  -2  -16
     """)
 
 
@@ -71,138 +119,210 @@ def test_replay_match_that_was_interrupted_says_why_and_shows_the_options() -> N
 
 
 def test_replay_round_shows_predictions_hands_and_tricks() -> None:
-    assert drawn(show_round(course())) == lines("""
-    Round 4 · trump blue (blue 12 turned) · bot-3 deals
+    assert drawn(show_round(eventful_round()[0].course, eventful_round()[0].round)) == lines("""
+    Round 1 · trump red (red 2 turned) · bot-0 deals
 
     seat and bot  foretold  took  points  score
     ───────────────────────────────────────────
-    0 bot-0       P8           4      -4    -14
-    1 bot-1       R13          2     -11    -19
-    2 bot-2       R7           7      +7    -12
-    3 bot-3       Y1           2      -1    -17
+    0 bot-0       B11          2      -9     -9
+    1 bot-1       R14          4     -10    -10
+    2 bot-2       G3!t         5      -2     -2
+    3 bot-3       G6/9         3      -3     -3
 
     seat and bot  was dealt
-    ─────────────────────────────────────────────────────────────────
-    0 bot-0       R 2 5  Y 7 8 13  G 0 3 6/9 13  B 6/9 8  P 1 8 12
-    1 bot-1       R 6/9 11 13  Y 2  G 5 8 14  B 3 7 11  P 3 6/9 11 14
-    2 bot-2       R 0 4 7  Y 6/9 10 11 12  G 1 11 12  B 2 14  P 2 4
-    3 bot-3       R 1 12 14  Y 1  G 4 7 10  B 4 5 10 13  P 0 5 10
+    ────────────────────────────────────────────────────────────────
+    0 bot-0       R 3 7  Y 4 6/9 7 13  G 7 8 13  B 0 5 10 11  P 6/9
+    1 bot-1       R 5 8 11 14  Y 0 2 11 12  G 0  B 4 6/9 14  P 1 4
+    2 bot-2       R 4 12  Y 1  G 1 3 10  B 1 3 7 8 12  P 5 11 12
+    3 bot-3       R 6/9  Y 3 8 14  G 2 4 6/9 14  B 13  P 0 3 7 13 14
 
      #  0 bot-0    1 bot-1    2 bot-2    3 bot-3    by
-    ───────────────────────────────────────────────────
-     1  ▸G13        G8         G1!t       G4        2↓
-     2   Y7         Y2        ▸Y10        R14       2
-     3   Y8         G5        ▸Y6         B10*      3
-     4   R2         (R9)       R0⊘       ▸R1        0
-     5  ▸B9*        B7*        B14*       B5*       2
-     6   R5         R11       ▸R4         R12       2↓
-     7   Y13        B11*      ▸Y11!t      P5        1
-     8   P12       ▸P6         P2         P0        0×2
-     9  ▸G6         G14        G11!t      G7        1
-    10   P1        ▸P3         P4         P10       0↓
-    11  ▸B8*        B3*        B2*        B4*       2↓?
-    12   G3         P11       ▸Y12        G10!t     2×2
-    13   G0         P14       ▸G12        B13*      3
+    ────────────────────────────────────────────────────
+     1   R3*       ▸R5*        R12*       R9*       2
+     2   R7*        R8*       ▸R4*!t      P13       3↓
+     3   P9         P4         P12       ▸P14       1×2↓
+     4   Y4        ▸Y12        Y1         Y14       2↓
+     5   B0         B14       ▸B8         B13!t     1?
+     6   G7!t      ▸(R11*)!t   G10        P0⊘       2
+     7   G13        G0⊘       ▸G1         (G2)      0
+     8  ▸Y7         Y2         P5         Y8        3
+     9   G8         Y0⊘        P11       ▸(G4)      0
+    10  ▸Y9         Y11        B7         Y3        1
+    11   B5        ▸P1         B1!t       P7        3
+    12   Y13        B4         B3!t      ▸P3        2↓
+    13   B10        B6        ▸B12        G14       2
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
     ? leader peeked  !t !i !s forced by time, illegality, suspension
     """)
 
 
-def test_replay_round_as_one_seat_saw_it_hides_hands_predictions_and_blocks() -> None:
-    text = drawn(show_round(course(), 4, seat=3))
-    assert text.startswith("Round 4 · trump blue (blue 12 turned) · bot-3 deals\nAs bot-3 (seat 3) sees it\n")
-    assert "0 bot-0       ?            4      -4    -14\n" in text
-    assert "3 bot-3       Y1           2      -1    -17\n" in text
-    assert "3 bot-3       R 1 12 14  Y 1  G 4 7 10  B 4 5 10 13  P 0 5 10" in text
-    assert "0 bot-0       R 2 5" not in text
-    assert " 4   R2         (R9)       ?0⊘       ▸R1        0" in text
+@pytest.mark.parametrize("seat", range(4))
+def test_replay_round_as_one_seat_saw_it_hides_hands_predictions_and_blocks(seat: int) -> None:
+    played, number = eventful_round()[0].course, eventful_round()[0].round
+    everything = drawn(show_round(played, number)).splitlines()
+    seen = drawn(show_round(played, number, seat)).splitlines()
+    assert seen[:2] == [everything[0], f"As bot-{seat} (seat {seat}) sees it"]
+    known = {seat} | {trick.taker for trick in eventful_round() if trick.looker == seat}
+    foretold = slice(len("0 bot-0       "), len("0 bot-0       foretold"))
+    for each in range(4):
+        row = next(line for line in everything if line.startswith(f"{each} bot-{each} "))
+        sign = row[foretold].rstrip().partition("!")[1:]
+        hidden = row[: foretold.start] + f"?{''.join(sign)}".ljust(8) + row[foretold.stop :]
+        assert (row if each in known else hidden) in seen
+        hand = next(line for line in everything if re.match(rf"{each} bot-{each} +[RYGBP] ", line))
+        assert (hand in seen) == (each == seat)
+    for trick in eventful_round():
+        row = next(line for line in everything if line.startswith(f"{trick.number:>2}  "))
+        own = trick.blocker is not None and trick.blocker.seat == seat
+        assert (row if own else re.sub("[RYGBP]0⊘", "?0⊘", row)) in seen
 
 
 def test_replay_trick_with_a_block() -> None:
-    assert drawn(show_trick(course(), 4, 4)) == lines("""
-    Round 4, trick 4 · trump blue (blue 12 turned) · bot-3 deals
+    trick = trick_with_a_block()
+    text = shown(trick)
+    assert text == lines("""
+    Round 4, trick 4 · trump red (red 5 turned) · bot-3 deals
 
     place  seat and bot  card
-    ─────────────────────────────────────────────────────────────
-        1  3 bot-3       red 1                 leads
-        2  0 bot-0       red 2                 takes the trick
-        3  1 bot-1       red 6 as 9            blocked by place 4
-        4  2 bot-2       red 0 blocks place 3
+    ───────────────────────────────────────────────────────────────────────
+        1  3 bot-3       purple 6 as 9            leads, blocked by place 4
+        2  0 bot-0       purple 2                 forced by time
+        3  1 bot-1       purple 10                takes the trick
+        4  2 bot-2       purple 0 blocks place 1
 
-    bot-0 (seat 0) takes it.
+    bot-1 (seat 1) takes it.
     """)
-    assert "2 bot-2       a 0 blocks place 3" in drawn(show_trick(course(), 4, 4, seat=0))
-    assert "2 bot-2       red 0 blocks place 3" in drawn(show_trick(course(), 4, 4, seat=2))
+    assert trick.blocker is not None
+    name = SIXTH_SENSE.actions[trick.blocker.action].name
+    hidden = re.sub(r"^\w+ 0 ", "a 0 ", name)
+    for seat in range(4):
+        seen = shown(trick, seat=seat)
+        assert (f"bot-{trick.blocker.seat}       {name}" in seen) == (seat == trick.blocker.seat)
+        assert (f"bot-{trick.blocker.seat}       {hidden}" in seen) == (seat != trick.blocker.seat)
+        assert " 6 as 9 " in seen
 
 
 def test_replay_trick_with_a_reversal() -> None:
-    assert drawn(show_trick(course(), 4, 1)) == lines("""
-    Round 4, trick 1 · trump blue (blue 12 turned) · bot-3 deals
+    trick = find(
+        matches(),
+        lambda trick: (
+            trick.reversed
+            and not trick.answers
+            and any(made.seat == trick.taker and made.forced is Cause.TIME for made in trick.plays)
+        ),
+    )
+    assert shown(trick) == lines("""
+    Round 1, trick 1 · trump green (green 8 turned) · bot-0 deals
 
     place  seat and bot  card
-    ──────────────────────────────────────────────────────────────
-        1  0 bot-0       green 13  leads
-        2  1 bot-1       green 8
-        3  2 bot-2       green 1   forced by time, takes the trick
-        4  3 bot-3       green 4
+    ──────────────────────────────────────────────────────────────────
+        1  1 bot-1       red 0  leads, forced by time, takes the trick
+        2  2 bot-2       red 4
+        3  3 bot-3       red 8
+        4  0 bot-0       red 6  forced by time
 
     An odd number of 4s counts: the lowest card takes the trick.
+    """)
+
+
+def test_replay_trick_with_two_4s_is_not_reversed() -> None:
+    trick = find(
+        matches(), lambda trick: [action.value for action in trick.actions].count(4) == 2 and not trick.blocked
+    )
+    assert shown(trick) == lines("""
+    Round 4, trick 7 · trump blue (blue 12 turned) · bot-3 deals
+
+    place  seat and bot  card
+    ─────────────────────────────────────────────────────────────
+        1  1 bot-1       blue 11    leads, trump, takes the trick
+        2  2 bot-2       red 4      forced by time
+        3  3 bot-3       blue 4     trump
+        4  0 bot-0       purple 12
+
+    With a 12 in it, bot-1 (seat 1) splits it: it counts as two.
     """)
 
 
 def test_replay_trick_with_a_double() -> None:
-    assert drawn(show_trick(course(), 4, 8)) == lines("""
-    Round 4, trick 8 · trump blue (blue 12 turned) · bot-3 deals
+    split = find(matches(), lambda trick: trick.answered("double", True) and not trick.reversed)
+    assert shown(split) == lines("""
+    Round 1, trick 13 · trump blue (blue 10 turned) · bot-0 deals
 
     place  seat and bot  card
-    ───────────────────────────────────────────────
-        1  1 bot-1       purple 6   leads
-        2  2 bot-2       purple 2
-        3  3 bot-3       purple 0
-        4  0 bot-0       purple 12  takes the trick
+    ─────────────────────────────────────────────────────────────
+        1  3 bot-3       blue 13    leads, trump, takes the trick
+        2  0 bot-0       green 14
+        3  1 bot-1       purple 12
+        4  2 bot-2       blue 12    trump
 
-    With a 12 in it, bot-0 (seat 0) splits it: it counts as two.
+    With a 12 in it, bot-3 (seat 3) splits it: it counts as two.
+    """)
+
+
+def test_replay_trick_with_a_double_that_the_server_declined() -> None:
+    kept = find(matches(), lambda trick: "double" in trick.answers and trick.answers["double"].forced is Cause.TIME)
+    assert shown(kept) == lines("""
+    Round 1, trick 1 · trump blue (blue 10 turned) · bot-0 deals
+
+    place  seat and bot  card
+    ───────────────────────────────────────────────────
+        1  1 bot-1       red 2   leads, forced by time
+        2  2 bot-2       red 13
+        3  3 bot-3       red 12
+        4  0 bot-0       blue 2  trump, takes the trick
+
+    With a 12 in it, bot-0 (seat 0) keeps it as one (forced by time).
     """)
 
 
 def test_replay_trick_with_a_peek_shows_the_card_to_who_looked_only() -> None:
-    text = drawn(show_trick(course(), 4, 11))
+    trick = find(matches(), lambda trick: trick.answered("peek", True) and trick.reversed)
+    text = shown(trick)
     assert text == lines("""
-    Round 4, trick 11 · trump blue (blue 12 turned) · bot-3 deals
+    Round 3, trick 7 · trump yellow (yellow 8 turned) · bot-2 deals
 
     place  seat and bot  card
-    ───────────────────────────────────────────────────
-        1  0 bot-0       blue 8  leads, trump
-        2  1 bot-1       blue 3  trump
-        3  2 bot-2       blue 2  trump, takes the trick
-        4  3 bot-3       blue 4  trump
+    ────────────────────────────────────────────────────
+        1  1 bot-1       red 8     leads, forced by time
+        2  2 bot-2       red 4
+        3  3 bot-3       yellow 3  trump, forced by time
+        4  0 bot-0       purple 1  takes the trick
 
     An odd number of 4s counts: the lowest card takes the trick.
-    Having led an 8, bot-0 (seat 0) looks at what bot-2 (seat 2) foretold: red 7.
+    Having led an 8, bot-1 (seat 1) looks at what bot-0 (seat 0) foretold: red 14.
     """)
     sentence = text.splitlines()[-1]
-    assert drawn(show_trick(course(), 4, 11, seat=0)).endswith(sentence)
-    assert drawn(show_trick(course(), 4, 11, seat=1)).endswith(sentence.replace(": red 7", ""))
+    assert sentence.endswith(f": {card(trick, trick.taker)}.")
+    for seat in range(4):
+        knows = seat in {trick.looker, trick.taker}
+        assert shown(trick, seat=seat).endswith(sentence if knows else f"{sentence.partition(': ')[0]}.")
 
 
 def test_replay_peek_that_ends_a_round_is_shown_to_who_looked() -> None:
-    played = course(3, 6)
-    end = played.ends(1)
+    trick = find(matches(3), lambda trick: trick.answered("peek", True) and trick.number == len(trick.report.takers))
+    played, end = trick.course, trick.course.ends(trick.report.round)
     made = played.steps[end].made
     assert made is not None
     assert made.action == PEEK
-    taker = picture(played, end, None).takers[-1]
-    known = {seat: picture(played, end, seat).predictions[taker] is not None for seat in range(3)}
-    assert known == {seat: seat in {made.seat, taker} for seat in range(3)}
-    assert "looks at what" in drawn(show_trick(played, 2, -1))
+    known = {seat: picture(played, end, seat).predictions[trick.taker] is not None for seat in range(3)}
+    assert known == {seat: seat in {trick.looker, trick.taker} for seat in range(3)}
+    assert "looks at what" in drawn(show_trick(played, trick.round, -1))
 
 
 def test_replay_trick_that_nobody_takes() -> None:
-    text = drawn(show_trick(course(2, novice=True), 1, 5))
-    assert "Round 1, trick 5 · no card turned · bot-0 deals" in text
-    assert text.endswith("Nobody takes it; bot-1 (seat 1) leads again.")
-    assert " 5   Y0⊘       ▸(Y1)      –" in drawn(show_round(course(2, novice=True), 1))
+    trick = find(matches(2, novice=True), lambda trick: trick.taker == 2)
+    assert shown(trick) == lines("""
+    Round 2, trick 13 · no card turned · bot-1 deals
+
+    place  seat and bot  card
+    ─────────────────────────────────────────────────────────────────────
+        1  1 bot-1       yellow 11              leads, blocked by place 2
+        2  0 bot-0       blue 0 blocks place 1
+
+    Nobody takes it; bot-1 (seat 1) leads again.
+    """)
+    assert "13   B0⊘       ▸(Y11)     –" in drawn(show_round(trick.course, trick.round))
 
 
 def interrupted(after: int) -> Course:
@@ -211,34 +331,54 @@ def interrupted(after: int) -> Course:
 
 
 def test_replay_trick_that_was_broken_off() -> None:
-    broken = interrupted(50)
-    assert len(picture(broken, broken.ends(0), None).plays) % 4
+    broken = next(
+        played for played in map(interrupted, range(50, 60)) if len(picture(played, played.ends(0), None).plays) % 4
+    )
     assert drawn(show_trick(broken)).endswith("The trick was not played out.")
 
 
+@cache
+def step_forced_by_suspension() -> tuple[Course, int, int]:
+    """A step in which the server leads for a suspended bot, after a reversed trick; its number from 1, and the seat."""
+    trick = find(
+        matches(),
+        lambda trick: (
+            trick.plays[0].forced is Cause.SUSPENSION
+            and any(
+                before.reversed and not before.answers
+                for before in tricks(trick.course)
+                if (before.round, before.number) == (trick.round, trick.number - 1)
+            )
+        ),
+    )
+    number = next(at for at, step in enumerate(trick.course.steps, 1) if step.made is trick.plays[0])
+    return trick.course, number, trick.plays[0].seat
+
+
 def test_replay_step_shows_the_choice_and_the_position_after_it() -> None:
-    assert drawn(show_step(course(), 48)) == lines("""
-    Round 1 · trump blue (blue 10 turned) · bot-0 deals
-    bot-3 (seat 3): blue 5
+    played, number, _ = step_forced_by_suspension()
+    assert drawn(show_step(played, number - 1)) == lines("""
+    Round 2 · trump green (green 4 turned) · bot-1 deals
+    bot-1 (seat 1): purple 6 as 9
 
     seat and bot  foretold  took  points  score
     ───────────────────────────────────────────
-    0 bot-0       P4           5              0
-    1 bot-1       R3           3              0
-    2 bot-2       G12          2              0
-    3 bot-3       R11          2              0
+    0 bot-0       P12          2             -9
+    1 bot-1       G13          2            -10
+    2 bot-2       P14          4             -2
+    3 bot-3       R10          3             -3
 
     seat and bot  holds
-    ─────────────────────────────
-    0 bot-0       B 2 8  P 8
-    1 bot-1       B 4  P 2 10
-    2 bot-2       G 2  B 11  P 11
-    3 bot-3       R 7  B 13  P 5
+    ────────────────────────
+    0 bot-0       Y 12  G 14
+    1 bot-1       G 3  B 12
+    2 bot-2       Y 10  P 13
+    3 bot-3       G 2  P 10
 
      #  0 bot-0    1 bot-1    2 bot-2    3 bot-3    by
     ──────────────────────────────────────────────────
-     9   G10       ▸G3!t       G1         P13       0
-    10  ▸Y4         G6!t       B1*        B5*       1↓
+    10   Y3!s       B8!t      ▸B9         Y7        2
+    11   Y4!s       P9        ▸P2         P8        0↓
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
     ? leader peeked  !t !i !s forced by time, illegality, suspension
@@ -246,26 +386,27 @@ def test_replay_step_shows_the_choice_and_the_position_after_it() -> None:
 
 
 def test_replay_step_for_one_seat_shows_its_hand_only_and_the_trick_so_far() -> None:
-    assert drawn(show_step(course(), 49, seat=1)) == lines("""
-    Round 1 · trump blue (blue 10 turned) · bot-0 deals
-    As bot-1 (seat 1) sees it
-    bot-1 (seat 1): blue 4 (forced by suspension)
+    played, number, seat = step_forced_by_suspension()
+    assert drawn(show_step(played, number, seat)) == lines("""
+    Round 2 · trump green (green 4 turned) · bot-1 deals
+    As bot-0 (seat 0) sees it
+    bot-0 (seat 0): yellow 12 (forced by suspension)
 
     seat and bot  foretold  took  points  score
     ───────────────────────────────────────────
-    0 bot-0       ?            5              0
-    1 bot-1       R3           3              0
-    2 bot-2       ?            2              0
-    3 bot-3       ?            2              0
+    0 bot-0       P12          2             -9
+    1 bot-1       ?            2            -10
+    2 bot-2       ?            4             -2
+    3 bot-3       ?            3             -3
 
     seat and bot  holds
-    ────────────────────
-    1 bot-1       P 2 10
+    ───────────────────
+    0 bot-0       G 14
 
      #  0 bot-0    1 bot-1    2 bot-2    3 bot-3    by
     ──────────────────────────────────────────────────
-    10  ▸Y4         G6!t       B1*        B5*       1↓
-    11             ▸B4*!s
+    11   Y4!s       P9        ▸P2         P8        0↓
+    12  ▸Y12!s
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
     ? leader peeked  !t !i !s forced by time, illegality, suspension
@@ -301,10 +442,12 @@ def test_replay_step_of_a_block_hides_its_card_from_the_others() -> None:
 
 
 def test_replay_step_says_when_and_why_the_server_chose() -> None:
-    forced = {step.made.forced: number for number, step in enumerate(course().steps, 1) if step.made}
+    played, _, _ = step_forced_by_suspension()
+    forced = {step.made.forced: number for number, step in enumerate(played.steps, 1) if step.made}
+    assert {Cause.TIME, Cause.SUSPENSION} <= forced.keys()
     for cause, number in forced.items():
         if cause is not None:
-            assert f"(forced by {cause.value})" in drawn(show_step(course(), number))
+            assert f"(forced by {cause.value})" in drawn(show_step(played, number))
 
 
 @pytest.mark.parametrize(("seats", "chance"), [(2, 1), (3, 6), (4, 1), (6, 3)])
@@ -353,11 +496,22 @@ def test_replay_fits_80_columns_whatever_the_names(seats: int) -> None:
 
 
 def test_replay_cards_have_their_colours_and_blocked_ones_are_struck_through() -> None:
-    text = drawn(show_trick(course(), 4, 4), colour=True)
-    assert "\x1b[9;31mred 6 as 9" in text
-    assert "\x1b[1;7;31mred 2" in text
-    assert "\x1b[94mblue\x1b[0m" in text
-    assert "\x1b[2;9m(" in drawn(show_round(course(), 4), colour=True)
+    trick = trick_with_a_block()
+    text = shown(trick, colour=True)
+    assert trick.blocked is not None
+    blocked = trick.blocked.name
+    taken = next(
+        action.name for made, action in zip(trick.plays, trick.actions, strict=True) if made.seat == trick.taker
+    )
+    assert f"\x1b[9;{SGR[blocked.split()[0]]}m{blocked}" in text
+    assert f"\x1b[1;7;{SGR[taken.split()[0]]}m{taken}" in text
+    assert trick.report.turned is not None
+    trump = SIXTH_SENSE.cards[trick.report.turned].name.split()[0]
+    assert f"\x1b[{SGR[trump]}m{trump}\x1b[0m" in text
+    whole = drawn(show_round(trick.course, trick.round), colour=True)
+    assert "\x1b[2;9m(" in whole
+    for name, number in SGR.items():
+        assert re.search(rf"\x1b\[{number}m *{name[0].upper()} \d", whole)
 
 
 @pytest.mark.parametrize(

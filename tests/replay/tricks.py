@@ -1,0 +1,90 @@
+"""The tricks of a recorded match as its choices and the engine's reports have them: to find one by what happened in it.
+
+Nothing here comes from what draws the replay, so that what is drawn can be held against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from arena.replay.steps import Course, Made
+from engine.game import Action
+from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound
+
+
+class Trick(NamedTuple):
+    """One trick of a round that was played out."""
+
+    course: Course
+    report: SixthSenseRound
+    number: int
+    """In its round, from 1."""
+    plays: tuple[Made, ...]
+    """In the order of play."""
+    answers: Mapping[str, Made]
+    """What was said to "double" and to "peek", where it was asked."""
+
+    @property
+    def round(self) -> int:
+        """Its round, from 1."""
+        return self.report.round + 1
+
+    @property
+    def taker(self) -> int:
+        """The number of seats where nobody took it."""
+        return self.report.takers[self.number - 1]
+
+    @property
+    def actions(self) -> list[Action]:
+        """What was played, in order."""
+        return [SIXTH_SENSE.actions[made.action] for made in self.plays]
+
+    @property
+    def blocker(self) -> Made | None:
+        """The choice that took a card out of the trick."""
+        return next(
+            (made for made, action in zip(self.plays, self.actions, strict=True) if action.kind == "block"), None
+        )
+
+    @property
+    def blocked(self) -> Action | None:
+        """What was taken out of the trick."""
+        return next((self.actions[action.place] for action in self.actions if action.place is not None), None)
+
+    @property
+    def reversed(self) -> bool:
+        """Whether an odd number of 4s counts (S10)."""
+        fours = [action for action in self.actions if action.value == 4 and action is not self.blocked]
+        return len(fours) % 2 == 1
+
+    @property
+    def looker(self) -> int | None:
+        """The seat that looked at the taker's prediction card."""
+        return self.answers["peek"].seat if self.answered("peek", True) else None
+
+    def answered(self, kind: str, yes: bool) -> bool:
+        """Whether it was asked and this was the answer."""
+        return kind in self.answers and bool(SIXTH_SENSE.actions[self.answers[kind].action].value) == yes
+
+
+def tricks(course: Course) -> Iterator[Trick]:
+    """All tricks of the rounds that were played out, in order."""
+    seats, plays, answers = len(course.replay.header.bots), list[Made](), list[tuple[int, str, Made]]()
+    for step in course.steps:
+        if step.made is not None:
+            match SIXTH_SENSE.actions[step.made.action].kind:
+                case "play" | "block":
+                    plays.append(step.made)
+                case "double" | "peek" as kind:
+                    answers.append((len(plays) // seats, kind, step.made))
+        if isinstance(step.ended, SixthSenseRound):
+            for number in range(1, len(plays) // seats + 1):
+                own = {kind: made for trick, kind, made in answers if trick == number}
+                yield Trick(course, step.ended, number, tuple(plays[(number - 1) * seats : number * seats]), own)
+            plays, answers = [], []
+
+
+def find(courses: Iterable[Course], holds: Callable[[Trick], bool]) -> Trick:
+    """The first trick of these matches that is so."""
+    return next(trick for course in courses for trick in tricks(course) if holds(trick))

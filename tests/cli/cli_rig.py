@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -68,20 +68,20 @@ def serving(data: Path, *options: str) -> Iterator[Played]:
                 server.kill()
 
 
-def let_play(server: str, tokens: Path, matches: int) -> None:
-    """The three sample bots, one match after the other, until they have played so many."""
+def let_play(server: str, tokens: Path, matches: int, bots: Sequence[str] = tuple(BOTS)) -> None:
+    """Sample bots, one match after the other, until they have played so many."""
     programs = [
         subprocess.Popen(
             [
-                *(sys.executable, "-m", f"arena_client.samples.{module}", "--quiet", "--server", server),
+                *(sys.executable, "-m", f"arena_client.samples.{BOTS[name]}", "--quiet", "--server", server),
                 *("--name", name, "--token-file", str(tokens / f"{name}.token")),
                 *("--matches", str(matches), "--capacity", "1"),
             ]
         )
-        for name, module in BOTS.items()
+        for name in bots
     ]
     try:
-        assert [program.wait(PATIENCE) for program in programs] == [0, 0, 0]
+        assert [program.wait(PATIENCE) for program in programs] == [0] * len(bots)
     finally:
         for program in programs:
             program.kill()

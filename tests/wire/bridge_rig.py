@@ -20,7 +20,7 @@ from arena.v1 import play_pb2_grpc as play
 from arena.wire.bridge import Service, serve
 from arena.wire.stream import Stream
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a client gives up: only ever reached when a test fails."""
 
 HERE = Path(__file__).parent

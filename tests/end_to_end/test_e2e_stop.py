@@ -19,7 +19,7 @@ def all_playing(crowd: Crowd, capacity: int = 20) -> None:
     ann, bob = crowd.come("ann", capacity=capacity), crowd.come("bob", capacity=capacity)
     ann.play_in_background()
     bob.play_in_background()
-    until(lambda: ann.reports and bob.reports, "the first results")
+    until(lambda: len(ann.reports) >= 5 and len(bob.reports) >= 5, "the first results")
 
 
 def sees_the_server_end(crowd: Crowd) -> None:
@@ -82,9 +82,11 @@ def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_p
     for _ in range(2):
         with server(data, "--quiet") as arena, Crowd(arena.address) as crowd:
             crowd.tokens |= _tokens(tmp_path)
+            silent, other = crowd.come("silent"), crowd.come("other")
+            other.play_in_background()
+            silent.read_until(lambda silent=silent: silent.decisions)  # type: ignore[misc]
             all_playing(crowd, 40)
             _keep(tmp_path, crowd.tokens)
-            until(lambda crowd=crowd: len(crowd.bots[0].reports) >= 5, "some results")  # type: ignore[misc]
             arena.signal(signal.SIGKILL)
             assert arena.ended() == -9
             told = {report.match_id for bot in crowd.bots for report in bot.reports}
@@ -146,7 +148,7 @@ def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
     try:
         with server(disk / "data", "--drain", "20", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
             all_playing(crowd, 4)
-            ann, _ = crowd.bots
+            ann = crowd.bots[0]
             until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
             known = len(ann.reports)
             assert ann.end is None

@@ -81,6 +81,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
 
 
 def run_echo(name: str, streams: int, request: int, response: int, seconds: float) -> Figures:
+    """One run of one of `SERVERS`."""
     with _process("serve", name, response) as ask_server:
         address = ask_server()
         with _process("load", address, streams, request, seconds) as ask_clients:

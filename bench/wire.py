@@ -2,10 +2,11 @@
 
     python -m bench.wire [--matches 1 --matches 16 …] [--json]
 
-A real server process plays matches between two bots of the SDK that live in one other process and answer at random; every
-match is a two-seat game of 6th Sense with no house bots. A round trip is from a bot's answer to the next decision of the
-same match, in whichever of the two seats. The echo has as many streams as there are matches, each with a connection of its
-own and one message in flight. Arena and echo take turns, so that what else the machine does falls on both.
+A real server process plays matches between two bots of the SDK that live in one other process and answer at random;
+every match is a two-seat game of 6th Sense with no house bots. A round trip is from a bot's answer to the next decision
+of the same match, in whichever of the two seats. The echo has as many streams as there are matches, each with a
+connection of its own and one message in flight. Arena and echo take turns, so that what else the machine does falls on
+both.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def generate(target: Path) -> list[Path]:
 def main() -> None:
     """Generates, or with --check compares what is checked in with what would be generated."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="change nothing; fail if the generated code is out of date")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if it is out of date")
     check = parser.parse_args().check
     drift = []
     with tempfile.TemporaryDirectory() as scratch:

@@ -325,6 +325,11 @@ def test_replay_trick_that_nobody_takes() -> None:
     assert "13   B0⊘       ▸(Y11)     –" in drawn(show_round(trick.course, trick.round))
 
 
+def test_replay_last_trick_that_nobody_takes() -> None:
+    trick = find(matches(2), lambda trick: trick.taker == 2 and trick.number == len(trick.report.takers))
+    assert shown(trick).endswith("\n\nNobody takes it.")
+
+
 def interrupted(after: int) -> Course:
     header, recorder = play(interrupted_after=after)
     return Course(read(encode(header, recorder.entries)))

@@ -173,7 +173,9 @@ def _outcome(header: Header, seen: Picture, made: Marks, number: int) -> list[Te
         return [Text("The trick was not played out.")]
     taker = seen.takers[number]
     if taker == seen.seats:
-        return [Text(f"Nobody takes it; {seat_in_words(header, seen.leaders[number])} leads again.")]
+        ends_round = seen.points is not None and number == len(seen.takers) - 1
+        again = "" if ends_round else f"; {seat_in_words(header, seen.leaders[number])} leads again"
+        return [Text(f"Nobody takes it{again}.")]
     lines = []
     if _reversed(seen, number):
         lines.append(Text("An odd number of 4s counts: the lowest card takes the trick."))

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.peer import Peer
-from tests.test_client_connection import one_match
+from client_tests.peer import Peer
+from client_tests.test_client_connection import one_match
 
 DISTRIBUTION = Path(__file__).parent.parent
 

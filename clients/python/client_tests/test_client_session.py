@@ -20,7 +20,7 @@ from arena_client import (
 )
 from arena_client.session import HOLD, OnError, Progress, Session
 from arena_client.v1 import play_pb2
-from tests.peer import CATALOG, First, asks, invites, notice, reports, welcome
+from client_tests.peer import CATALOG, First, asks, invites, notice, reports, welcome
 
 
 def session(bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None):  # type: ignore[no-untyped-def]

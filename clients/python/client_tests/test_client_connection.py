@@ -35,7 +35,7 @@ from arena_client import (
 from arena_client.channel import DroppedError, open_channel
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
-from tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
+from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import pytest
 from arena_client import __main__ as arena_bot
 from arena_client import samples
 from arena_client.v1 import play_pb2
-from tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, welcome
+from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, welcome
 
 PROGRAM = """
 import sys

@@ -151,13 +151,12 @@ class NestedLoop(asyncio.SelectorEventLoop):
 
     async def _watch(self, wakeup: socket.socket, callback: Callable[[], object], scope: trio.CancelScope) -> None:
         def finish_operations() -> None:
-            # A client's asyncio loop in another thread has the same socket: it may have been quicker, and when it was
-            # closed with operations in flight, grpc raises, and finishes the next ones when called for their bytes.
-            with suppress(BlockingIOError, RuntimeError):
-                queued = len(wakeup.recv(65536, socket.MSG_PEEK))
-                callback()  # finishes everything queued, but takes one byte
-                if queued > 1:
-                    wakeup.recv(queued - 1)
+            # A client's asyncio loop in another thread has the same socket, and may be quicker. So only grpc's callback
+            # takes bytes, one each time, and then finishes everything queued: no operation is left without its byte.
+            with suppress(BlockingIOError):
+                for _ in wakeup.recv(65536, socket.MSG_PEEK):
+                    with suppress(RuntimeError):  # an operation of a loop that was closed while it was in flight
+                        callback()
 
         with scope:
             while True:

@@ -143,7 +143,7 @@ async def test_clients_on_asyncio_in_other_threads_of_the_servers_process_are_se
     async def client(address: str) -> list[int]:
         async with grpc.aio.insecure_channel(address) as channel:
             stub: Any = play_pb2_grpc.PlayServiceStub(channel)
-            call = stub.Play()
+            call = stub.Play(timeout=PATIENCE)
             answers = []
             for heartbeat in range(300):
                 await call.write(pb.PlayRequest(heartbeat=heartbeat))

@@ -15,6 +15,7 @@ import structlog
 import trio
 
 from arena.house import HOUSE_BOTS
+from arena.match.effects import Over
 from arena.match.match import Match
 from arena.replay.record import Bot, Header
 from arena.server.alarms import Alarms
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.ladder import live
-    from arena.match.effects import Over
     from arena.server.config import Config
     from arena.server.messages import Hello, Link, Said
     from arena.store.store import Store
@@ -289,5 +289,10 @@ class Arena:
             except StoreError as error:
                 log.error("result not stored yet", match=table.match_id, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
+            except Exception:
+                if over.interrupted:
+                    raise
+                log.exception("a fault of the server: the match is recorded as interrupted", match=table.match_id)
+                over = Over((), (), over.forced, "the server could not record the result")
         log.info("match over", match=table.match_id, scores=over.scores, places=over.places, reason=over.interrupted)
         table.report(over, changes)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
+LAST_WORDS: Final = 1.0
+"""Seconds that what still waits has to leave when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
 """Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
 
@@ -57,9 +59,10 @@ class Session:
             raise self._end
 
     def close(self, reason: Reason, text: str) -> None:
-        """Ends the stream; `run` raises `Closed` with this reason."""
+        """Ends the stream once what waits is sent; `run` raises `Closed` with this reason."""
         self._end = self._end or Closed(reason, text)
-        self._scope.cancel()
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + LAST_WORDS)
+        self._wake.set()
 
     def welcome(self, welcome: Welcome) -> None:
         """Queues the first words."""
@@ -144,3 +147,5 @@ class Session:
             now = trio.current_time()
             for table, ask in asked:
                 table.sent(now, ask)
+            if self._end is not None:
+                raise self._end

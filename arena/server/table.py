@@ -10,6 +10,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, assert_never
 
+import structlog
 import trio
 
 from arena.match.effects import Ask, Cause, Force, Over, Refusal, Refuse, Show, Suspend
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from arena.match.match import Match
     from arena.replay.record import Header
     from arena.server.messages import Answer
-    from arena.server.players import Player
+    from arena.server.players import HousePlayer, Player
     from arena.server.session import Session
     from engine.game import Action
+
+log = structlog.get_logger(__name__)
 
 NOTICE_OF_REFUSAL = {
     Refusal.ILLEGAL: (
@@ -154,9 +157,7 @@ class Table:
             case Ask():
                 player = self.players[effect.seat]
                 if not isinstance(player, Contestant):
-                    chance = hashlib.sha256(self._chance + effect.decision.to_bytes(4)).digest()
-                    action = player.bot.decide(effect.view, effect.legal, chance)
-                    todo.append(Acted(at, effect.seat, effect.decision, action))
+                    todo.append(Acted(at, effect.seat, effect.decision, self._house_choice(player, effect)))
                 elif player.session is not None:
                     player.session.ask(self, effect)
             case Refuse():
@@ -175,6 +176,19 @@ class Table:
                 self._ended.set()
             case _:
                 assert_never(effect)
+
+    def _house_choice(self, player: HousePlayer, ask: Ask) -> int:
+        """What a house bot plays. A fault of ours must not hold up the table: then it is the first legal action."""
+        chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
+        try:
+            action = player.bot.decide(ask.view, ask.legal, chance)
+        except Exception:
+            log.exception("a house bot failed", bot=player.name, match=self.match_id, decision=ask.decision)
+            return ask.legal[0]
+        if action not in list(ask.legal):
+            log.error("a house bot chose what is not legal", bot=player.name, match=self.match_id, action=action)
+            return ask.legal[0]
+        return action
 
     def _refused(self, refuse: Refuse) -> None:
         kind, what = NOTICE_OF_REFUSAL[refuse.why]

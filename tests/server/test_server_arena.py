@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 import arena.server.arena
@@ -18,6 +20,7 @@ from arena.store import bots, matches
 from arena.store.errors import DiskFull, StoreError
 from arena.store.matches import MatchState
 from arena.store.store import open_store
+from engine.game import SeatView
 from tests.server.server_rig import GAME, Bot, HouseBot, MemoryStore, answer, config, running
 
 FULL = DiskFull(Path("arena.db"))
@@ -105,6 +108,49 @@ async def test_house_bots_fill_the_table_and_are_rated(
     assert sorted(seat.bot for seat in seats)[:1] == ["ann"]
     assert {seat.bot for seat in seats} == {"ann", "house-a", "house-b"}, "three seats, two house bots"
     assert all(seat.rating is not None for seat in seats)
+
+
+class Failing(HouseBot):
+    """Raises and cheats in turn."""
+
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        if chance[0] % 2:
+            raise ZeroDivisionError
+        return -1
+
+
+async def test_a_house_bot_that_fails_holds_nobody_up(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena.server.arena, "HOUSE_BOTS", {GAME.name: (Failing("house-a"),)})
+    with capture_logs() as logs:
+        async with running(store, house=True, seats=(2,)) as server:
+            nursery.start_soon(ann.attend, server)
+            await ann.until(lambda: len(ann.reports) >= 3)
+    assert all(match.state is MatchState.FINISHED for match in listed(store)[:3])
+    faults = {entry["event"] for entry in logs if entry["log_level"] == "error"}
+    assert faults == {"a house bot failed", "a house bot chose what is not legal"}
+
+
+async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
+    store: MemoryStore,
+    ann: Bot,
+    bob: Bot,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch, capture_logs() as logs:
+        patch.setattr("arena.server.table.encode", None)
+        async with running(store) as server:
+            nursery.start_soon(ann.attend, server)
+            nursery.start_soon(bob.attend, server)
+            await ann.until(lambda: ann.reports)
+            patch.undo()
+            await ann.until(lambda: len(ann.reports) >= 2 and not ann.reports[-1].interrupted)
+    assert ann.reports[0].interrupted == "the server could not record the result"
+    assert listed(store)[0].state is MatchState.INTERRUPTED
+    assert any("a fault of the server" in entry["event"] for entry in logs)
 
 
 async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(

@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.match.effects import Ask
 from arena.server.messages import Closed, Hello, LinkLost, Notice, NoticeKind, Outgoing, Reason, Said, Welcome
-from arena.server.session import MOST_NOTICES, SEND_LIMIT, Session
+from arena.server.session import LAST_WORDS, MOST_NOTICES, SEND_LIMIT, Session
 from engine.game import SeatView
 from tests.server.server_rig import GAME, POLICY, Line
 
@@ -196,6 +196,27 @@ async def test_closing_ends_the_line_with_the_reason(rig: Rig, autojump_clock: M
     await rig.over.wait()
     assert isinstance(rig.end, Closed)
     assert (rig.end.reason, str(rig.end)) == (Reason.TAKEN_OVER, "somebody else")
+
+
+async def test_what_waits_is_sent_before_the_line_ends(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
+    rig.session.close(Reason.STOPPING, "come back later")
+    with trio.fail_after(LAST_WORDS / 2):
+        await rig.over.wait()
+    assert [notice.text for notice in (await rig.line.read()).notices] == ["the last words"]
+
+
+async def test_who_does_not_read_the_last_words_is_not_waited_for(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, Line(reads=False))
+    rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
+    await wait_all_tasks_blocked()
+    rig.session.close(Reason.STOPPING, "come back later")
+    with trio.fail_after(2 * LAST_WORDS):
+        await rig.over.wait()
+    assert isinstance(rig.end, Closed)
+    assert rig.end.reason is Reason.STOPPING
 
 
 async def test_the_last_word_ends_the_line_in_good_order(rig: Rig, autojump_clock: MockClock) -> None:

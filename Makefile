@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(BIN)/uv
 export UV_PYTHON := $(abspath $(BIN)/python)
+# The authorities that the system trusts, as pip does: a company may have its own.
+export UV_SYSTEM_CERTS := true
 
 .PHONY: help setup demo test test-long check format pictures bench proto clean
 help: ## This list

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_ONE_EACH: Final = {seats: bytes(seat < seats for seat in range(256)) for seats in range(2, 7)}
+"""By number of seats: translates takers into 1, and nobody into 0."""
 
 
 class Finished(NamedTuple):
@@ -21,6 +24,8 @@ class Finished(NamedTuple):
 def leaders(round: int, takers: bytearray, seats: int) -> bytes:  # noqa: A002 - the contract's word
     """The leader of every completed trick and of the one after (S3, S8)."""
     leader = (round + 1) % seats
+    if seats not in takers:
+        return bytes((leader,)) + takers
     found = [leader]
     for taker in takers:
         if taker != seats:
@@ -31,7 +36,10 @@ def leaders(round: int, takers: bytearray, seats: int) -> bytes:  # noqa: A002 -
 
 def worths(takers: bytearray, doubled: bytes, seats: int) -> bytes:
     """What every completed trick counts (S8, S13); `doubled` names the tricks that count as two."""
-    return bytes(0 if taker == seats else 1 + (trick in doubled) for trick, taker in enumerate(takers))
+    counts = bytearray(takers.translate(_ONE_EACH[seats]))
+    for trick in doubled:
+        counts[trick] = 2
+    return bytes(counts)
 
 
 def taken(takers: bytearray, doubled: bytes, seats: int) -> list[int]:

@@ -7,7 +7,7 @@ peeked at. It never copies the state and takes things away.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.game import RoundReport, SeatView
 from engine.sixth_sense.cards import HIDDEN_BLOCKS
@@ -73,6 +73,13 @@ class SixthSenseRound(RoundReport):
     taken: bytes
 
 
+_FACE_DOWN: Final = bytes(
+    HIDDEN_BLOCKS + PLACE_BLOCKED[action] if action < HIDDEN_BLOCKS and PLACE_BLOCKED[action] >= 0 else action
+    for action in range(len(PLACE_BLOCKED))
+).ljust(256, b"\0")
+"""Translates plays into what all see of them."""
+
+
 def look(state: SixthSenseState, seat: int) -> SixthSenseView:
     """What the seat may know now."""
     setting = state.setting
@@ -95,7 +102,7 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         leaders=led[: state.begun],
         takers=bytes(state.takers),
         worths=worths(state.takers, state.doubled, seats),
-        peeks=bytes(trick in state.peeked for trick in range(len(state.takers))),
+        peeks=_peeks(state),
         taken=bytes(taken(state.takers, state.doubled, seats)),
         scores=state.scores,
         known_predictions=_known(state, led, seat),
@@ -121,11 +128,20 @@ def face_up(finished: Finished) -> SixthSenseRound:
 
 def _seen(plays: bytearray, led: bytes, seats: int, seat: int) -> bytes:
     """The plays with the cards of other seats' blocks face down (S7)."""
-    seen = bytearray(plays)
-    for index, action in enumerate(plays):
-        if PLACE_BLOCKED[action] >= 0 and (led[index // seats] + index) % seats != seat:
-            seen[index] = HIDDEN_BLOCKS + PLACE_BLOCKED[action]
-    return bytes(seen)
+    hidden = plays.translate(_FACE_DOWN)
+    if hidden != plays:
+        for index, action in enumerate(plays):
+            if PLACE_BLOCKED[action] >= 0 and (led[index // seats] + index) % seats == seat:
+                hidden[index] = action
+    return bytes(hidden)
+
+
+def _peeks(state: SixthSenseState) -> bytes:
+    """By completed trick, whether its leader looked (S12)."""
+    peeks = bytearray(len(state.takers))
+    for trick in state.peeked:
+        peeks[trick] = 1
+    return bytes(peeks)
 
 
 def _known(state: SixthSenseState, led: bytes, seat: int) -> bytes:

@@ -25,6 +25,7 @@ from arena.v1 import play_pb2
 from arena.version import __version__
 from arena.wire import sixth_sense
 from arena.wire.catalog import encode_catalog
+from arena.wire.packed import packed
 from engine.game import RoundReport, SeatView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
@@ -44,6 +45,10 @@ VIEWS: Final[dict[type[SeatView], Codec]] = {SixthSenseView: Codec("sixth_sense"
 """The fields of `Decision.view`."""
 ROUNDS: Final[dict[type[RoundReport], Codec]] = {SixthSenseRound: Codec("sixth_sense", sixth_sense.encode_round)}
 """The fields of `RoundReport.record`."""
+
+
+_PackedResponse: Final = packed("PlayResponse")
+_PackedDecision: Final = packed("Decision")
 
 
 def decode_hello(request: play_pb2.PlayRequest) -> Hello:
@@ -82,21 +87,25 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
 
 def encode(message: Outgoing) -> play_pb2.PlayResponse:
     """A message to a bot."""
-    return play_pb2.PlayResponse(
+    response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
-        decisions=map(_decision, message.questions),
         notices=map(_notice, message.notices),
         rounds=map(_round, message.rounds),
         reports=map(_report, message.reports),
         heartbeat=message.heartbeat,
     )
+    if message.questions:
+        decisions = _PackedResponse(decisions=map(_decision, message.questions))
+        response.MergeFromString(decisions.SerializeToString())
+    return response
 
 
-def _decision(question: Question) -> play_pb2.Decision:
+def _decision(question: Question) -> Any:
+    """A decision, its view in packed form."""
     match_id, (_, decision, legal, view, soft, bank) = question
     field, encode_view = VIEWS[type(view)]
-    return play_pb2.Decision(
+    return _PackedDecision(
         match_id=match_id,
         decision_id=decision,
         soft_ms=soft // 1000,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from arena.v1 import sixth_sense_pb2
+from arena.wire.packed import packed
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
+from engine.sixth_sense.cards import BLOCKABLE, CARDS, HIDDEN_BLOCKS
+
+_PackedView: Final = packed("SixthSenseView")
+assert max(len(CARDS), HIDDEN_BLOCKS + BLOCKABLE - 1) < 128, "every number in a view fits a packed byte"
 
 
-def encode_view(view: SixthSenseView) -> sixth_sense_pb2.SixthSenseView:
-    """The view of a seat."""
-    return sixth_sense_pb2.SixthSenseView(
+def encode_view(view: SixthSenseView) -> Any:
+    """The view of a seat, in packed form."""
+    return _PackedView(
         seat=view.seat,
         seats=view.seats,
         round=view.round,

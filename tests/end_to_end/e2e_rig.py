@@ -169,6 +169,8 @@ class RawBot:
         self.accepts = True
         self.decisions: list[pb.Decision] = []
         """Those not answered yet."""
+        self.matches: set[int] = set()
+        """Those in which a decision came."""
         self.invitations: list[pb.Invitation] = []
         self.notices: list[pb.Notice] = []
         self.reports: list[pb.MatchReport] = []
@@ -194,6 +196,7 @@ class RawBot:
             raise self.end from error
         self.invitations += message.invitations
         self.decisions += message.decisions
+        self.matches.update(each.match_id for each in message.decisions)
         self.notices += message.notices
         self.reports += message.reports
         self.rounds += len(message.rounds)

@@ -76,6 +76,16 @@ def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
     assert rows["counter"]["rating"] > rows["random"]["rating"]
 
 
+@pytest.mark.long
+def test_a_demo_puts_the_samples_in_the_order_of_their_strength(data: Path) -> None:
+    with demo(data, seconds=30) as process:
+        text, _ = process.communicate(timeout=2 * PATIENCE)
+    assert process.returncode == 0, text
+    [ladder] = json.loads(shown("ladder", "--json", "--data", data))["ladders"]
+    names = [row["bot"] for row in ladder["standings"] if row["bot"] in BOTS]
+    assert names == ["counter", "rules", "random"], text
+
+
 def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
     with terminal("demo", "--seconds", "600", "--data", data, columns=120) as screen:
         screen.expect("matches finished")

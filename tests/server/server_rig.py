@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
@@ -124,6 +125,8 @@ class MemoryStore:
         engine = create_engine("sqlite://", poolclass=StaticPool)
         schema.metadata.create_all(engine)
         self._connection = engine.connect()
+        weakref.finalize(self, engine.dispose)
+        weakref.finalize(self, self._connection.close)  # the last goes first
         self.troubles: list[StoreError] = []
         """What the next writes fail with, the first first."""
         self.gate = trio.Event()

@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, insert, text
+from sqlalchemy import Connection, NullPool, create_engine, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.store import migrations, schema
@@ -45,7 +45,7 @@ async def test_migrations_and_metadata_agree(directory: Path) -> None:
     with open_readonly(directory) as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
         migrated = definitions(connection)
-    with create_engine("sqlite://").begin() as connection:
+    with create_engine("sqlite://", poolclass=NullPool).begin() as connection:
         schema.metadata.create_all(connection)
         assert definitions(connection) == migrated
 

@@ -167,6 +167,11 @@ class OptionError(ValueError):
     """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
 
 
+def places(scores: Sequence[int]) -> tuple[int, ...]:
+    """Places by seat, 1 the best: one more than the seats with a higher score, so that equal scores share a place."""
+    return tuple(1 + sum(other > score for other in scores) for score in scores)
+
+
 def option_text(value: Option) -> str:
     """An option's value as people and protocols write it: "true", "false", "50"."""
     return str(value).lower()

@@ -1,4 +1,4 @@
-"""Points of 6th Sense: a prediction's worth (S14, S16), places (S15), and the dull prediction the server makes."""
+"""Points of 6th Sense: a prediction's worth (S14, S16), and the dull prediction the server makes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,6 @@ POINTS: Final = tuple(
     for novice in (False, True)
 )
 """`POINTS[novice][prediction card][tricks taken]`."""
-
-
-def places(scores: Sequence[int]) -> tuple[int, ...]:
-    """Places by seat: one more than the seats with a higher score (S15)."""
-    return tuple(1 + sum(other > score for other in scores) for score in scores)
 
 
 def prediction_nearest(hand_size: int, seats: int, cards: Sequence[int]) -> int:

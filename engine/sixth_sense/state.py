@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from operator import add
 from typing import Final, NamedTuple
 
-from engine.game import OVER, Decks
+from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
 from engine.sixth_sense.record import Finished, taken
-from engine.sixth_sense.score import POINTS, places, prediction_nearest
+from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
     BLOCKS_OF,
     COLOUR_OF,

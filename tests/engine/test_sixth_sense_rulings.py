@@ -7,10 +7,10 @@ from itertools import permutations
 import pytest
 
 from engine.deal import SeededDecks
-from engine.game import OVER, Option, State
+from engine.game import OVER, Option, State, places
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import PREDICT
-from engine.sixth_sense.score import POINTS, places
+from engine.sixth_sense.score import POINTS
 from engine.sixth_sense.state import SixthSenseState
 from tests.engine.sixth_sense_table import CARDS, HAND_SIZE, Table
 

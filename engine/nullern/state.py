@@ -1,0 +1,255 @@
+"""One game of Nullern in progress: the order of play, N1–N5 and N7–N8; tricks and points are tables.
+
+It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
+look-ups in tables; whatever only a view or a report needs is worked out there.
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import Final
+
+from engine.game import OVER, Decks, places
+from engine.nullern.cards import BID, BLIND, CARDS
+from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
+from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
+from engine.nullern.view import Finished, NullernRound, NullernView, face_up, look
+
+_HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
+"""By round; the last is blind (N1)."""
+_ROUNDS: Final = len(_HAND_SIZES)
+_BLIND_PLAY: Final = bytes([BLIND])
+
+_LEAD: Final = 0
+_FREE: Final = 1
+_TRUMP_LED: Final = 2
+_BID: Final = 3
+_TURN_BLIND: Final = 4
+_NOTHING: Final = 5
+
+
+class NullernState:
+    """One game in progress. Secret; seats see it through `view`."""
+
+    __slots__ = (
+        "_decks",
+        "_due",
+        "_finished",
+        "_is_trump",
+        "_leader",
+        "_next",
+        "_others",
+        "_ranks",
+        "bids",
+        "hand_size",
+        "hands",
+        "hupfers",
+        "player",
+        "plays",
+        "round",
+        "scores",
+        "seats",
+        "takers",
+        "turned",
+    )
+
+    seats: int
+    _decks: Decks
+    _next: tuple[int, ...]
+    """By seat, who comes after it."""
+    player: int
+    round: int
+    hand_size: int
+    """Cards dealt to each seat this round."""
+    scores: tuple[int, ...]
+    """Points by seat; what Hupfers cost is deducted after the last round, not before."""
+    hupfers: bytes
+    """Hupfers of the rounds that are over, by seat."""
+    turned: int
+    """The card turned over."""
+    hands: list[bytes]
+    """By seat, its cards in order."""
+    bids: bytearray
+    """By seat, the bid plus one; 0 until it has bid."""
+    plays: bytearray
+    """The cards of the round's tricks, one after the other."""
+    takers: bytearray
+    """By completed trick."""
+    _due: int
+    """The choice that is due: one of the numbers above."""
+    _ranks: bytes
+    """The part of `RANKING` for this round's trump, as the next two of their tables."""
+    _is_trump: tuple[bool, ...]
+    _others: bytes
+    _leader: int
+    """Who leads the trick, once all have bid."""
+    _finished: Finished | None
+
+    def __init__(self, seats: int, decks: Decks) -> None:
+        """Deals the first round."""
+        self.seats = seats
+        self._decks = decks
+        self._next = (*range(1, seats), 0)
+        self.scores = (0,) * seats
+        self.hupfers = bytes(seats)
+        self._finished = None
+        self._deal(0)
+
+    def __repr__(self) -> str:
+        return "NullernState(secret)"
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of a game (N1)."""
+        return _ROUNDS
+
+    @property
+    def dealer(self) -> int:
+        """The seat that deals this round (N3)."""
+        return self.round % self.seats
+
+    @property
+    def blind(self) -> bool:
+        """Whether nobody may see the cards in hand, not even their owner (N8)."""
+        return self.round == _ROUNDS - 1
+
+    @property
+    def report(self) -> NullernRound | None:
+        """The last round that is over; None during the first."""
+        return None if self._finished is None else face_up(self._finished)
+
+    def waiting(self) -> tuple[int, ...]:
+        """The seat that owes a choice; none after the end."""
+        return () if self._due == _NOTHING else (self.player,)
+
+    def legal(self, seat: int) -> bytes:
+        """The actions open to a seat that owes a choice, in rising order (N3, N5, N8)."""
+        due = self._due
+        if due < _TRUMP_LED:
+            return self.hands[seat]
+        if due == _TRUMP_LED:
+            hand = self.hands[seat]
+            return hand.strip(self._others) or hand
+        return BIDS[self.hand_size] if due == _BID else _BLIND_PLAY
+
+    def fallback(self, seat: int) -> int:
+        """What the server plays for a seat that does not: `engine.game.State.fallback`."""
+        if self._due == _BID:
+            return BID + bid_nearest(self.hand_size, self.seats)
+        return self.legal(seat)[0]
+
+    def apply(self, action: int, seat: int) -> None:
+        """Makes the choice of a seat."""
+        due = self._due
+        if due == _BID:
+            self._bid(action, seat)
+            return
+        hands = self.hands
+        if due == _LEAD:
+            self._due = _TRUMP_LED if self._is_trump[action] else _FREE
+        elif due == _TURN_BLIND:
+            action = hands[seat][0]
+        hands[seat] = hands[seat].replace(SINGLE[action], b"")
+        self.plays.append(action)
+        self.player = seat = self._next[seat]
+        if seat == self._leader:
+            self._complete()
+
+    def clone(self) -> NullernState:
+        """An independent copy."""
+        copy = _bare(NullernState)
+        copy.seats = self.seats
+        copy._decks = self._decks
+        copy._next = self._next
+        copy.player = self.player
+        copy.round = self.round
+        copy.hand_size = self.hand_size
+        copy.scores = self.scores
+        copy.hupfers = self.hupfers
+        copy.turned = self.turned
+        copy.hands = self.hands[:]
+        copy.bids = self.bids[:]
+        copy.plays = self.plays[:]
+        copy.takers = self.takers[:]
+        copy._due = self._due
+        copy._ranks = self._ranks
+        copy._is_trump = self._is_trump
+        copy._others = self._others
+        copy._leader = self._leader
+        copy._finished = self._finished
+        return copy
+
+    def view(self, seat: int) -> NullernView:
+        """What the seat may know now."""
+        return look(self, seat)
+
+    def ranking(self) -> tuple[int, ...]:
+        """Places by seat, 1 the best; equal scores share a place (N9)."""
+        return places(self.scores)
+
+    def _deal(self, number: int) -> None:
+        """Begins a round (N1–N3)."""
+        seats = self.seats
+        size = _HAND_SIZES[number]
+        dealt = seats * size
+        deck = self._decks(number, len(CARDS), dealt + 1)
+        self.hands = [bytes(sorted(deck[first : first + size])) for first in range(0, dealt, size)]
+        self.turned = deck[dealt]
+        trump = CARDS[self.turned].colour
+        self._ranks = RANKING[trump]
+        self._is_trump = IS_TRUMP[trump]
+        self._others = OTHERS[trump]
+        self.round = number
+        self.hand_size = size
+        self.bids = bytearray(seats)
+        self.plays = bytearray()
+        self.takers = bytearray()
+        self.player = self._leader = (number + 1) % seats
+        self._due = _BID
+
+    def _bid(self, action: int, seat: int) -> None:
+        """Takes a bid (N3); after the last the first trick begins (N4)."""
+        self.bids[seat] = action - BID + 1
+        self.player = seat = self._next[seat]
+        if self.bids[seat]:
+            self.player = self._leader = first_leader(self.bids, self.dealer)
+            self._due = _TURN_BLIND if self.blind else _LEAD
+
+    def _complete(self) -> None:
+        """Finds who takes the trick (N6) and leads the next (N4)."""
+        seats = self.seats
+        ranks = self.plays[-seats:].translate(self._ranks)
+        taker = self._leader + ranks.index(max(ranks))
+        if taker >= seats:
+            taker -= seats
+        takers = self.takers
+        takers.append(taker)
+        if len(takers) == self.hand_size:
+            self._end_round()
+        else:
+            self._leader = self.player = taker
+            self._due = _LEAD
+
+    def _end_round(self) -> None:
+        """Counts the points and the Hupfers (N7); then the next round, or the end (N1)."""
+        bids = self.bids
+        counts = [self.takers.count(seat) for seat in range(self.seats)]
+        won = tuple([POINTS[bid - 1][tricks] for bid, tricks in zip(bids, counts, strict=True)])
+        missed = bytes([bid - 1 != tricks for bid, tricks in zip(bids, counts, strict=True)])
+        self.hupfers = bytes(map(add, self.hupfers, missed))
+        self.scores = tuple(map(add, self.scores, won))
+        if self.blind:
+            self.scores = tuple(
+                score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True)
+            )
+        self._finished = Finished(
+            self.round, won, self.scores, self.turned, bids, self.plays, self.takers, missed, self.hupfers
+        )
+        if self.blind:
+            self._due = _NOTHING
+            self.player = OVER
+        else:
+            self._deal(self.round + 1)
+
+
+_bare = object.__new__

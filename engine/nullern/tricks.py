@@ -1,0 +1,34 @@
+"""Bids and tricks by table look-up: who leads first (N4), what may be played (N5) and who takes it (N6).
+
+A hand is the string of its cards in order, so the cards of a colour lie side by side. Who takes a trick is read off
+`RANKING`, which translates its cards into ranks: the highest rank takes it, the first of equals.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.nullern.cards import BID, CARDS, COLOUR_SIZE, COLOURS, HIGHEST_BID
+
+_TRUMPS: Final = range(len(COLOURS))
+
+BIDS: Final = tuple(bytes(range(BID, BID + size + 1)) for size in range(HIGHEST_BID + 1))
+"""By hand size, the bids open to a seat (N3)."""
+SINGLE: Final = tuple(bytes([card]) for card in range(len(CARDS)))
+"""By card, the string of it alone."""
+OTHERS: Final = tuple(bytes(card for card, what in enumerate(CARDS) if what.colour != trump) for trump in _TRUMPS)
+"""By trump, the cards of all other colours. Stripped of these, a hand offers its trumps (N5)."""
+IS_TRUMP: Final = tuple(tuple(what.colour == trump for what in CARDS) for trump in _TRUMPS)
+"""`IS_TRUMP[trump][card]`."""
+RANKING: Final = tuple(
+    bytes(what.values[0] + COLOUR_SIZE * (what.colour == trump) for what in CARDS).ljust(256, b"\0")
+    for trump in _TRUMPS
+)
+"""By trump, the rank of every card (N6)."""
+
+
+def first_leader(bids: bytes | bytearray, dealer: int) -> int:
+    """The seat that was first, in bidding order, to name the highest bid; `bids` by seat, as in a view (N4)."""
+    first = dealer + 1
+    in_order = bids[first:] + bids[:first]
+    return (first + in_order.index(max(in_order))) % len(bids)

@@ -1,0 +1,67 @@
+"""A table of Nullern with one round whose hands a test chooses, played by the actions' names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.game import Decks
+from engine.nullern import NULLERN, NullernRound
+from engine.nullern.state import NullernState
+
+CARDS = {card.name: index for index, card in enumerate(NULLERN.cards)}
+ACTIONS = {action.name: index for index, action in enumerate(NULLERN.actions)}
+BLIND_ROUND = 19
+
+
+def new(seats: int, decks: Decks) -> NullernState:
+    """A new game with all that can be asked of its state."""
+    state = NULLERN.new(seats, decks)
+    assert isinstance(state, NullernState)
+    return state
+
+
+def pass_by(state: NullernState, number: int) -> NullernState:
+    """Plays the server's choices up to a round, or to the end."""
+    while state.player >= 0 and state.round < number:
+        state.apply(state.fallback(state.player), state.player)
+    return state
+
+
+class Table:
+    """A game at the beginning of the first round with hands as large as those asked for, or of the blind one."""
+
+    def __init__(self, *hands: str, turned: str = "blue 20", number: int | None = None) -> None:
+        """Lists such as "red 7, blue 6", one for every seat, all of the same length."""
+        chosen = [[CARDS[name] for name in hand.split(", ")] for hand in hands]
+        self.number = len(chosen[0]) - 1 if number is None else number
+        self.dealt = [*(card for hand in chosen for card in hand), CARDS[turned]]
+        self.state = pass_by(new(len(hands), self.deck), self.number)
+
+    def deck(self, number: int, size: int, count: int) -> Sequence[int]:
+        """The chosen cards in the chosen round, cards in order in the others."""
+        if number == self.number:
+            assert count == len(self.dealt)
+            return self.dealt
+        return range(count)
+
+    def play(self, *names: str) -> Table:
+        """Whoever is asked makes the next of these choices, which must be legal."""
+        for name in names:
+            assert name in self.choices(), f"{name!r} is not among {self.choices()}"
+            self.state.apply(ACTIONS[name], self.state.player)
+        return self
+
+    def bid(self, *bids: int) -> Table:
+        """The seats bid, in the order of bidding."""
+        return self.play(*(f"bid {bid}" for bid in bids))
+
+    def choices(self) -> list[str]:
+        """The legal actions of the seat that is asked."""
+        return [NULLERN.actions[action].name for action in self.state.legal(self.state.player)]
+
+    def report(self) -> NullernRound:
+        """What all see of the chosen round once it is over."""
+        report = self.state.report
+        assert report is not None
+        assert report.round == self.number
+        return report

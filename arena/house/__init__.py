@@ -32,6 +32,9 @@ class HouseBot(Protocol):
 
 
 HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
-    {"sixth_sense": (RandomBot("sixth_sense"), CarefulBot(), CounterBot())}
+    {
+        "nullern": (RandomBot("nullern"),),
+        "sixth_sense": (RandomBot("sixth_sense"), CarefulBot(), CounterBot()),
+    }
 )
 """By game, the weakest first."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
+from engine.nullern.observation import vector
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
 from engine.nullern.view import Finished, NullernRound, NullernView, face_up, look
@@ -184,6 +185,10 @@ class NullernState:
     def view(self, seat: int) -> NullernView:
         """What the seat may know now."""
         return look(self, seat)
+
+    def vector(self, seat: int) -> list[float]:
+        """The seat's view as numbers: `engine.game.Game.observation`."""
+        return vector(look(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""

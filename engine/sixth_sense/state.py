@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
+from engine.sixth_sense.observation import vector
 from engine.sixth_sense.record import Finished, taken
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
@@ -222,6 +223,10 @@ class SixthSenseState:
     def view(self, seat: int) -> SixthSenseView:
         """What the seat may know now."""
         return look(self, seat)
+
+    def vector(self, seat: int) -> list[float]:
+        """The seat's view as numbers: `engine.game.Game.observation`."""
+        return vector(look(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (S15)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from random import Random
 
@@ -111,6 +112,13 @@ def rated(seats: int = 4, *, game: Game = SIXTH_SENSE, chance: int = 1, errs: bo
     """The file of a rated match."""
     header, recorder = play(seats, game=game, chance=chance, errs=errs, **options)
     return encode(header, recorder.entries, changes(recorder))
+
+
+def long_names(seats: int, game: Game) -> bytes:
+    """The file of a rated match of bots with names as long as names may be."""
+    header, recorder = play(seats, game=game)
+    bots = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
+    return encode(replace(header, bots=bots), recorder.entries, changes(recorder))
 
 
 def lines_of(file: bytes) -> list[str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from arena.match.effects import Cause
 from arena.replay.read import read
-from arena.replay.record import Bot, encode
+from arena.replay.record import encode
 from arena.replay.render import show as render
 from arena.replay.render.show import RENDERERS, ShowError, show_match, show_round, show_step, show_trick
 from arena.replay.render.sixth_sense_picture import picture
@@ -18,8 +17,8 @@ from arena.replay.steps import Course
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
 from engine.sixth_sense.cards import PEEK
-from tests.replay.drawing import SGR, drawn, lines
-from tests.replay.recorded import changes, play, rated
+from tests.replay.drawing import SGR, drawn, lines, nothing_is_lost
+from tests.replay.recorded import long_names, play, rated
 from tests.replay.tricks import Trick, find, tricks
 
 
@@ -473,17 +472,11 @@ def test_replay_shows_a_seat_exactly_what_the_engine_let_it_see(seats: int, chan
 
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_replay_fits_80_columns_whatever_the_names(seats: int) -> None:
-    header, recorder = play(seats)
-    long = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
-    played = Course(read(encode(replace(header, bots=long), recorder.entries, changes(recorder))))
+    played = Course(read(long_names(seats, SIXTH_SENSE)))
     pictures = [show_match(played), show_trick(played)]
     pictures += [show_round(played, number, seat) for number in (1, -1) for seat in (None, 0)]
     pictures += [show_step(played, number, 1) for number in (1, 20, -1)]
-    for each in pictures:
-        narrow, wide = drawn(each), drawn(each, width=200)
-        assert max(map(len, narrow.splitlines())) <= 80
-        for sign in ("▸", "!t", "*", "↓", "×2", "+"):
-            assert narrow.count(sign) == wide.count(sign)
+    nothing_is_lost(pictures, ("▸", "!t", "*", "↓", "×2", "+", "#"))
 
 
 def test_replay_cards_have_their_colours_and_blocked_ones_are_struck_through() -> None:

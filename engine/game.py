@@ -21,6 +21,16 @@ Decks: TypeAlias = Callable[[int, int, int], Sequence[int]]
 Option: TypeAlias = bool | int
 
 
+class Chance(Protocol):
+    """Where chance comes from when it is wanted; a `random.Random` is one."""
+
+    def randrange(self, stop: int, /) -> int:
+        """One of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
+
+    def randbytes(self, n: int, /) -> bytes:
+        """So many bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Card:
     """One card of a game."""
@@ -162,9 +172,25 @@ class Game(Protocol):
         Raises `OptionError` for a number of seats, an option, a value or a combination that the game does not have.
         """
 
+    def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
+        """A game that the seat could be in for all its view tells, to be played on: what a search needs.
+
+        Every truth of this round that fits the view is equally likely: the hands, what lies face down and what is
+        still to be turned. A card that play has ruled out is never dealt; what a choice might betray beyond the rules
+        is not guessed at. Of choices made at once, the others' are still to be made. Later rounds are dealt by `rng`,
+        earlier ones are forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)`
+        equals the view. Views that look alike to a seat whoever is asked are taken for those at its own choice.
+
+        Raises `ViewError` for a view of another game, of a game that is over, or that no truth fits.
+        """
+
 
 class OptionError(ValueError):
     """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
+
+
+class ViewError(ValueError):
+    """No game in progress can have shown the view: it is another game's, from after the end, or contradicts itself."""
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:

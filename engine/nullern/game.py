@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.game import Action, Card, Decks, Game, Option, OptionSpec, settle_options
+from engine.game import (
+    Action,
+    Card,
+    Chance,
+    Decks,
+    Game,
+    Option,
+    OptionSpec,
+    SeatView,
+    ViewError,
+    settle_options,
+)
 from engine.nullern.cards import ACTIONS, CARDS, COLOURS
+from engine.nullern.sample import sample
 from engine.nullern.state import NullernState
+from engine.nullern.view import NullernView
 
 
 class Nullern:
@@ -24,6 +37,12 @@ class Nullern:
         """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settle_options(self, seats, options)
         return NullernState(seats, decks)
+
+    def sample(self, view: SeatView, rng: Chance) -> NullernState:
+        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        if not isinstance(view, NullernView):
+            raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
+        return sample(view, rng)
 
 
 NULLERN: Final[Game] = Nullern()

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.game import Action, Card, Decks, Game, Option, OptionError, OptionSpec, settle_options
+from engine.game import (
+    Action,
+    Card,
+    Chance,
+    Decks,
+    Game,
+    Option,
+    OptionError,
+    OptionSpec,
+    SeatView,
+    ViewError,
+    settle_options,
+)
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
+from engine.sixth_sense.sample import sample
 from engine.sixth_sense.state import Setting, SixthSenseState
+from engine.sixth_sense.view import SixthSenseView
 
 HAND_SIZE: Final = {2: 15, 3: 14, 4: 14, 5: 13, 6: 11}
 """Cards dealt to each seat, by the number of seats (S2)."""
@@ -43,6 +57,12 @@ class SixthSense:
         return SixthSenseState(
             Setting(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
         )
+
+    def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
+        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        if not isinstance(view, SixthSenseView):
+            raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
+        return sample(view, rng)
 
 
 SIXTH_SENSE: Final[Game] = SixthSense()

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from engine.observation import Field
+
 OVER: Final = -1
 """`State.player` of a game that is over."""
 
@@ -131,6 +133,9 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def view(self, seat: int) -> ViewT_co:
         """What the seat may know now."""
 
+    def vector(self, seat: int) -> list[float]:
+        """The same as numbers: those that `Game.observation` describes for so many seats."""
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place."""
 
@@ -165,6 +170,15 @@ class Game(Protocol):
     @property
     def options(self) -> tuple[OptionSpec, ...]:
         """The options `new` takes."""
+
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What `State.vector` consists of at a table of so many seats, whatever the options."""
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """A number of choices, of all seats together, that no game exceeds; OptionError as in `new`."""
+
+    def points(self, seats: int, **options: Option) -> range:
+        """A range that no score ever leaves; OptionError as in `new`."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
         """A game about to begin, its first round dealt.

@@ -17,9 +17,18 @@ from engine.game import (
     settle_options,
 )
 from engine.nullern.cards import ACTIONS, CARDS, COLOURS
+from engine.nullern.observation import fields
+from engine.nullern.score import HUPFER_COST
 from engine.nullern.sample import sample
 from engine.nullern.state import NullernState
 from engine.nullern.view import NullernView
+from engine.observation import Field
+
+ROUNDS: Final = 20
+DEALT: Final = 101
+"""Cards that a seat gets in a whole game (N1)."""
+BEST_ROUND: Final = 20
+"""Points of the best round there is (N7)."""
 
 
 class Nullern:
@@ -32,6 +41,20 @@ class Nullern:
     cards: tuple[Card, ...] = CARDS
     actions: tuple[Action, ...] = ACTIONS
     options: tuple[OptionSpec, ...] = ()
+
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What a vector consists of: `engine.game.Game.observation`."""
+        return fields(seats)
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """Every game has as many choices: a bid a round and a play for every card."""
+        settle_options(self, seats, options)
+        return seats * (ROUNDS + DEALT)
+
+    def points(self, seats: int, **options: Option) -> range:
+        """From a Hupfer every round and no trick to the best of all rounds every time."""
+        settle_options(self, seats, options)
+        return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> NullernState:
         """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""

@@ -25,6 +25,7 @@ from engine.game import (
     places,
     settle_options,
 )
+from engine.observation import Field, Part, laid_out
 
 COLOURS: Final = ("black", "white")
 VALUES: Final = 8
@@ -150,6 +151,17 @@ class HighCardState:
             scores=self.scores,
         )
 
+    def vector(self, seat: int) -> list[float]:
+        view = self.view(seat)
+        hand = [float(card in view.hand) for card in range(len(CARDS))]
+        told = [float(told == number + 1) for told in view.predictions for number in range(HAND + 1)]
+        plays = [float(card == play) for play in view.plays for card in range(len(CARDS))]
+        plays += [0.0] * (self.seats * HAND * len(CARDS) - len(plays))
+        takers = [float(seat == taker) for taker in view.takers for seat in range(self.seats)]
+        takers += [0.0] * (self.seats * HAND - len(takers))
+        scores = [score / 30 for score in view.scores]
+        return [*hand, *told, *plays, *takers, *scores, view.round / 5, float(view.low), seat / self.seats]
+
     def ranking(self) -> tuple[int, ...]:
         return places(self.scores)
 
@@ -172,6 +184,26 @@ class HighCard:
         OptionSpec("rounds", 2, "how many rounds are played, 1 to 5"),
         OptionSpec("low", False, "the lowest card takes the trick"),
     )
+
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        return laid_out(
+            (
+                Part("hand", (len(CARDS),), "1 for every card in hand"),
+                Part("predictions", (seats, HAND + 1), "by seat: 1 for the number it foretold, where known"),
+                Part("plays", (seats * HAND, len(CARDS)), "the cards played, one after the other"),
+                Part("takers", (HAND, seats), "by trick: 1 for the seat that took it"),
+                Part("scores", (seats,), "by seat: points before this round ÷ 30"),
+                Part("round", (), "the number of the round, from 0, ÷ 5"),
+                Part("low", (), "1 where the lowest card takes the trick"),
+                Part("seat", (), "the seat that looks ÷ seats"),
+            )
+        )
+
+    def longest(self, seats: int, **options: Option) -> int:
+        return int(settle_options(self, seats, options)["rounds"]) * seats * (HAND + 1)
+
+    def points(self, seats: int, **options: Option) -> range:
+        return range(6 * int(settle_options(self, seats, options)["rounds"]) + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> HighCardState:
         settled = settle_options(self, seats, options)

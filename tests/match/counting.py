@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
-from engine.game import OVER, Action, Card, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
+from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
 from engine.observation import Field, Part, laid_out
 
 GUESSES: Final = 4
@@ -121,6 +121,9 @@ class CountingGame:
 
     def new(self, seats: int, decks: Decks, **options: Option) -> CountingState:
         return CountingState(seats, int(settle_options(self, seats, options)["rounds"]), decks)
+
+    def sample(self, view: SeatView, rng: Chance) -> CountingState:
+        raise NotImplementedError("nobody searches in this game")
 
 
 def in_order(round_number: int, size: int, count: int) -> Sequence[int]:

@@ -18,8 +18,8 @@ from engine.game import (
 )
 from engine.nullern.cards import ACTIONS, CARDS, COLOURS
 from engine.nullern.observation import fields
-from engine.nullern.score import HUPFER_COST
 from engine.nullern.sample import sample
+from engine.nullern.score import HUPFER_COST
 from engine.nullern.state import NullernState
 from engine.nullern.view import NullernView
 from engine.observation import Field

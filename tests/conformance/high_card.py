@@ -12,16 +12,19 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from engine.deal import SeededDecks
 from engine.game import (
     OVER,
     Action,
     Card,
+    Chance,
     Decks,
     Option,
     OptionError,
     OptionSpec,
     RoundReport,
     SeatView,
+    ViewError,
     places,
     settle_options,
 )
@@ -212,19 +215,16 @@ class HighCard:
             raise OptionError(f"option rounds takes 1 to 5, not {rounds}")
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
-    def sample(self, view: HighCardView, rng: Random) -> HighCardState:
+    def sample(self, view: SeatView, rng: Chance) -> HighCardState:
         """The unseen cards are dealt out anew; while predictions are secret, nobody else has made one."""
-        key = rng.randrange(1 << 62)
-
-        def decks(number: int, size: int, count: int) -> Sequence[int]:
-            return Random(f"{key} {number}").sample(range(size), count)
-
-        state = HighCardState(view.seats, view.rounds, view.low, decks)
+        if not isinstance(view, HighCardView) or (len(view.takers) == HAND and view.round + 1 == view.rounds):
+            raise ViewError("no view of High Card in progress")
+        state = HighCardState(view.seats, view.rounds, view.low, SeededDecks(rng.randbytes(32)))
         state.deal(view.round)
         state.predictions, state.plays, state.takers = view.predictions, view.plays, view.takers
         state.scores = view.scores
         hidden = [card for card in range(len(CARDS)) if card not in view.hand + view.plays]
-        rng.shuffle(hidden)
+        Random(rng.randbytes(16)).shuffle(hidden)
         sizes = [HAND - len(view.takers)] * view.seats
         for place in range(len(view.plays) % view.seats):
             sizes[(state.leader() + place) % view.seats] -= 1

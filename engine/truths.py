@@ -12,8 +12,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from math import comb, factorial, perm
-from typing import Final, NamedTuple
+from math import comb, factorial, perm, prod
+from typing import NamedTuple
 
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import Chance
@@ -33,87 +33,76 @@ class _Step(NamedTuple):
     size: int
     hands: tuple[int, ...]
     """Which hands."""
-    into: tuple[int, ...]
-    """By class of the cards, its class after this step."""
-    open: tuple[int, ...]
-    """The classes it is dealt from: at most one of those that become one class."""
+    joined: tuple[tuple[int, int], ...]
+    """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none."""
 
 
 class _Draws(NamedTuple):
-    """How a step can go with so many cards of each class: how many of each open class, and sums of the ways."""
+    """How a step can go: the cards of each class after it, and sums of the ways."""
 
-    each: tuple[tuple[int, ...], ...]
+    after: tuple[tuple[int, ...], ...]
     sums: tuple[int, ...]
 
 
-_NONE: Final = _Draws((), (0,))
-
-
 class Dealing:
-    """The deals of so many cards of each colour to hands that fit; what is left over is the stock."""
+    """The deals of cards to hands that fit; what is left over is the stock. It remembers what it has counted."""
 
-    __slots__ = ("_classes", "_draws", "_hands", "_rest", "_steps", "ways")
+    __slots__ = ("_classes", "_draws", "_hands", "_kinds", "_orders", "_rest", "_steps")
 
-    ways: int
-    """Orders of the cards that deal fitting hands; 0 where none does."""
-
-    def __init__(self, counts: Sequence[int], hands: Sequence[Hand]) -> None:
-        """Takes the numbers of cards by colour."""
-        held = sum(1 << colour for colour, count in enumerate(counts) if count)
+    def __init__(self, hands: Sequence[Hand], colours: int) -> None:
+        """Takes all hands and the number of colours."""
         alike: dict[int, list[int]] = {}
         for index, (size, void) in enumerate(hands):
-            alike.setdefault(void & held if size else 0, []).append(index)
+            alike.setdefault(void if size else 0, []).append(index)
         self._hands = hands
         self._rest = tuple(alike.pop(0, ()))
-        sizes = {void: sum(hands[index].size for index in indices) for void, indices in alike.items()}
-        # The last step takes one look, whatever its hand; so the largest is last.
-        order = sorted(alike, key=lambda void: (sizes[void], void))
-        columns = [tuple([void >> colour & 1 for void in order]) for colour in range(len(counts))]
+        sizes = {void: sum([hands[index].size for index in indices]) for void, indices in alike.items()}
+        # What can go fewest ways goes first: it leaves the fewest cases to those after it.
+        order = sorted(alike, key=lambda void: (-void.bit_count(), sizes[void], void))
+        columns = [tuple([void >> colour & 1 for void in order]) for colour in range(colours)]
+        before = sorted(set(columns))
+        self._classes = tuple([before.index(column) for column in columns])
+        self._kinds = len(before)
         steps = []
-        for done, void in enumerate(order):
-            classes = sorted({column[done:] for column in columns})
-            later = sorted({column[done + 1 :] for column in columns})
-            steps.append(
-                _Step(
-                    sizes[void],
-                    tuple(alike[void]),
-                    tuple([later.index(kind[1:]) for kind in classes]),
-                    tuple([index for index, kind in enumerate(classes) if not kind[0]]),
-                )
-            )
+        for void in order:
+            later = sorted({kind[1:] for kind in before})
+            place = {kind: index for index, kind in enumerate(before)}
+            joined = tuple([(place.get((0, *kind), -1), place.get((1, *kind), -1)) for kind in later])
+            steps.append(_Step(sizes[void], tuple(alike[void]), joined))
+            before = later
         self._steps = tuple(steps)
-        first = sorted(set(columns))
-        self._classes = tuple([first.index(column) for column in columns])
         self._draws: tuple[dict[tuple[int, ...], _Draws], ...] = tuple([{} for _ in steps])
-        left = [0] * len(first)
+        self._orders = prod([factorial(step.size) for step in steps])
+
+    def ways(self, counts: Sequence[int]) -> int:
+        """Orders of so many cards by colour that deal fitting hands; 0 where none does."""
+        cards = sum(counts)
+        if cards < sum([hand.size for hand in self._hands]):
+            return 0
+        left = [0] * self._kinds
         for kind, count in zip(self._classes, counts, strict=True):
             left[kind] += count
-        if sum(counts) < sum([hand.size for hand in hands]):
-            self.ways = 0
-            return
-        ways = self._count(0, tuple(left)) * factorial(sum(counts) - sum(sizes.values()))
-        for size in sizes.values():
-            ways *= factorial(size)
-        self.ways = ways
+        spare = cards - sum([step.size for step in self._steps])
+        return self._count(0, tuple(left)) * self._orders * factorial(spare)
 
     def deal(self, cards: Sequence[Sequence[int]], chance: Chance) -> list[list[int]]:
-        """Hands drawn from the cards, which come by colour; `ways` must not be 0."""
+        """Hands drawn from these cards by colour, whose `ways` have been counted and are not 0."""
         dealt: list[list[int]] = [[]] * len(self._hands)
-        left: list[list[int]] = [[] for _ in set(self._classes)]
+        left: list[list[int]] = [[] for _ in range(self._kinds)]
         for kind, colour in zip(self._classes, cards, strict=True):
             left[kind] += colour
         for step, draws in zip(self._steps, self._draws, strict=True):
-            each, sums = draws[tuple(map(len, left))]
-            taken = dict(zip(step.open, each[bisect_right(sums, chance.randrange(sums[-1]))], strict=True))
-            after: list[list[int]] = [[] for _ in set(step.into)]
+            ways, sums = draws[tuple(map(len, left))]
+            after = ways[bisect_right(sums, chance.randrange(sums[-1]))]
+            piles, left = [*left, []], []
             together: list[int] = []
-            for kind, pile in enumerate(left):
-                count = taken.get(kind, 0)
+            for (source, other), remain in zip(step.joined, after, strict=True):
+                pile = piles[source]
+                count = len(pile) + len(piles[other]) - remain
                 if count:
                     draw(pile, count, chance)
                     together += pile[:count]
-                after[step.into[kind]] += pile[count:]
-            left = after
+                left.append(pile[count:] + piles[other])
             if len(step.hands) > 1:
                 draw(together, step.size, chance)
             self._divide(together, step.hands, dealt)
@@ -134,37 +123,29 @@ class Dealing:
         """Ways to choose the cards of the steps not done yet from so many cards of each class."""
         if done == len(self._steps):
             return 1
-        known = self._draws[done].get(left)
-        if known is None:
-            known = self._draws[done][left] = self._weigh(done, left)
-        return known.sums[-1]
+        draws = self._draws[done].get(left)
+        if draws is None:
+            draws = self._draws[done][left] = self._weigh(done, left)
+        return draws.sums[-1] if draws.sums else 0
 
     def _weigh(self, done: int, left: tuple[int, ...]) -> _Draws:
         """All ways that a step can go."""
         step = self._steps[done]
-        spare = sum([left[kind] for kind in step.open])
+        piles = (*left, 0)
+        spare = sum([piles[source] for source, _ in step.joined])
         partial: list[tuple[int, int, tuple[int, ...]]] = [(step.size, 1, ())]
-        for kind in step.open:
-            count = left[kind]
+        for source, other in step.joined:
+            count = piles[source]
             spare -= count
+            pile = count + piles[other]
             partial = [
-                (needed - take, ways * comb(count, take), (*taken, take))
-                for needed, ways, taken in partial
+                (needed - take, ways * comb(count, take), (*after, pile - take))
+                for needed, ways, after in partial
                 for take in range(max(0, needed - spare), min(count, needed) + 1)
             ]
-        merged = [0] * (max(step.into) + 1)
-        for kind, count in enumerate(left):
-            merged[step.into[kind]] += count
-        each, weights = [], []
-        for needed, ways, taken in partial:
-            after = merged[:]
-            for kind, take in zip(step.open, taken, strict=True):
-                after[step.into[kind]] -= take
-            ways *= 0 if needed else self._count(done + 1, tuple(after))
-            if ways:
-                each.append(taken)
-                weights.append(ways)
-        return _Draws(tuple(each), tuple(accumulate(weights))) if each else _NONE
+        weighed = [(ways * self._count(done + 1, after), after) for _, ways, after in partial]
+        possible = [(ways, after) for ways, after in weighed if ways]
+        return _Draws(tuple([after for _, after in possible]), tuple(accumulate([ways for ways, _ in possible])))
 
 
 class Redealt:

@@ -74,8 +74,8 @@ def read(view: NullernView) -> _Reading:
         tuple(card for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE) if card not in seen)
         for colour in range(len(COLOURS))
     )
-    dealing = Dealing([len(cards) for cards in unseen], hands)
-    if not dealing.ways:
+    dealing = Dealing(hands, len(COLOURS))
+    if not dealing.ways([len(cards) for cards in unseen]):
         raise ViewError("no deal fits the view")
     first = view.dealer + 1
     bids = bytes(BID + bid - 1 for bid in view.bids[first:] + view.bids[:first] if bid)

@@ -134,23 +134,25 @@ def read(view: SixthSenseView) -> _Reading:
     for place in range(len(view.plays) % seats):
         played[(view.leaders[-1] + place) % seats] += 1
     left = view.hand_size - bool(view.leaders)
-    dealings: dict[tuple[tuple[int, ...], tuple[int, ...]], Dealing] = {}
+    dealings: dict[tuple[Hand, ...], Dealing] = {}
     zeros = []
+    ways = []
     for chosen in _zeros(hidden, unseen):
+        counts = [len(cards) - (colour in chosen) for colour, cards in enumerate(unseen)]
         void = voids[:]
         for block, colour in zip(hidden, chosen, strict=True):
             if colour != block.due:
                 void[block.seat] |= 1 << block.due
-        counts = tuple(len(cards) - (colour in chosen) for colour, cards in enumerate(unseen))
-        key = counts, tuple(void)
-        if key not in dealings:
-            hands = [Hand(left - played[seat], void[seat]) for seat in others]
-            dealings[key] = Dealing(counts, [*hands, *singles])
-        if dealings[key].ways:
-            zeros.append((chosen, dealings[key]))
-    if not zeros:
+        # A colour of which nothing is left binds nobody.
+        binding = sum([1 << colour for colour, count in enumerate(counts) if count])
+        hands = tuple([Hand(left - played[seat], void[seat] & binding) for seat in others])
+        if hands not in dealings:
+            dealings[hands] = Dealing([*hands, *singles], len(counts))
+        zeros.append((chosen, dealings[hands]))
+        ways.append(dealings[hands].ways(counts))
+    sums = tuple(accumulate(ways))
+    if not any(ways):
         raise ViewError("no deal fits the view")
-    sums = tuple(accumulate(dealing.ways for _, dealing in zeros))
     return _Reading(actions, open_cards, unseen, tuple(hidden), others, predictions, tuple(zeros), sums)
 
 

@@ -101,6 +101,16 @@ class AlwaysDealsTheSame(HighCardState):
         super().deal(number)
 
 
+class CountsTheNeighboursCards(HighCardState):
+    def vector(self, seat: int) -> list[float]:
+        return [*super().vector(seat)[:-1], max(self.hands[seat - 1], default=0) / 16]
+
+
+class CountsBeyondItsBounds(HighCardState):
+    def vector(self, seat: int) -> list[float]:
+        return [*super().vector(seat)[:-1], float(sum(self.scores))]
+
+
 class ShowsALiveList(HighCardState):
     def __init__(self, *arguments: Any) -> None:
         self.live: list[int] = []
@@ -113,6 +123,8 @@ class ShowsALiveList(HighCardState):
 STATES: list[tuple[type[HighCardState], Callable[[Table], None]]] = [
     (ShowsTheNeighbour, secrecy.two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart),
     (OffersWhatOthersAllow, secrecy.two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart),
+    (CountsTheNeighboursCards, secrecy.two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart),
+    (CountsBeyondItsBounds, promises.a_vector_is_what_its_fields_say),
     (ShowsPredictionsAtOnce, promises.choices_made_at_once_may_come_in_any_order),
     (RemembersWhoWasFirst, promises.choices_made_at_once_may_come_in_any_order),
     (LeadsToTheState, secrecy.nothing_secret_is_reachable_from_a_view_or_report),
@@ -167,6 +179,16 @@ class HasASpaceInItsName(HighCard):
     name: str = "high card"
 
 
+class SaysItIsShort(HighCard):
+    def longest(self, seats: int, **options: Option) -> int:
+        return super().longest(seats, **options) - 1
+
+
+class SaysItIsCheap(HighCard):
+    def points(self, seats: int, **options: Option) -> range:
+        return range(1, super().points(seats, **options).stop)
+
+
 class ForgetsTheScores(HighCard):
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
         state = super().sample(view, rng)
@@ -211,12 +233,16 @@ def test_a_game_that_breaks_its_word_is_caught(faulty: type[HighCard], promise: 
 @pytest.mark.parametrize(
     ("faulty", "promise"),
     [
+        (SaysItIsShort, promises.no_game_is_longer_and_no_score_goes_further_than_it_says),
+        (SaysItIsCheap, promises.no_game_is_longer_and_no_score_goes_further_than_it_says),
         (ForgetsTheScores, secrecy.two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart),
         (DealsByItself, secrecy.a_sampled_world_is_a_game_like_any_other),
         (SamplesFromAnything, secrecy.a_view_of_no_game_in_progress_is_refused),
     ],
     ids=lambda each: each.__name__,
 )
-def test_a_game_that_samples_wrongly_is_caught(faulty: type[HighCard], promise: Callable[[Table], None]) -> None:
+def test_a_game_that_tells_wrongly_of_a_table_is_caught(
+    faulty: type[HighCard], promise: Callable[[Table], None]
+) -> None:
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         promise(Table(faulty(), 3, {"rounds": 2, "low": False}))

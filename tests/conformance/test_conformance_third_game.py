@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.game import Game
+from engine.game import Decks, Game, Option
 from tests.conformance import promises, secrecy
-from tests.conformance.high_card import HighCard, HighCardRound, HighCardView
+from tests.conformance.high_card import HighCard, HighCardRound, HighCardState, HighCardView
 from tests.conformance.pieces import PIECES, House, missing
 from tests.conformance.table import Table, tables
 
@@ -20,6 +20,9 @@ NAME = HighCard.name
 RULES = "# High Card\n\n**H1 Deal.** …\n\n**H2 Tricks.** …\n"
 FILES = {
     f"engine/{NAME}/game.py": "the game",
+    f"engine/{NAME}/state.py": "the state",
+    f"engine/{NAME}/sample.py": "the sampled worlds",
+    f"engine/{NAME}/observation.py": "the vectors",
     f"engine/{NAME}/rules.en.md": RULES,
     f"engine/{NAME}/rules.nl.md": RULES,
     f"engine/{NAME}/rules.de.md": RULES,
@@ -60,14 +63,25 @@ def without(file: str) -> Callable[[House], House]:
     return remove
 
 
-class HighCardWithoutSample(HighCard):
-    sample: Any = None
+class WithoutPoints(HighCard):
+    points: Any = None
+
+
+class WithoutVector(HighCard):
+    def new(self, seats: int, decks: Decks, **options: Option) -> HighCardState:
+        class State(HighCardState):
+            vector: Any = None
+
+        return State(seats, 2, False, decks)
 
 
 REMOVALS: dict[str, Callable[[House], House]] = {
     "its engine": without(f"engine/{NAME}/game.py"),
     "its place among the games": lambda house: replace(house, games={}),
-    "sampled worlds": lambda house: replace(house, games={NAME: HighCardWithoutSample()}),
+    "the contract of a game": lambda house: replace(house, games={NAME: WithoutPoints()}),
+    "the contract of a state": lambda house: replace(house, games={NAME: WithoutVector()}),
+    "sampled worlds": without(f"engine/{NAME}/sample.py"),
+    "its vectors": without(f"engine/{NAME}/observation.py"),
     "its rules in English": without(f"engine/{NAME}/rules.en.md"),
     "its rules in Dutch": without(f"engine/{NAME}/rules.nl.md"),
     "its rules in German": without(f"engine/{NAME}/rules.de.md"),

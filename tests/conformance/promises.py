@@ -106,6 +106,19 @@ def _is_sound(table: Table, state: State[Any, Any]) -> None:
     assert state.ranking() == tuple(1 + sum(other > score for other in scores) for score in scores)
 
 
+def every_legal_action_can_be_made(table: Table) -> None:
+    """And leads to a sound state: tried on all actions of a tenth of the positions."""
+    rng = Random(str(table))
+    for state in table.walk(16, rng):
+        if state.player == OVER or rng.random() > 0.1:
+            continue
+        for seat in state.waiting():
+            for action in state.legal(seat):
+                after = state.clone()
+                after.apply(action, seat)
+                _is_sound(table, after)
+
+
 def the_server_alone_can_play_it_to_its_end(table: Table) -> None:
     state, again = table.new(), table.new()
     for _ in range(MOST_CHOICES):
@@ -235,6 +248,7 @@ OF_A_GAME: Final[tuple[Callable[[Game], None], ...]] = (
 )
 OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
     a_game_ends_and_is_sound_all_the_way,
+    every_legal_action_can_be_made,
     the_server_alone_can_play_it_to_its_end,
     the_list_of_its_actions_is_the_game,
     other_decks_give_another_game,

@@ -10,7 +10,7 @@ import pytest
 
 from engine.game import Action, Chance, Decks, Game, Option, OptionSpec, SeatView
 from tests.conformance import promises, secrecy
-from tests.conformance.high_card import ACTIONS, HighCard, HighCardState, HighCardView
+from tests.conformance.high_card import ACTIONS, PREDICT, HighCard, HighCardState, HighCardView
 from tests.conformance.table import Table
 
 
@@ -84,6 +84,15 @@ class OffersInNoOrder(HighCardState):
         return super().legal(seat)[::-1]
 
 
+class OffersACardItHasNotGot(HighCardState):
+    def legal(self, seat: int) -> Sequence[int]:
+        return super().legal(seat) if 0 in self.predictions else sorted({*self.hands[seat], *self.hands[seat - 1]})
+
+    def apply(self, action: int, seat: int) -> None:
+        assert action >= PREDICT or action in self.hands[seat]
+        super().apply(action, seat)
+
+
 class RemembersWhoWasFirst(HighCardState):
     def apply(self, action: int, seat: int) -> None:
         if not any(self.predictions):
@@ -135,6 +144,7 @@ STATES: list[tuple[type[HighCardState], Callable[[Table], None]]] = [
     (NeverEnds, promises.the_server_alone_can_play_it_to_its_end),
     (RanksTheLastFirst, promises.a_game_ends_and_is_sound_all_the_way),
     (OffersInNoOrder, promises.a_game_ends_and_is_sound_all_the_way),
+    (OffersACardItHasNotGot, promises.every_legal_action_can_be_made),
     (AlwaysDealsTheSame, promises.other_decks_give_another_game),
     (AlwaysDealsTheSame, promises.it_asks_for_decks_it_can_be_given),
 ]

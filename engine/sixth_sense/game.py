@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from engine.game import (
@@ -59,12 +60,12 @@ class SixthSense:
 
     def longest(self, seats: int, **options: Option) -> int:
         """A number of choices that no game exceeds: every card, and what 8s and 12s ask besides."""
-        rounds = LONGEST if settle_options(self, seats, options)["target"] else ROUNDS[seats]
+        rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
         return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
 
     def points(self, seats: int, **options: Option) -> range:
         """A range that no score leaves: the worst and the best of all rounds every time."""
-        settled = settle_options(self, seats, options)
+        settled = self._settled(seats, options)
         rounds = LONGEST if settled["target"] else ROUNDS[seats]
         if settled["novice"]:
             return range(rounds * MOST_WON_BY_NOVICES + 1)
@@ -72,12 +73,8 @@ class SixthSense:
 
     def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
         """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
-        settled = settle_options(self, seats, options)
+        settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
-        if not 0 <= target <= HIGHEST_TARGET:
-            raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {target}")
-        if novice and late_trump:
-            raise OptionError("option late_trump does not go with novice: there no card is turned")
         return SixthSenseState(
             Setting(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
         )
@@ -87,6 +84,15 @@ class SixthSense:
         if not isinstance(view, SixthSenseView):
             raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
         return sample(view, rng)
+
+    def _settled(self, seats: int, options: Mapping[str, Option]) -> dict[str, Option]:
+        """All options; OptionError for those that the game does not have or that do not go together."""
+        settled = settle_options(self, seats, options)
+        if not 0 <= settled["target"] <= HIGHEST_TARGET:
+            raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {settled['target']}")
+        if settled["novice"] and settled["late_trump"]:
+            raise OptionError("option late_trump does not go with novice: there no card is turned")
+        return settled
 
 
 SIXTH_SENSE: Final[Game] = SixthSense()

@@ -32,8 +32,8 @@ IN_THE_FINGERPRINT = [
         nullern(
             "of equal values the last played takes the trick",
             "state",
-            "ranks.index(max(ranks))",
-            "ranks.rindex(max(ranks))",
+            "rank > highest",
+            "rank >= highest",
         ),
     ),
     (
@@ -115,15 +115,17 @@ IN_THE_FINGERPRINT = [
     ),
     (
         "three seats: a blocked 4, 8 and 12 have no effect",
-        sixth_sense("a blocked card still counts", "state", "trick[self._blocked] = NOTHING", "pass"),
+        sixth_sense(
+            "a blocked card still counts", "state", "trick[:blocked] + _NO_CARD + trick[blocked + 1 :]", "trick"
+        ),
     ),
     (
         "two seats: a block leaves nothing in the trick, and the same seat leads again",
         sixth_sense(
             "a blocked trick of two goes to its leader",
             "state",
-            "self.takers.append(seats)",
-            "self.takers.append(self._leader)",
+            "self.takers + SINGLE[seats]",
+            "self.takers + SINGLE[self._leader]",
         ),
     ),
     (
@@ -135,8 +137,8 @@ IN_THE_FINGERPRINT = [
         sixth_sense(
             "of equally low cards the first takes the trick",
             "state",
-            "ranks.rindex(max(ranks))",
-            "ranks.index(max(ranks))",
+            "rank >= highest",
+            "rank > highest",
         ),
     ),
     (

@@ -30,8 +30,6 @@ _TRUMP_UNWANTED: Final = 1.65
 """What a trump changes about that: it takes a wanted trick more surely and an unwanted one more rarely."""
 _EAGER: Final = 0.62
 """How readily a later seat that wants the trick and could take it does."""
-_BIDS_TO_COME: Final = 1.0
-"""What seats still to bid will bid, as a multiple of an equal share of the tricks."""
 _LOST: Final = 0.4
 """What a seat whose bid is lost wants, as a part of the tricks left."""
 
@@ -99,7 +97,7 @@ class _Outlook:
             if seat == view.seat:
                 continue
             if not bid:
-                wanted += _BIDS_TO_COME * left / view.seats
+                wanted += left / view.seats  # it has yet to bid: say, an equal share
             elif 0 <= (missing := bid - 1 - taken) <= left:
                 wanted += missing
             else:

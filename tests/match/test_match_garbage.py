@@ -1,16 +1,20 @@
 """Whatever is put into a match, in whatever order: it never raises and never breaks its promises."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arena.match.clock import NEVER
-from arena.match.effects import Ask, Force, Over, Refuse, Show
+from arena.match.effects import Ask, Force, Over, Refuse
 from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, TimeUp
 from arena.match.match import Match
 from arena.match.policy import Policy
+from engine.game import Game, Option, OptionError
+from engine.registry import GAMES
 from tests.match.counting import CountingGame, in_order
+from tests.oracles.strategies import TwoDecks, decks_of
 
 some_int = st.integers(-2, 12) | st.integers()
 instants = (st.integers(0, 3000) | st.integers()).map(Instant)
@@ -33,46 +37,172 @@ policies = st.builds(
 )
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
-@given(policies, st.lists(garbage, max_size=60), st.booleans(), st.booleans())
-def test_match_takes_any_inputs_in_any_order(
-    policy: Policy, inputs: Sequence[Input], begins: bool, interrupted: bool
-) -> None:
-    match = Match(CountingGame(), 3, {}, in_order, policy)
-    if begins:
-        inputs = [Begun(Instant(0)), *inputs]
-    inputs = [*inputs, *([Interrupted(Instant(0), "enough")] if interrupted else [])]
-    open_decisions: dict[int, int] = {}
-    asked: dict[int, int] = {}
-    latest = 0
-    ended = False
-    for event in inputs:
-        latest = max(latest, event.at)
-        effects = match.receive(event)
+class Answers(NamedTuple):
+    """So many open decisions are answered as they should be, if there are so many; the tape says which and how."""
+
+    number: int
+    tape: bytes
+
+
+class Nearly(NamedTuple):
+    """An answer to one of the open decisions with something wrong, or nothing; without any, an answer to none."""
+
+    which: int
+    seats_off: int
+    decisions_off: int
+    action: int
+
+
+nearly = st.builds(Nearly, st.integers(0, 6), st.sampled_from([0, 0, 0, 1]), st.sampled_from([0, 0, -1, 1]), some_int)
+answers = st.builds(Answers, st.integers(1, 200), st.binary(min_size=1, max_size=20))
+
+
+class Watched:
+    """A match whose promises are checked with every input."""
+
+    def __init__(self, match: Match, seats: int) -> None:
+        self.match = match
+        self.seats = range(seats)
+        self.open: dict[int, Ask] = {}
+        self.asked: dict[int, int] = {}
+        self.latest = 0
+        self.ended = False
+
+    def receive(self, event: Input) -> None:
+        self.latest = max(self.latest, event.at)
+        effects = self.match.receive(event)
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
-            assert open_decisions.pop(event.seat) == event.decision
+            answered = self.open.pop(event.seat)
+            assert (answered.decision, event.action in answered.legal) == (event.decision, True)
         for effect in effects:
+            assert not self.ended or isinstance(effect, Refuse), "nothing happens after the end"
             match effect:
                 case Ask():
-                    assert not ended
-                    assert open_decisions.get(effect.seat, effect.decision) == effect.decision
+                    before = self.open.get(effect.seat)
+                    assert before is None or before[:4] == effect[:4], "one question at a time"
                     assert effect.soft >= 0
                     assert effect.bank >= 0
-                    asked.setdefault(effect.decision, effect.seat)
-                    assert asked[effect.decision] == effect.seat
-                    open_decisions[effect.seat] = effect.decision
+                    assert effect.view.seat == effect.seat
+                    assert self.asked.setdefault(effect.decision, effect.seat) == effect.seat
+                    self.open[effect.seat] = effect
                 case Force():
-                    assert open_decisions.pop(effect.seat, effect.decision) == effect.decision
-                    asked[effect.decision] = effect.seat
+                    before = self.open.pop(effect.seat, None)
+                    assert before is None or (before.decision, effect.action in before.legal) == (effect.decision, True)
+                    self.asked[effect.decision] = effect.seat
                 case Refuse():
                     assert effect[:3] == event[1:]
                     assert effect.time >= 0
                 case Over():
-                    ended = True
-                    open_decisions.clear()
-                case Show():
-                    assert not ended
-        assert {seat: match.asking(seat) for seat in range(3)} == {seat: open_decisions.get(seat) for seat in range(3)}
-        assert match.over == ended
-        assert match.deadline is None or match.deadline > min(latest, NEVER - 1)
-    assert sorted(asked) == list(range(1, len(asked) + 1))
+                    self.ended = True
+                    self.open.clear()
+        assert [self.match.asking(seat) for seat in self.seats] == [
+            self.open[seat].decision if seat in self.open else None for seat in self.seats
+        ]
+        assert self.match.over == self.ended
+        assert self.match.deadline is None or self.match.deadline > min(self.latest, NEVER - 1)
+        assert not self.ended or self.match.deadline is None
+        assert sorted(self.asked) == list(range(1, len(self.asked) + 1))
+
+    def take(self, event: Input | Answers | Nearly) -> None:
+        match event:
+            case Answers():
+                self.answer(event)
+            case Nearly():
+                asked = [(ask.seat, ask.decision) for ask in self.open.values()] or [(0, 0)]
+                seat, decision = asked[event.which % len(asked)]
+                at = Instant(self.latest)
+                self.receive(Acted(at, seat + event.seats_off, decision + event.decisions_off, event.action))
+            case _:
+                self.receive(event)
+
+    def answer(self, run: Answers) -> None:
+        """Answers what is open, each after a while, some with their clocks running and some twice."""
+        for count in range(run.number):
+            if not self.open:
+                return
+            byte = run.tape[count % len(run.tape)]
+            seat, decision, legal, *_ = self.open[sorted(self.open)[byte % len(self.open)]]
+            if byte % 2:
+                self.receive(Sent(Instant(self.latest), seat, decision))
+            if self.match.asking(seat) == decision:
+                answer = Acted(Instant(self.latest + byte), seat, decision, legal[byte % len(legal)])
+                self.receive(answer)
+                if byte % 3 == 0:
+                    self.receive(answer)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(policies, st.lists(garbage | nearly, max_size=60), st.booleans())
+def test_match_takes_any_inputs_in_any_order(policy: Policy, inputs: Sequence[Input | Nearly], begins: bool) -> None:
+    watched = Watched(Match(CountingGame(), 3, {}, in_order, policy), 3)
+    if begins:
+        watched.receive(Begun(Instant(0)))
+    for event in inputs:
+        watched.take(event)
+    watched.receive(Interrupted(Instant(0), "enough"))
+    assert watched.ended
+    for event in [*inputs, Begun(Instant(0)), Interrupted(Instant(0), "again")]:
+        watched.take(event)
+
+
+def types_of(game: Game) -> dict[str, type]:
+    """The options of a game, and what they take."""
+    return {spec.name: type(spec.default) for spec in game.options}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option], TwoDecks]:
+    """A game of the house, seats, options and decks."""
+    game = draw(st.sampled_from([*GAMES.values()]))
+    values = {name: st.booleans() if kind is bool else st.integers(-1, 9) for name, kind in types_of(game).items()}
+    options = st.fixed_dictionaries({}, optional=values)
+    return game, draw(st.sampled_from(game.seats)), draw(options), draw(decks_of(game))
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(tables(), policies, st.lists(garbage | nearly | answers, max_size=30), st.booleans())
+def test_match_of_any_game_takes_any_inputs_in_any_order(
+    table: tuple[Game, int, dict[str, Option], TwoDecks],
+    policy: Policy,
+    inputs: Sequence[Input | Answers | Nearly],
+    played_out: bool,
+) -> None:
+    game, seats, options, decks = table
+    try:
+        match = Match(game, seats, options, decks, policy)
+    except OptionError:
+        assume(False)
+    watched = Watched(match, seats)
+    watched.receive(Begun(Instant(0)))
+    for event in inputs:
+        watched.take(event)
+    while played_out and not watched.ended:
+        watched.answer(Answers(1, b"\0"))
+        assert watched.open or watched.ended
+    assert watched.ended or not played_out
+    for event in inputs:
+        watched.take(event)
+
+
+@st.composite
+def wild_tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option]]:
+    """A game of the house, and whatever else: what the types say is what the callers should keep to."""
+    game = draw(st.sampled_from([*GAMES.values()]))
+    wild: st.SearchStrategy[Any] = st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.none()
+    seats = draw(st.sampled_from(game.seats)) if draw(st.integers(0, 3)) else draw(wild)
+    names = st.sampled_from([*types_of(game), "colour"])
+    values = st.booleans() | st.integers(-1, 1001) | wild
+    return game, seats, draw(st.dictionaries(names, values, max_size=3)) if draw(st.booleans()) else {}
+
+
+@settings(derandomize=True, max_examples=100, deadline=None)
+@given(wild_tables())
+def test_match_for_any_seats_and_options_begins_or_is_refused(table: tuple[Game, int, dict[str, Option]]) -> None:
+    game, seats, options = table
+    try:
+        match = Match(game, seats, options, lambda number, size, count: range(count), Policy())
+    except OptionError:
+        return
+    assert seats in game.seats
+    assert {name: type(value) for name, value in options.items()}.items() <= types_of(game).items()
+    assert match.receive(Begun(Instant(0)))

@@ -1,0 +1,82 @@
+"""From a decision to the rules: the view on the wire is the engine's view, and truths can be sampled from it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from arena_client import ArenaError, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
+from arena_client.engine import EngineMissingError, _kinds, seat_view
+
+from engine.deal import SeededDecks
+from engine.game import Game
+from engine.registry import GAMES
+
+MESSAGES: dict[str, type[View]] = {"sixth_sense": SixthSenseView, "nullern": NullernView}
+README = Path(__file__).parent.parent / "README.md"
+
+
+def message(game: Game, view: Any) -> View:
+    """The engine's view as it arrives at a bot."""
+    kind = MESSAGES[game.name]
+    names = [field.name for field in kind.DESCRIPTOR.fields]
+    sent = kind(**{name: getattr(view, name) for name in names if getattr(view, name) is not None})
+    return kind.FromString(sent.SerializeToString())
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_every_view_of_a_game_comes_back_as_the_engine_made_it(game: Game) -> None:
+    random = Random(1)
+    for options in [{}, *({spec.name: not spec.default} for spec in game.options if spec.default is False)]:
+        for seats in game.seats:
+            state = game.new(seats, SeededDecks(random.randbytes(32)), **options)
+            for _ in range(120):
+                seat = random.choice(state.waiting())
+                view = state.view(seat)
+                got = seat_view(message(game, view))
+                assert got == view
+                assert [type(getattr(got, name)) for name in type(view).__slots__] == [
+                    type(getattr(view, name)) for name in type(view).__slots__
+                ]
+                assert game.sample(got, random).view(seat) == view
+                state.apply(random.choice(state.legal(seat)), seat)
+
+
+def test_without_the_rules_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "engine.nullern", None)
+    _kinds.cache_clear()
+    with pytest.raises(EngineMissingError, match=re.escape("run pip install . in a checkout of the Arena")) as caught:
+        seat_view(NullernView())
+    assert isinstance(caught.value, ArenaError)
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
+def test_the_searching_bot_of_the_readme_plays(game: Game) -> None:
+    [code] = [
+        block
+        for block in re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+        if "sample(" in block
+    ]
+    scope: dict[str, Any] = {}
+    exec(code, scope)  # the block is ours
+    bot: Bot = scope["Searcher"]()
+    catalog = Catalog(
+        game.name,
+        game.title,
+        game.seats.start,
+        game.seats.stop - 1,
+        game.colours,
+        tuple(Card(card.name, card.colour, card.values) for card in game.cards),
+        (),
+    )
+    state = game.new(3, SeededDecks(bytes(32)))
+    for number in range(12):
+        seat = state.player
+        legal = list(state.legal(seat))
+        answer = bot.decide(Decision(1, number, catalog, message(game, state.view(seat)), legal, 1000, 1000))
+        assert answer in legal
+        state.apply(answer, seat)

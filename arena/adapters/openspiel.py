@@ -19,6 +19,7 @@ from engine.game import OVER, Game, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
 
 DEFAULT_PLAYERS: Final = 4
+_OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 def type_of(game: Game) -> pyspiel.GameType:
@@ -110,9 +111,12 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         return 2 * int(self.max_game_length())
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver:
-        """What shows states to players."""
+        """What shows states to players: all that a player may know now, and no other kind; ValueError for one."""
         if params:
             raise ValueError(f"an observer takes no parameters, not {params}")
+        kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        if kind.perfect_recall or not kind.public_info or kind.private_info != _OWN:
+            raise ValueError("an observer shows what a player may know now: public and its own, without perfect recall")
         return ArenaObserver(self.table)
 
 

@@ -100,6 +100,8 @@ def test_a_clone_goes_its_own_way_through_deals_of_its_own(name: str) -> None:
         assert again.returns() == one.returns()
         assert [again.observation_tensor(seat) for seat in (0, 1)] == [one.observation_tensor(seat) for seat in (0, 1)]
     assert state.history() != clone.history()
+    assert len(state.history()) <= game.max_history_length()
+    assert state.move_number() <= game.max_move_number()
 
 
 @pytest.mark.parametrize("name", [*GAMES])
@@ -133,6 +135,20 @@ def test_the_observation_tells_its_fields_by_name() -> None:
     }
     assert observation.dict["hand"].sum() == 1
     assert observation.dict["dealer"].tolist() == [0, 1]
+
+
+def test_an_observer_of_another_kind_is_refused() -> None:
+    game = pyspiel.load_game("python_arena_nullern")
+    now = pyspiel.IIGObservationType(perfect_recall=False)
+    assert make_observation(game, now)
+    with pytest.raises(Exception, match="takes no parameters"):
+        make_observation(game, now, {"colour": "red"})
+    for other in (
+        pyspiel.IIGObservationType(perfect_recall=True),
+        pyspiel.IIGObservationType(perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE),
+    ):
+        with pytest.raises(Exception, match="without perfect recall"):
+            make_observation(game, other)
 
 
 @pytest.mark.parametrize(

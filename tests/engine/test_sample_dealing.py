@@ -78,6 +78,22 @@ def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Tr
     return found
 
 
+def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand]) -> None:
+    """Compares the number of ways and the likelihood of every deal with all that there are."""
+    expected = fitting(piles, hands)
+    dealing = Dealing(hands, len(piles))
+    assert dealing.ways([len(pile) for pile in piles]) == expected.total()
+    if not expected:
+        return
+
+    def deal(chance: EveryChance) -> Hashable:
+        dealt = dealing.deal(piles, chance)
+        assert [len(hand) for hand in dealt] == [hand.size for hand in hands]
+        return tuple(frozenset(hand) for hand in dealt)
+
+    assert distribution(deal) == {truth: Fraction(1, len(expected)) for truth in expected}
+
+
 def test_drawing_gives_every_choice_in_every_order_equally_often() -> None:
     def pick(chance: EveryChance) -> Hashable:
         cards = [1, 2, 3, 4]
@@ -101,18 +117,13 @@ def test_every_deal_that_fits_is_equally_likely(seed: int) -> None:
         size = random.randrange(0, min(3, left) + 1)
         left -= size
         hands.append(Hand(size, sum(1 << colour for colour in range(colours) if random.random() < 0.3)))
-    expected = fitting(piles, hands)
-    dealing = Dealing(hands, colours)
-    assert dealing.ways([len(pile) for pile in piles]) == expected.total()
-    if not expected:
-        return
+    assert_equally_likely(piles, hands)
 
-    def deal(chance: EveryChance) -> Hashable:
-        dealt = dealing.deal(piles, chance)
-        assert [len(hand) for hand in dealt] == [hand.size for hand in hands]
-        return tuple(frozenset(hand) for hand in dealt)
 
-    assert distribution(deal) == {truth: Fraction(1, len(expected)) for truth in expected}
+def test_hands_dealt_together_are_divided_without_regard_to_colour() -> None:
+    piles = [[0], [1, 2], [3, 4, 5]]
+    hands = [Hand(1, 0b001), Hand(1, 0b001), Hand(3, 0b010)]
+    assert_equally_likely(piles, hands)
 
 
 def test_what_was_counted_serves_other_numbers_of_cards() -> None:

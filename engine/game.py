@@ -195,7 +195,8 @@ class Game(Protocol):
         earlier ones are forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)`
         equals the view. Views that look alike to a seat whoever is asked are taken for those at its own choice.
 
-        Raises `ViewError` for a view of another game, of a game that is over, or that no truth fits.
+        Raises `ViewError` for a view of another game, one that no truth fits, and one from after the end, unless that
+        looks to the seat as if a last choice were still due.
         """
 
 

@@ -1,10 +1,24 @@
 """Options of the test run."""
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
+
+COMPILED = Path(__file__).parent / "build" / "engine-compiled"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
+    parser.addoption("--compiled", action="store_true", help="run with the compiled engine of `make engine-compiled`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--compiled"):
+        sys.path.insert(0, str(COMPILED))
+        os.environ["PYTHONSAFEPATH"] = "1"  # or the checkout would come first in what the tests start
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(COMPILED), os.environ.get("PYTHONPATH"))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,17 +1,22 @@
-"""The engine beside OpenSpiel's `oh_hell`, both driven from Python: random play with four seats on one core.
+"""The engine beside OpenSpiel's `oh_hell`, all driven from Python: random play with four seats on one core.
 
-Both are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round
-whose cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times
-whole games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. The two take turns, so that a busy
-machine is busy for both; times are processor time; a ratio compares the two of one turn; shown are median and range.
+All are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
+cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
+games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. Every contender has a process of its own,
+the compiled engine (`make engine-compiled`) among them; they take turns, so that a busy machine is busy for all. Times
+are processor time; a ratio compares two of one turn; shown are median and range.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from random import Random
 from statistics import median
 from time import process_time
@@ -21,38 +26,39 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from engine.deal import KEY_BYTES, SeededDecks
-from engine.registry import GAMES
-
 SEATS = 4
-GAME = GAMES["sixth_sense"]
 RIVAL = f"oh_hell(players={SEATS})"
-BARS = {"decisions/s, dealt": 0.8, "decisions/s, with deals": 1.0}
+RIVAL_DEALT = f"oh_hell(players={SEATS},num_tricks_fixed=12)"
+"""For clones: hands as large as ours."""
+COMPILED = Path(__file__).parent.parent / "build" / "engine-compiled"
+
+DEALT = "decisions/s, dealt"
+DEALS = "decisions/s, with deals"
+GAMES_A_SECOND = "games/s, with deals"
+LENGTH = "decisions a game"
+CLONE = "clones/s"
+VIEW = "views/s"
+NULLERN = "Nullern: "
+BARS: dict[str, dict[str, float]] = {
+    "interpreted": {DEALT: 0.8, DEALS: 1.0, CLONE: 1.0, NULLERN + DEALS: 0.5},
+    "compiled": {DEALT: 1.8, DEALS: 2.3, CLONE: 1.0, NULLERN + DEALS: 0.5},
+}
+"""What a ratio should be at least: over OpenSpiel, and for Nullern over 6th Sense."""
+
+Turn = dict[str, float]
+"""What one turn of one contender came to, by quantity."""
 
 
 class Run(NamedTuple):
-    """What one turn of one contender came to."""
+    """Games that were played."""
 
     decisions: int
     games: int
     seconds: float
 
 
-class Figure(NamedTuple):
-    """One quantity, measured once a turn for each contender."""
-
-    name: str
-    ours: list[float]
-    theirs: list[float]
-
-    def ratios(self) -> list[float]:
-        """Ours over theirs by turn, above 1 where we are the faster."""
-        faster_is_less = self.name.startswith("clone")
-        return [b / a if faster_is_less else a / b for a, b in zip(self.ours, self.theirs, strict=True)]
-
-
 def ours(states: Iterable[Any], random: Random) -> Run:
-    """Plays games of 6th Sense to their end."""
+    """Plays games of ours to their end."""
     chance = random.random
     decisions = games = 0
     began = process_time()
@@ -82,73 +88,114 @@ def theirs(states: Iterable[Any], random: Random) -> Run:
     return Run(decisions, games, process_time() - began)
 
 
-def our_last_round(random: Random) -> Any:
-    """A state of 6th Sense with the cards of its last round dealt."""
-    state = GAME.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES)))
-    while state.round < SEATS - 1:
-        state.apply(random.choice(state.legal(state.player)), state.player)
-    return state
-
-
-def their_round(game: Any, random: Random) -> Any:
-    """A state of OpenSpiel's game with its cards dealt."""
-    state = game.new_initial_state()
-    while state.is_chance_node():
-        state.apply_action(random.choice(state.legal_actions()))
-    return state
-
-
-def clone_time(state: Any, times: int) -> float:
-    """Microseconds for a clone of a state."""
-    clone = state.clone
+def per_second(call: Callable[[], object], times: int = 20_000) -> float:
+    """How often a second a call can be made."""
     began = process_time()
     for _ in range(times):
-        clone()
-    return (process_time() - began) / times * 1e6
+        call()
+    return times / (process_time() - began)
 
 
-def in_the_middle(state: Any, legal: Callable[[], Sequence[int]], apply: Callable[[int], None], decisions: int) -> Any:
-    """The state after so many first legal actions."""
-    for _ in range(decisions):
-        apply(legal()[0])
-    return state
+def _our_turns(games: int) -> Callable[[], Turn]:
+    from engine.deal import KEY_BYTES, SeededDecks
+    from engine.registry import GAMES
+
+    sixth_sense, nullern = GAMES["sixth_sense"], GAMES["nullern"]
+    random = Random(6)
+
+    def new(game: Any = sixth_sense) -> Any:
+        return game.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES)))
+
+    def last_round() -> Any:
+        state = new()
+        while state.round < SEATS - 1:
+            state.apply(random.choice(state.legal(state.player)), state.player)
+        return state
+
+    middle = new()
+    for _ in range(30):
+        middle.apply(middle.legal(middle.player)[0], middle.player)
+
+    def turn() -> Turn:
+        dealt = ours([last_round() for _ in range(games)], random)
+        whole = ours((new() for _ in range(games // 2)), random)
+        other = ours((new(nullern) for _ in range(games // 4)), random)
+        return {
+            DEALT: dealt.decisions / dealt.seconds,
+            DEALS: whole.decisions / whole.seconds,
+            GAMES_A_SECOND: whole.games / whole.seconds,
+            LENGTH: whole.decisions / whole.games,
+            CLONE: per_second(middle.clone),
+            VIEW: per_second(lambda: middle.view(0)),
+            NULLERN + DEALS: other.decisions / other.seconds,
+        }
+
+    return turn
 
 
-def measure(repetitions: int, games: int) -> list[Figure]:
-    """All figures; `games` is how many of ours are played a turn; the rival plays about as many decisions."""
+def _their_turns(games: int) -> Callable[[], Turn]:
     import pyspiel  # type: ignore[import-untyped, unused-ignore] # has no types; only the benchmark needs it
 
     rival = pyspiel.load_game(RIVAL)
     random = Random(6)
-    names = ("decisions/s, dealt", "decisions/s, with deals", "games/s, with deals", "decisions a game", "clone, µs")
-    figures = [Figure(name, [], []) for name in names]
-    our_middle = GAME.new(SEATS, SeededDecks(bytes(KEY_BYTES)))
-    in_the_middle(
-        our_middle,
-        lambda: our_middle.legal(our_middle.player),
-        lambda action: our_middle.apply(action, our_middle.player),
-        30,
-    )
-    their_middle = their_round(pyspiel.load_game(f"oh_hell(players={SEATS},num_tricks_fixed=12)"), random)
-    in_the_middle(their_middle, their_middle.legal_actions, their_middle.apply_action, 30)
-    for _ in range(repetitions + 1):
-        ready = [our_last_round(random) for _ in range(games)]
-        theirs_ready = [their_round(rival, random) for _ in range(games * 2)]
-        fresh = (GAME.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES))) for _ in range(games // 2))
-        theirs_fresh = (rival.new_initial_state() for _ in range(games * 4))
-        a, b = ours(ready, random), theirs(theirs_ready, random)
-        c, d = ours(fresh, random), theirs(theirs_fresh, random)
-        turn = (
-            (a.decisions / a.seconds, b.decisions / b.seconds),
-            (c.decisions / c.seconds, d.decisions / d.seconds),
-            (c.games / c.seconds, d.games / d.seconds),
-            (c.decisions / c.games, d.decisions / d.games),
-            (clone_time(our_middle, 20_000), clone_time(their_middle, 20_000)),
-        )
-        for figure, (mine, other) in zip(figures, turn, strict=True):
-            figure.ours.append(mine)
-            figure.theirs.append(other)
-    return [Figure(figure.name, figure.ours[1:], figure.theirs[1:]) for figure in figures]  # the first warms up
+
+    def dealt_round(game: Any = rival) -> Any:
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(random.choice(state.legal_actions()))
+        return state
+
+    middle = dealt_round(pyspiel.load_game(RIVAL_DEALT))
+    for _ in range(30):
+        middle.apply_action(middle.legal_actions()[0])
+
+    def turn() -> Turn:
+        dealt = theirs([dealt_round() for _ in range(games * 2)], random)
+        whole = theirs((rival.new_initial_state() for _ in range(games * 4)), random)
+        return {
+            DEALT: dealt.decisions / dealt.seconds,
+            DEALS: whole.decisions / whole.seconds,
+            GAMES_A_SECOND: whole.games / whole.seconds,
+            LENGTH: whole.decisions / whole.games,
+            CLONE: per_second(middle.clone),
+        }
+
+    return turn
+
+
+def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
+    """The turns of every contender; `games` is how many of ours are played in one, the rival decides about as often."""
+    contenders = ["interpreted", *(["compiled"] if COMPILED.is_dir() else []), "OpenSpiel"]
+    turns: dict[str, list[Turn]] = {contender: [] for contender in contenders}
+    with ExitStack() as stack:
+        processes = {}
+        for contender in contenders:
+            path = {"PYTHONPATH": str(COMPILED)} if contender == "compiled" else {}
+            command = [sys.executable, "-P", "-m", "bench.engine", "play", contender, str(games)]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **path}
+            )
+            processes[contender] = stack.enter_context(process)
+        for repetition in range(repetitions + 1):
+            for contender, process in processes.items():
+                print(file=process.stdin, flush=True)
+                assert process.stdout is not None
+                turn = json.loads(process.stdout.readline())
+                if repetition:  # the first warms up
+                    turns[contender].append(turn)
+        for process in processes.values():
+            assert process.stdin is not None
+            process.stdin.close()
+    return turns
+
+
+def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[float]:
+    """By turn, what the quantity is over OpenSpiel's; Nullern's over that of 6th Sense. May be empty."""
+    if quantity.startswith(NULLERN):
+        return [turn[quantity] / turn[quantity.removeprefix(NULLERN)] for turn in turns[contender]]
+    if contender == "OpenSpiel" or quantity in (GAMES_A_SECOND, LENGTH, VIEW):
+        return []
+    return [mine[quantity] / other[quantity] for mine, other in zip(turns[contender], turns["OpenSpiel"], strict=True)]
 
 
 def shown(values: Sequence[float]) -> str:
@@ -157,41 +204,57 @@ def shown(values: Sequence[float]) -> str:
     return f"{median(values):,.{digits}f}  ({min(values):,.{digits}f} – {max(values):,.{digits}f})"
 
 
-def table(figures: Sequence[Figure]) -> Table:
-    """The figures side by side."""
+def table(turns: dict[str, list[Turn]]) -> Table:
+    """A row for each quantity and contender."""
     result = Table(
-        title=f"Random play, {SEATS} seats, one core, from Python {platform.python_version()}: median (range)"
+        title=f"Random play of 6th Sense and of OpenSpiel's {RIVAL}, one core, from Python "
+        f"{platform.python_version()}: median (range). Ratios over OpenSpiel, Nullern's over 6th Sense"
     )
-    for heading in ("", GAME.title, f"OpenSpiel {RIVAL}", "ratio", "bar"):
+    for heading in ("", "", "", "ratio", "bar"):
         result.add_column(heading, justify="left" if not heading else "right")
-    for figure in figures:
-        bar = BARS.get(figure.name)
-        comparable = figure.name not in ("games/s, with deals", "decisions a game")
-        result.add_row(
-            figure.name,
-            shown(figure.ours),
-            shown(figure.theirs),
-            f"{median(figure.ratios()):.2f}" if comparable else "",
-            f"≥ {bar}" if bar else "",
-        )
+    for quantity in turns["interpreted"][0]:
+        mine = [contender for contender in turns if quantity in turns[contender][0]]
+        for contender in mine:
+            compared = ratios(turns, contender, quantity)
+            bar = BARS.get(contender, {}).get(quantity)
+            result.add_row(
+                quantity if contender == mine[0] else "",
+                contender,
+                shown([turn[quantity] for turn in turns[contender]]),
+                shown(compared) if compared else "",
+                f"≥ {bar}" if bar else "",
+                end_section=contender == mine[-1],
+            )
     return result
 
 
-@click.command(help="Measure the engine beside OpenSpiel.")
+@click.group(invoke_without_command=True, help="Measure the engine beside OpenSpiel.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--repetitions", default=7, show_default=True, type=click.IntRange(5), help="Turns of each contender.")
-@click.option("--games", default=300, show_default=True, type=click.IntRange(1), help="Games of 6th Sense a turn.")
-def main(as_json: bool, repetitions: int, games: int) -> None:
+@click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense a turn.")
+@click.pass_context
+def main(context: click.Context, as_json: bool, repetitions: int, games: int) -> None:
     """Prints the table; says what to install where OpenSpiel is missing."""
+    if context.invoked_subcommand is not None:
+        return
     try:
-        figures = measure(repetitions, games)
+        import pyspiel  # type: ignore[import-untyped, unused-ignore] # noqa: F401 - asked for before the others start
     except ModuleNotFoundError as missing:
         sys.exit(f"{missing.name} is not installed; it is needed to compare with: pip install open_spiel")
+    turns = measure(repetitions, games)
     if as_json:
-        rows = {figure.name: {**figure._asdict(), "ratios": figure.ratios()} for figure in figures}
-        print(json.dumps({name: {k: v for k, v in row.items() if k != "name"} for name, row in rows.items()}, indent=2))
+        print(json.dumps(turns, indent=2))
     else:
-        Console().print(table(figures))
+        Console().print(table(turns))
+
+
+@main.command("play", hidden=True)
+@click.argument("contender")
+@click.argument("games", type=int)
+def _play_command(contender: str, games: int) -> None:
+    turn = _their_turns(games) if contender == "OpenSpiel" else _our_turns(games)
+    for _ in sys.stdin:
+        print(json.dumps(turn()), flush=True)
 
 
 if __name__ == "__main__":

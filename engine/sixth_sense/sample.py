@@ -108,7 +108,7 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
     for seat, card in enumerate(predictions):
         if card >= 0:
             state.apply(PREDICT + card, seat)
-    for action in actions:
+    for action in bytes(actions):
         state.apply(action, state.player)
     return state
 

@@ -1,0 +1,26 @@
+"""The build hook behind wheels with a compiled engine; off unless the environment asks for it (pyproject.toml)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CompiledEngine(BuildHookInterface[Any]):
+    """Adds the compiled modules to a wheel, beside their sources, and tags it for this platform."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compiles in a process of its own; an editable installation gets nothing, for it would shadow the sources."""
+        if version == "editable":
+            return
+        built = Path(mkdtemp())
+        subprocess.run([sys.executable, Path(self.root, "compiled", "build.py"), built], check=True)
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        for path in [*built.rglob("*.so"), *built.rglob("*.pyd")]:
+            build_data["force_include"][str(path)] = str(path.relative_to(built))

@@ -11,8 +11,32 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, assert_never
 
-from arena.match.effects import Ask, Force, Over, Refuse, Show, Suspend
-from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.effects import (
+    Ask,
+    Back,
+    Effect,
+    Force,
+    Gone,
+    Hold,
+    Over,
+    Refuse,
+    Release,
+    Show,
+    Substitute,
+    Suspend,
+)
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.replay.header import ChangeLike, Entry, Header
 from engine.game import Game, RoundReport
 
@@ -22,9 +46,11 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,
     "acted": Acted,
+    "stood_in": StoodIn,
     "time_up": TimeUp,
     "left": Left,
     "returned": Returned,
+    "restored": Restored,
     "interrupted": Interrupted,
 }
 """The inputs by the name they have in a replay."""
@@ -95,10 +121,10 @@ def _input(event: Input, game: Game) -> str:
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
     line = _TEMPLATES[type(event)] % event
-    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted) else line
+    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted | StoodIn) else line
 
 
-def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[str, Any]:
+def _effect(effect: Effect, game: Game) -> dict[str, Any]:
     match effect:
         case Refuse(seat, decision, action, why, legal, time):
             answer = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
@@ -108,10 +134,22 @@ def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[
             return {"out": "forced", **choice, "why": why.value}
         case Suspend(seat):
             return {"out": "suspended", "seat": seat}
+        case Gone(seat, time):
+            return {"out": "gone", "seat": seat, "time": time}
+        case Substitute(seat):
+            return {"out": "substituted", "seat": seat}
+        case Back(seat):
+            return {"out": "back", "seat": seat}
+        case Hold(time):
+            return {"out": "hold", "time": time}
+        case Release():
+            return {"out": "release"}
         case Show(report):
             return {"out": "round", **_report(report)}
         case Over():
             return {"out": "over", **effect._asdict()}
+        case Ask():
+            raise ValueError("questions are not recorded: playing the inputs again asks them again")
     assert_never(effect)
 
 

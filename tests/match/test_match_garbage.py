@@ -7,7 +7,19 @@ from hypothesis import strategies as st
 
 from arena.match.clock import NEVER
 from arena.match.effects import Ask, Force, Over, Refuse, Show
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Instant,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.match.match import Match
 from arena.match.policy import Policy
 from tests.match.counting import CountingGame, in_order
@@ -17,11 +29,13 @@ instants = (st.integers(0, 3000) | st.integers()).map(Instant)
 seats = st.integers(0, 2) | some_int
 garbage: st.SearchStrategy[Input] = st.one_of(
     st.builds(Begun, instants),
-    st.builds(Sent, instants, seats, some_int),
+    st.builds(Sent, instants, seats, some_int, some_int),
+    st.builds(StoodIn, instants, seats, some_int, some_int),
     st.builds(Acted, instants, seats, some_int, some_int),
     st.builds(TimeUp, instants),
     st.builds(Left, instants, seats),
     st.builds(Returned, instants, seats),
+    st.builds(Restored, instants),
 )
 policies = st.builds(
     Policy,
@@ -30,6 +44,10 @@ policies = st.builds(
     rejections_per_decision=st.integers(0, 4),
     rejections_per_match=st.integers(0, 6),
     lates_in_a_row=st.integers(0, 4),
+    lag_allowance=st.integers(0, 100),
+    grace=st.integers(0, 400),
+    incidents=st.integers(0, 3),
+    restart_hold=st.integers(0, 400),
 )
 
 
@@ -51,6 +69,8 @@ def test_match_takes_any_inputs_in_any_order(
         effects = match.receive(event)
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             assert open_decisions.pop(event.seat) == event.decision
+        if isinstance(event, StoodIn) and open_decisions.get(event.seat) == event.decision != match.asking(event.seat):
+            del open_decisions[event.seat]
         for effect in effects:
             match effect:
                 case Ask():

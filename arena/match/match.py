@@ -64,8 +64,9 @@ class Match:
         return self._now
 
     def asking(self, seat: int) -> int | None:
-        """The decision open before a seat: a question still queued under another number need not be sent."""
-        return self._seats[seat].decision or None
+        """The decision open before a seat, if any: a question still queued under another number need not be sent."""
+        known = self._seats.get(seat)
+        return None if known is None else known.decision or None
 
     def substituted(self, seat: int) -> bool:
         """Whether a house bot plays the seat on."""

@@ -40,7 +40,7 @@ from arena.match.inputs import (
 from arena.replay.header import ChangeLike, Entry, Header
 from engine.game import Game, RoundReport
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the format."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,

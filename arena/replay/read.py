@@ -148,10 +148,11 @@ class _Reader:
             self._line = None
             self._fail("the file ends before the result")
         check(line, shape.RESULT_LINE)
-        scores, places, forced = (tuple(line[name]) for name in ("scores", "places", "forced"))
-        if len(forced) != seats or not len(scores) == len(places) in {seats, 0}:
-            self._fail(f"{len(scores)} scores, {len(places)} places and {len(forced)} forced for {seats} seats")
-        return tuple(inputs), Result(scores, places, forced, line["interrupted"])
+        by_seat = {name: tuple(value) for name, value in line.items() if isinstance(value, list) and name != "bots"}
+        for name, values in by_seat.items():
+            if len(values) != seats and (values or name in {"forced", "troubled"}):
+                self._fail(f'{len(values)} values in "{name}" for {seats} seats')
+        return tuple(inputs), Result(**by_seat, interrupted=line["interrupted"])
 
     def _input(self, line: dict[str, Any]) -> Input:
         name = line.pop("in")

@@ -87,6 +87,7 @@ def finish(
     scores: Sequence[int],
     places: Sequence[int],
     forced: Sequence[int],
+    counts: Sequence[bool],
     at: int,
     replay: Callable[[tuple[RatingChange, ...]], bytes],
 ) -> tuple[RatingChange, ...]:
@@ -100,7 +101,7 @@ def finish(
         raise MatchNotPlaying(match, state.value)
     taken = schema.match_seats.c
     bots = connection.scalars(select(taken.bot_id).where(taken.match_id == match).order_by(taken.seat)).all()
-    changes = ladder.rate(connection, game, bots, places)
+    changes = ladder.rate(connection, game, bots, places, counts)
     results = [
         {
             "of_match": match,

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from engine.game import Game
+from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
 
-GAMES: Final[Mapping[str, Game]] = MappingProxyType({game.name: game for game in (SIXTH_SENSE,)})
+GAMES: Final[Mapping[str, Game]] = MappingProxyType({game.name: game for game in (SIXTH_SENSE, NULLERN)})

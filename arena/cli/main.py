@@ -16,6 +16,8 @@ VERBS: Final = {
     "matches": ("arena.cli.matches", "List matches."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
     "bots": ("arena.cli.bots", "List bots, and invite new ones."),
+    "games": ("arena.cli.games", "List the games, their options and sizes."),
+    "rules": ("arena.cli.rules", "Read the rules of a game."),
 }
 
 

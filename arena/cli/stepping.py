@@ -16,7 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from arena.replay.render.show import show_match, show_step
-from arena.replay.steps import Course
+from arena.replay.steps import PLAYS, Course
 
 KEYS: Final = {
     "\x1b[C": "next", "\x1bOC": "next", "n": "next", " ": "next", "\r": "next", "\n": "next",
@@ -114,7 +114,7 @@ def _trick_ends(course: Course) -> list[int]:
     found, plays, seats = [], 0, len(course.replay.header.bots)
     actions = course.replay.header.game.actions
     for number, step in enumerate(course.steps):
-        if step.made is not None and actions[step.made.action].kind in ("play", "block"):
+        if step.made is not None and actions[step.made.action].kind in PLAYS:
             plays += 1
             if plays % seats == 0:
                 found.append(number)

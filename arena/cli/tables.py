@@ -29,7 +29,7 @@ HOUSE: Final = "house-"
 
 def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
     """A ladder; where the width allows it, with its intervals drawn on one scale."""
-    table = _table(title)
+    table = framed(title)
     table.add_column("#", justify="right")
     table.add_column("Bot", no_wrap=True)
     owned = any(_owner(row) for row in rows)
@@ -65,7 +65,7 @@ def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
     """Matches, each with its seats in the order of their places."""
-    table = _table(title)
+    table = framed(title)
     table.add_column("Match", justify="right", style="bold", no_wrap=True)
     table.add_column("Began", no_wrap=True)
     table.add_column("Took", justify="right", no_wrap=True)
@@ -85,7 +85,7 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
 
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
     """Bots; what only a server knows is left out where it is not known."""
-    table = _table(title)
+    table = framed(title)
     table.add_column("Bot", no_wrap=True)
     table.add_column("Owner", style="dim", no_wrap=True)
     table.add_column("Matches", justify="right")
@@ -102,7 +102,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
     return table
 
 
-def _table(title: str) -> Table:
+def framed(title: str) -> Table:
+    """An empty table as all of them look."""
     return Table(
         title=title,
         title_style="bold",

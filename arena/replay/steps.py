@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from arena.match.effects import Cause, Effect, Force
 from arena.match.inputs import Acted, Instant, StoodIn, TimeUp
 from arena.replay.replay import Replay
 from engine.game import OVER, RoundReport, SeatView, State
+
+PLAYS: Final = frozenset({"play", "block"})
+"""The kinds of action that put a card into a trick."""
 
 
 class Made(NamedTuple):
@@ -104,3 +107,9 @@ class Course:
     def ends(self, round_number: int) -> int:
         """The step that ended a round, from 0, or the last there is of it."""
         return self._ends[round_number]
+
+    def choices(self, index: int) -> Iterator[Made]:
+        """The choices of a round that led to a step of it, that of the step included."""
+        for step in self.steps[self.begins(self.steps[index].round) + 1 : index + 1]:
+            assert step.made is not None, "only the first deal comes from no choice"
+            yield step.made

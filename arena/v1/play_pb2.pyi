@@ -4,6 +4,7 @@ isort:skip_file
 """
 
 import arena.v1.game_pb2
+import arena.v1.nullern_pb2
 import arena.v1.sixth_sense_pb2
 import builtins
 import collections.abc
@@ -395,6 +396,7 @@ class Decision(google.protobuf.message.Message):
     BANK_MS_FIELD_NUMBER: builtins.int
     LEGAL_FIELD_NUMBER: builtins.int
     SIXTH_SENSE_FIELD_NUMBER: builtins.int
+    NULLERN_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     decision_id: builtins.int
@@ -411,6 +413,10 @@ class Decision(google.protobuf.message.Message):
     def sixth_sense(self) -> arena.v1.sixth_sense_pb2.SixthSenseView:
         """6th Sense."""
 
+    @property
+    def nullern(self) -> arena.v1.nullern_pb2.NullernView:
+        """Nullern."""
+
     def __init__(
         self,
         *,
@@ -420,10 +426,11 @@ class Decision(google.protobuf.message.Message):
         bank_ms: builtins.int = ...,
         legal: collections.abc.Iterable[builtins.int] | None = ...,
         sixth_sense: arena.v1.sixth_sense_pb2.SixthSenseView | None = ...,
+        nullern: arena.v1.nullern_pb2.NullernView | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["sixth_sense", b"sixth_sense", "view", b"view"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "decision_id", b"decision_id", "legal", b"legal", "match_id", b"match_id", "sixth_sense", b"sixth_sense", "soft_ms", b"soft_ms", "view", b"view"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["view", b"view"]) -> typing.Literal["sixth_sense"] | None: ...
+    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "sixth_sense", b"sixth_sense", "view", b"view"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "decision_id", b"decision_id", "legal", b"legal", "match_id", b"match_id", "nullern", b"nullern", "sixth_sense", b"sixth_sense", "soft_ms", b"soft_ms", "view", b"view"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["view", b"view"]) -> typing.Literal["sixth_sense", "nullern"] | None: ...
 
 global___Decision = Decision
 
@@ -487,6 +494,7 @@ class RoundReport(google.protobuf.message.Message):
     POINTS_FIELD_NUMBER: builtins.int
     SCORES_FIELD_NUMBER: builtins.int
     SIXTH_SENSE_FIELD_NUMBER: builtins.int
+    NULLERN_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     round: builtins.int
@@ -503,6 +511,10 @@ class RoundReport(google.protobuf.message.Message):
     def sixth_sense(self) -> arena.v1.sixth_sense_pb2.SixthSenseRound:
         """6th Sense."""
 
+    @property
+    def nullern(self) -> arena.v1.nullern_pb2.NullernRound:
+        """Nullern."""
+
     def __init__(
         self,
         *,
@@ -511,10 +523,11 @@ class RoundReport(google.protobuf.message.Message):
         points: collections.abc.Iterable[builtins.int] | None = ...,
         scores: collections.abc.Iterable[builtins.int] | None = ...,
         sixth_sense: arena.v1.sixth_sense_pb2.SixthSenseRound | None = ...,
+        nullern: arena.v1.nullern_pb2.NullernRound | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["record", b"record", "sixth_sense", b"sixth_sense"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "points", b"points", "record", b"record", "round", b"round", "scores", b"scores", "sixth_sense", b"sixth_sense"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["record", b"record"]) -> typing.Literal["sixth_sense"] | None: ...
+    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "record", b"record", "sixth_sense", b"sixth_sense"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "nullern", b"nullern", "points", b"points", "record", b"record", "round", b"round", "scores", b"scores", "sixth_sense", b"sixth_sense"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["record", b"record"]) -> typing.Literal["sixth_sense", "nullern"] | None: ...
 
 global___RoundReport = RoundReport
 

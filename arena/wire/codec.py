@@ -23,10 +23,11 @@ from arena.server.messages import (
 )
 from arena.v1 import play_pb2
 from arena.version import __version__
-from arena.wire import sixth_sense
+from arena.wire import nullern, sixth_sense
 from arena.wire.catalog import encode_catalog
 from arena.wire.packed import packed
 from engine.game import RoundReport, SeatView
+from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 NONCE_SIZE: Final = 16
@@ -41,9 +42,15 @@ class Codec(NamedTuple):
     encode: Callable[[Any], Any]
 
 
-VIEWS: Final[dict[type[SeatView], Codec]] = {SixthSenseView: Codec("sixth_sense", sixth_sense.encode_view)}
+VIEWS: Final[dict[type[SeatView], Codec]] = {
+    SixthSenseView: Codec("sixth_sense", sixth_sense.encode_view),
+    NullernView: Codec("nullern", nullern.encode_view),
+}
 """The fields of `Decision.view`."""
-ROUNDS: Final[dict[type[RoundReport], Codec]] = {SixthSenseRound: Codec("sixth_sense", sixth_sense.encode_round)}
+ROUNDS: Final[dict[type[RoundReport], Codec]] = {
+    SixthSenseRound: Codec("sixth_sense", sixth_sense.encode_round),
+    NullernRound: Codec("nullern", nullern.encode_round),
+}
 """The fields of `RoundReport.record`."""
 
 

@@ -22,6 +22,7 @@ def encode_view(view: SixthSenseView) -> Any:
         rounds=view.rounds,
         target=view.target,
         novice=view.novice,
+        late_trump=view.late_trump,
         dealer=view.dealer,
         hand_size=view.hand_size,
         turned=view.turned,

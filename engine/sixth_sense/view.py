@@ -33,6 +33,8 @@ class SixthSenseView(SeatView):
     target: int
     """0 when the number of rounds is fixed."""
     novice: bool
+    late_trump: bool
+    """Whether the card is turned only when all predictions are in (S16)."""
     dealer: int
     hand_size: int
     """Cards dealt to each seat, the prediction card among them."""
@@ -93,6 +95,7 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         rounds=setting.rounds,
         target=setting.target,
         novice=setting.novice,
+        late_trump=setting.late_trump,
         dealer=state.round % seats,
         hand_size=setting.hand_size,
         turned=state.turned,

@@ -1,18 +1,14 @@
-"""What Nullern calls its cards and actions, what the server plays for a silent seat, and what a clone shares."""
+"""What Nullern calls its cards and actions, and what the server plays for a silent seat."""
 
 from __future__ import annotations
-
-from random import Random
-from typing import Any
 
 import pytest
 
 from engine.deal import SeededDecks
-from engine.game import OVER, Action, OptionError
+from engine.game import Action, OptionError
 from engine.nullern import NULLERN
 from engine.nullern.score import bid_nearest
-from engine.nullern.state import NullernState
-from tests.engine.nullern_table import ACTIONS, CARDS, Table, new
+from tests.engine.nullern_table import ACTIONS, CARDS, Table
 
 DECKS = SeededDecks(bytes(32))
 
@@ -37,12 +33,6 @@ def test_nullern_actions_say_what_they_do() -> None:
     assert actions[ACTIONS["bid 7"]] == Action("bid 7", "bid", value=7)
 
 
-@pytest.mark.parametrize("seats", [1, 8, True, "4"])
-def test_seats_nullern_is_not_for_are_refused(seats: Any) -> None:
-    with pytest.raises(OptionError, match="Nullern is for 2 to 7 seats, not"):
-        NULLERN.new(seats, DECKS)
-
-
 def test_nullern_has_no_options() -> None:
     assert NULLERN.options == ()
     with pytest.raises(OptionError, match="Nullern has no option 'novice'; it has none"):
@@ -64,51 +54,3 @@ def test_the_server_plays_the_first_card_that_may_be_played() -> None:
     assert table.state.fallback(0) == ACTIONS["red 1"]
     table.play("blue 9")
     assert table.state.fallback(1) == ACTIONS["blue 4"]
-
-
-def facts(state: NullernState) -> tuple[Any, ...]:
-    """All that can be asked of a state."""
-    return (
-        state.player,
-        state.round,
-        state.scores,
-        state.hupfers,
-        state.report,
-        [(state.legal(seat), state.fallback(seat)) for seat in state.waiting()],
-        [state.view(seat) for seat in range(state.seats)],
-        state.ranking(),
-    )
-
-
-def step(state: NullernState, random: Random) -> None:
-    state.apply(random.choice(state.legal(state.player)), state.player)
-
-
-@pytest.mark.parametrize("seats", NULLERN.seats)
-def test_a_clone_of_nullern_goes_its_own_way(seats: int) -> None:
-    random = Random(seats)
-    state = new(seats, DECKS)
-    while state.player != OVER:
-        if random.random() < 0.1:
-            before = facts(state)
-            clone = state.clone()
-            assert facts(clone) == before
-            for _ in range(random.randrange(1, 150)):
-                if clone.player != OVER:
-                    step(clone, random)
-            assert facts(state) == before
-            again = state.clone()
-            while again.player != OVER:
-                step(again, random)
-        step(state, random)
-
-
-@pytest.mark.parametrize("seats", NULLERN.seats)
-def test_the_same_choices_give_the_same_game_of_nullern_looked_at_or_not(seats: int) -> None:
-    one, other = new(seats, DECKS), new(seats, DECKS)
-    random, again = Random(1), Random(1)
-    while one.player != OVER:
-        facts(one)
-        step(one, random)
-        step(other, again)
-    assert facts(one) == facts(other)

@@ -269,6 +269,7 @@ class PlainGame:
             "rounds": 0 if self.target else self.rounds,
             "target": self.target,
             "novice": self.novice,
+            "late_trump": self.late_trump,
             "dealer": self.dealer,
             "hand_size": self.size,
             "turned": self.turned(),

@@ -18,8 +18,11 @@ class Renderer(Protocol):
     def tricks(self, course: Course, number: int) -> int:
         """How many tricks of a round were begun."""
 
+    def rounds(self, course: Course) -> RenderableType:
+        """The points of the rounds that were played out."""
+
     def round(self, course: Course, number: int, seat: int | None) -> RenderableType:
-        """One round: hands, predictions and tricks."""
+        """One round: hands, predictions or bids, and tricks."""
 
     def trick(self, course: Course, number: int, trick: int, seat: int | None) -> RenderableType:
         """One trick of a round."""

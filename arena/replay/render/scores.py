@@ -1,4 +1,5 @@
-"""A match at a glance: who played, how it ended, and the points by round. The same for every game."""
+"""A match at a glance: who played, how it ended, and the points by round. The same for every game
+but for the points by round."""
 
 from __future__ import annotations
 
@@ -27,13 +28,37 @@ def plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
 
 
-def drawn_match(course: Course) -> RenderableType:
-    """The result and the points by round."""
+def points_by_round(course: Course) -> Table:
+    """A row a round: the points of every seat, and what they come to."""
+    table = points_table(course.replay.header)
+    for report in course.reports:
+        pairs = zip(report.points, report.scores, strict=True)
+        table.add_row(f"{report.round + 1}", *(points_cell(points, score) for points, score in pairs))
+    return table
+
+
+def points_table(header: Header) -> Table:
+    """A table of points with a column a seat, without rows."""
+    table = plain_table()
+    table.add_column("round", justify="right")
+    for seat in range(len(header.bots)):
+        table.add_column(seat_name(header, seat), justify="right", no_wrap=True, overflow="ellipsis", max_width=9)
+    return table
+
+
+def points_cell(points: int, score: int, sign: str = "") -> Text:
+    """The points of a seat, a sign of what they mean, and the score they lead to."""
+    colour = "green" if points > 0 else "red" if points < 0 else "dim"
+    return Text.assemble((f"{points:+d}", colour), (sign, "red"), f" {score:>4}")
+
+
+def drawn_match(course: Course, rounds: RenderableType) -> RenderableType:
+    """The result, and the points by round as its game draws them."""
     parts: list[RenderableType] = [_title(course.replay.header), Text(), _standings(course)]
     if course.replay.result.interrupted:
         parts += [Text(), Text(f"Interrupted: {course.replay.result.interrupted}", style="red")]
     if course.reports:
-        parts += [Text(), _rounds(course)]
+        parts += [Text(), rounds]
     return Group(*parts)
 
 
@@ -67,20 +92,3 @@ def _standings(course: Course) -> Table:
             cells += [f"{rating.after.value:.0f}", f"{rating.after.value - rating.before.value:+.1f}"]
         table.add_row(*cells, style="bold" if places and places[seat] == 1 else "")
     return table
-
-
-def _rounds(course: Course) -> Table:
-    header = course.replay.header
-    table = plain_table()
-    table.add_column("round", justify="right")
-    for seat in range(len(header.bots)):
-        table.add_column(seat_name(header, seat), justify="right", no_wrap=True, overflow="ellipsis", max_width=10)
-    for report in course.reports:
-        pairs = zip(report.points, report.scores, strict=True)
-        table.add_row(f"{report.round + 1}", *(_points(points, score) for points, score in pairs))
-    return table
-
-
-def _points(points: int, score: int) -> Text:
-    colour = "green" if points > 0 else "red" if points < 0 else "dim"
-    return Text.assemble((f"{points:+d}", colour), f" {score:>4}")

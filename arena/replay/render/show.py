@@ -11,29 +11,33 @@ from typing import Final
 
 from rich.console import RenderableType
 
+from arena.replay.render.nullern import NullernRenderer
 from arena.replay.render.renderer import Renderer
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
 
-RENDERERS: Final[Mapping[str, Renderer]] = {"sixth_sense": SixthSenseRenderer()}
+RENDERERS: Final[Mapping[str, Renderer]] = {
+    "nullern": NullernRenderer(),
+    "sixth_sense": SixthSenseRenderer(),
+}
 """By the game's name."""
 
 
 class ShowError(LookupError):
-    """The replay has no such round, trick, step or seat; the message says which it has."""
+    """The replay has no such round, trick, step or seat, or its game no renderer; the message says what there is."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def show_match(course: Course) -> RenderableType:
-    """The result and the points by round."""
-    return drawn_match(course)
+    """The result and the points by round. ShowError."""
+    return drawn_match(course, _renderer(course).rounds(course))
 
 
 def show_round(course: Course, number: int = -1, seat: int | None = None) -> RenderableType:
-    """One round: hands, predictions, tricks. ShowError."""
+    """One round: hands, predictions or bids, tricks. ShowError."""
     return _renderer(course).round(course, _index("round", number, course.rounds), _seat(course, seat))
 
 
@@ -51,7 +55,11 @@ def show_step(course: Course, number: int, seat: int | None = None) -> Renderabl
 
 
 def _renderer(course: Course) -> Renderer:
-    return RENDERERS[course.replay.header.game.name]
+    game = course.replay.header.game
+    if game.name not in RENDERERS:
+        where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"
+        raise ShowError(f"{game.title} has no renderer to show it: {where}")
+    return RENDERERS[game.name]
 
 
 def _index(what: str, number: int, count: int) -> int:

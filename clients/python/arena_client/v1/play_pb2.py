@@ -23,10 +23,11 @@ _sym_db = _symbol_database.Default()
 
 
 from arena_client.v1 import game_pb2 as arena_dot_v1_dot_game__pb2
+from arena_client.v1 import nullern_pb2 as arena_dot_v1_dot_nullern__pb2
 from arena_client.v1 import sixth_sense_pb2 as arena_dot_v1_dot_sixth__sense__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/play.proto\x12\x08\x61rena.v1\x1a\x13\x61rena/v1/game.proto\x1a\x1a\x61rena/v1/sixth_sense.proto\"\xcc\x01\n\x0bPlayRequest\x12\x1e\n\x05hello\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Hello\x12\x1e\n\x05ready\x18\x02 \x03(\x0b\x32\x0f.arena.v1.Ready\x12!\n\x07\x61nswers\x18\x03 \x03(\x0b\x32\x10.arena.v1.Answer\x12\x16\n\theartbeat\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x15\n\x08\x63\x61pacity\x18\x05 \x01(\rH\x01\x88\x01\x01\x12\x10\n\x08\x64\x65\x63lined\x18\x06 \x03(\x04\x42\x0c\n\n_heartbeatB\x0b\n\t_capacity\"8\n\x05Hello\x12\r\n\x05games\x18\x01 \x03(\t\x12\x10\n\x08\x63\x61pacity\x18\x02 \x01(\r\x12\x0e\n\x06\x63lient\x18\x03 \x01(\t\"(\n\x05Ready\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\r\n\x05nonce\x18\x02 \x01(\x0c\"?\n\x06\x41nswer\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x03 \x01(\r\"\x9c\x02\n\x0cPlayResponse\x12\"\n\x07welcome\x18\x01 \x01(\x0b\x32\x11.arena.v1.Welcome\x12)\n\x0binvitations\x18\x02 \x03(\x0b\x32\x14.arena.v1.Invitation\x12%\n\tdecisions\x18\x03 \x03(\x0b\x32\x12.arena.v1.Decision\x12!\n\x07notices\x18\x04 \x03(\x0b\x32\x10.arena.v1.Notice\x12%\n\x06rounds\x18\x05 \x03(\x0b\x32\x15.arena.v1.RoundReport\x12&\n\x07reports\x18\x06 \x03(\x0b\x32\x15.arena.v1.MatchReport\x12\x16\n\theartbeat\x18\x07 \x01(\x04H\x00\x88\x01\x01\x42\x0c\n\n_heartbeat\"p\n\x07Welcome\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12$\n\x05games\x18\x03 \x03(\x0b\x32\x15.arena.v1.GameCatalog\x12\"\n\x07\x63onduct\x18\x04 \x01(\x0b\x32\x11.arena.v1.Conduct\"\x9a\x01\n\x07\x43onduct\x12\x15\n\rsoft_limit_ms\x18\x01 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x02 \x01(\r\x12\x1f\n\x17rejections_per_decision\x18\x03 \x01(\r\x12\x1c\n\x14rejections_per_match\x18\x04 \x01(\r\x12\x16\n\x0elates_in_a_row\x18\x05 \x01(\r\x12\x10\n\x08ready_ms\x18\x06 \x01(\r\"\xc0\x01\n\nInvitation\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\x0c\n\x04\x62ots\x18\x04 \x03(\t\x12\x32\n\x07options\x18\x05 \x03(\x0b\x32!.arena.v1.Invitation.OptionsEntry\x12\x12\n\ncommitment\x18\x06 \x01(\x0c\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9b\x01\n\x08\x44\x65\x63ision\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0f\n\x07soft_ms\x18\x03 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x04 \x01(\r\x12\r\n\x05legal\x18\x05 \x03(\r\x12/\n\x0bsixth_sense\x18\n \x01(\x0b\x32\x18.arena.v1.SixthSenseViewH\x00\x42\x06\n\x04view\"\xb2\x01\n\x06Notice\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\"\n\x04kind\x18\x03 \x01(\x0e\x32\x14.arena.v1.NoticeKind\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x06\x61\x63tion\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\r\n\x05legal\x18\x06 \x03(\r\x12\x14\n\x07time_ms\x18\x07 \x01(\rH\x01\x88\x01\x01\x42\t\n\x07_actionB\n\n\x08_time_ms\"\x8a\x01\n\x0bRoundReport\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06points\x18\x03 \x03(\x11\x12\x0e\n\x06scores\x18\x04 \x03(\x11\x12\x30\n\x0bsixth_sense\x18\n \x01(\x0b\x32\x19.arena.v1.SixthSenseRoundH\x00\x42\x08\n\x06record\"\x8a\x01\n\x0bMatchReport\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x0e\n\x06scores\x18\x03 \x03(\x11\x12\x0e\n\x06places\x18\x04 \x03(\r\x12&\n\x06rating\x18\x05 \x01(\x0b\x32\x16.arena.v1.RatingChange\x12\x13\n\x0binterrupted\x18\x06 \x01(\t\"-\n\x0cRatingChange\x12\x0e\n\x06\x62\x65\x66ore\x18\x01 \x01(\x01\x12\r\n\x05\x61\x66ter\x18\x02 \x01(\x01*\x88\x02\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13NOTICE_KIND_ILLEGAL\x10\x01\x12\x15\n\x11NOTICE_KIND_STALE\x10\x02\x12\x17\n\x13NOTICE_KIND_UNKNOWN\x10\x03\x12\x1e\n\x1aNOTICE_KIND_FORCED_BY_TIME\x10\x04\x12$\n NOTICE_KIND_FORCED_BY_ILLEGALITY\x10\x05\x12\x19\n\x15NOTICE_KIND_SUSPENDED\x10\x06\x12\x19\n\x15NOTICE_KIND_WITHDRAWN\x10\x07\x12\x18\n\x14NOTICE_KIND_DRAINING\x10\x08\x32H\n\x0bPlayService\x12\x39\n\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/play.proto\x12\x08\x61rena.v1\x1a\x13\x61rena/v1/game.proto\x1a\x16\x61rena/v1/nullern.proto\x1a\x1a\x61rena/v1/sixth_sense.proto\"\xcc\x01\n\x0bPlayRequest\x12\x1e\n\x05hello\x18\x01 \x01(\x0b\x32\x0f.arena.v1.Hello\x12\x1e\n\x05ready\x18\x02 \x03(\x0b\x32\x0f.arena.v1.Ready\x12!\n\x07\x61nswers\x18\x03 \x03(\x0b\x32\x10.arena.v1.Answer\x12\x16\n\theartbeat\x18\x04 \x01(\x04H\x00\x88\x01\x01\x12\x15\n\x08\x63\x61pacity\x18\x05 \x01(\rH\x01\x88\x01\x01\x12\x10\n\x08\x64\x65\x63lined\x18\x06 \x03(\x04\x42\x0c\n\n_heartbeatB\x0b\n\t_capacity\"8\n\x05Hello\x12\r\n\x05games\x18\x01 \x03(\t\x12\x10\n\x08\x63\x61pacity\x18\x02 \x01(\r\x12\x0e\n\x06\x63lient\x18\x03 \x01(\t\"(\n\x05Ready\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\r\n\x05nonce\x18\x02 \x01(\x0c\"?\n\x06\x41nswer\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0e\n\x06\x61\x63tion\x18\x03 \x01(\r\"\x9c\x02\n\x0cPlayResponse\x12\"\n\x07welcome\x18\x01 \x01(\x0b\x32\x11.arena.v1.Welcome\x12)\n\x0binvitations\x18\x02 \x03(\x0b\x32\x14.arena.v1.Invitation\x12%\n\tdecisions\x18\x03 \x03(\x0b\x32\x12.arena.v1.Decision\x12!\n\x07notices\x18\x04 \x03(\x0b\x32\x10.arena.v1.Notice\x12%\n\x06rounds\x18\x05 \x03(\x0b\x32\x15.arena.v1.RoundReport\x12&\n\x07reports\x18\x06 \x03(\x0b\x32\x15.arena.v1.MatchReport\x12\x16\n\theartbeat\x18\x07 \x01(\x04H\x00\x88\x01\x01\x42\x0c\n\n_heartbeat\"p\n\x07Welcome\x12\x0e\n\x06server\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12$\n\x05games\x18\x03 \x03(\x0b\x32\x15.arena.v1.GameCatalog\x12\"\n\x07\x63onduct\x18\x04 \x01(\x0b\x32\x11.arena.v1.Conduct\"\x9a\x01\n\x07\x43onduct\x12\x15\n\rsoft_limit_ms\x18\x01 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x02 \x01(\r\x12\x1f\n\x17rejections_per_decision\x18\x03 \x01(\r\x12\x1c\n\x14rejections_per_match\x18\x04 \x01(\r\x12\x16\n\x0elates_in_a_row\x18\x05 \x01(\r\x12\x10\n\x08ready_ms\x18\x06 \x01(\r\"\xc0\x01\n\nInvitation\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\r\x12\x0c\n\x04\x62ots\x18\x04 \x03(\t\x12\x32\n\x07options\x18\x05 \x03(\x0b\x32!.arena.v1.Invitation.OptionsEntry\x12\x12\n\ncommitment\x18\x06 \x01(\x0c\x1a.\n\x0cOptionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc5\x01\n\x08\x44\x65\x63ision\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\x0f\n\x07soft_ms\x18\x03 \x01(\r\x12\x0f\n\x07\x62\x61nk_ms\x18\x04 \x01(\r\x12\r\n\x05legal\x18\x05 \x03(\r\x12/\n\x0bsixth_sense\x18\n \x01(\x0b\x32\x18.arena.v1.SixthSenseViewH\x00\x12(\n\x07nullern\x18\x0b \x01(\x0b\x32\x15.arena.v1.NullernViewH\x00\x42\x06\n\x04view\"\xb2\x01\n\x06Notice\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\r\x12\"\n\x04kind\x18\x03 \x01(\x0e\x32\x14.arena.v1.NoticeKind\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x13\n\x06\x61\x63tion\x18\x05 \x01(\rH\x00\x88\x01\x01\x12\r\n\x05legal\x18\x06 \x03(\r\x12\x14\n\x07time_ms\x18\x07 \x01(\rH\x01\x88\x01\x01\x42\t\n\x07_actionB\n\n\x08_time_ms\"\xb5\x01\n\x0bRoundReport\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\r\n\x05round\x18\x02 \x01(\r\x12\x0e\n\x06points\x18\x03 \x03(\x11\x12\x0e\n\x06scores\x18\x04 \x03(\x11\x12\x30\n\x0bsixth_sense\x18\n \x01(\x0b\x32\x19.arena.v1.SixthSenseRoundH\x00\x12)\n\x07nullern\x18\x0b \x01(\x0b\x32\x16.arena.v1.NullernRoundH\x00\x42\x08\n\x06record\"\x8a\x01\n\x0bMatchReport\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x0e\n\x06scores\x18\x03 \x03(\x11\x12\x0e\n\x06places\x18\x04 \x03(\r\x12&\n\x06rating\x18\x05 \x01(\x0b\x32\x16.arena.v1.RatingChange\x12\x13\n\x0binterrupted\x18\x06 \x01(\t\"-\n\x0cRatingChange\x12\x0e\n\x06\x62\x65\x66ore\x18\x01 \x01(\x01\x12\r\n\x05\x61\x66ter\x18\x02 \x01(\x01*\x88\x02\n\nNoticeKind\x12\x1b\n\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12\x17\n\x13NOTICE_KIND_ILLEGAL\x10\x01\x12\x15\n\x11NOTICE_KIND_STALE\x10\x02\x12\x17\n\x13NOTICE_KIND_UNKNOWN\x10\x03\x12\x1e\n\x1aNOTICE_KIND_FORCED_BY_TIME\x10\x04\x12$\n NOTICE_KIND_FORCED_BY_ILLEGALITY\x10\x05\x12\x19\n\x15NOTICE_KIND_SUSPENDED\x10\x06\x12\x19\n\x15NOTICE_KIND_WITHDRAWN\x10\x07\x12\x18\n\x14NOTICE_KIND_DRAINING\x10\x08\x32H\n\x0bPlayService\x12\x39\n\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,36 +36,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_INVITATION_OPTIONSENTRY']._loaded_options = None
   _globals['_INVITATION_OPTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_NOTICEKIND']._serialized_start=1876
-  _globals['_NOTICEKIND']._serialized_end=2140
-  _globals['_PLAYREQUEST']._serialized_start=83
-  _globals['_PLAYREQUEST']._serialized_end=287
-  _globals['_HELLO']._serialized_start=289
-  _globals['_HELLO']._serialized_end=345
-  _globals['_READY']._serialized_start=347
-  _globals['_READY']._serialized_end=387
-  _globals['_ANSWER']._serialized_start=389
-  _globals['_ANSWER']._serialized_end=452
-  _globals['_PLAYRESPONSE']._serialized_start=455
-  _globals['_PLAYRESPONSE']._serialized_end=739
-  _globals['_WELCOME']._serialized_start=741
-  _globals['_WELCOME']._serialized_end=853
-  _globals['_CONDUCT']._serialized_start=856
-  _globals['_CONDUCT']._serialized_end=1010
-  _globals['_INVITATION']._serialized_start=1013
-  _globals['_INVITATION']._serialized_end=1205
-  _globals['_INVITATION_OPTIONSENTRY']._serialized_start=1159
-  _globals['_INVITATION_OPTIONSENTRY']._serialized_end=1205
-  _globals['_DECISION']._serialized_start=1208
-  _globals['_DECISION']._serialized_end=1363
-  _globals['_NOTICE']._serialized_start=1366
-  _globals['_NOTICE']._serialized_end=1544
-  _globals['_ROUNDREPORT']._serialized_start=1547
-  _globals['_ROUNDREPORT']._serialized_end=1685
-  _globals['_MATCHREPORT']._serialized_start=1688
-  _globals['_MATCHREPORT']._serialized_end=1826
-  _globals['_RATINGCHANGE']._serialized_start=1828
-  _globals['_RATINGCHANGE']._serialized_end=1873
-  _globals['_PLAYSERVICE']._serialized_start=2142
-  _globals['_PLAYSERVICE']._serialized_end=2214
+  _globals['_NOTICEKIND']._serialized_start=1985
+  _globals['_NOTICEKIND']._serialized_end=2249
+  _globals['_PLAYREQUEST']._serialized_start=107
+  _globals['_PLAYREQUEST']._serialized_end=311
+  _globals['_HELLO']._serialized_start=313
+  _globals['_HELLO']._serialized_end=369
+  _globals['_READY']._serialized_start=371
+  _globals['_READY']._serialized_end=411
+  _globals['_ANSWER']._serialized_start=413
+  _globals['_ANSWER']._serialized_end=476
+  _globals['_PLAYRESPONSE']._serialized_start=479
+  _globals['_PLAYRESPONSE']._serialized_end=763
+  _globals['_WELCOME']._serialized_start=765
+  _globals['_WELCOME']._serialized_end=877
+  _globals['_CONDUCT']._serialized_start=880
+  _globals['_CONDUCT']._serialized_end=1034
+  _globals['_INVITATION']._serialized_start=1037
+  _globals['_INVITATION']._serialized_end=1229
+  _globals['_INVITATION_OPTIONSENTRY']._serialized_start=1183
+  _globals['_INVITATION_OPTIONSENTRY']._serialized_end=1229
+  _globals['_DECISION']._serialized_start=1232
+  _globals['_DECISION']._serialized_end=1429
+  _globals['_NOTICE']._serialized_start=1432
+  _globals['_NOTICE']._serialized_end=1610
+  _globals['_ROUNDREPORT']._serialized_start=1613
+  _globals['_ROUNDREPORT']._serialized_end=1794
+  _globals['_MATCHREPORT']._serialized_start=1797
+  _globals['_MATCHREPORT']._serialized_end=1935
+  _globals['_RATINGCHANGE']._serialized_start=1937
+  _globals['_RATINGCHANGE']._serialized_end=1982
+  _globals['_PLAYSERVICE']._serialized_start=2251
+  _globals['_PLAYSERVICE']._serialized_end=2323
 # @@protoc_insertion_point(module_scope)

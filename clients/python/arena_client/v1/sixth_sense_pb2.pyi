@@ -26,6 +26,7 @@ class SixthSenseView(google.protobuf.message.Message):
     ROUNDS_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
     NOVICE_FIELD_NUMBER: builtins.int
+    LATE_TRUMP_FIELD_NUMBER: builtins.int
     DEALER_FIELD_NUMBER: builtins.int
     HAND_SIZE_FIELD_NUMBER: builtins.int
     TURNED_FIELD_NUMBER: builtins.int
@@ -51,6 +52,8 @@ class SixthSenseView(google.protobuf.message.Message):
     """The score that ends the game; 0 when it has a fixed number of rounds."""
     novice: builtins.bool
     """Whether the novice rules are in force: no trump, points by distance."""
+    late_trump: builtins.bool
+    """Whether the trump is turned over only once all have predicted."""
     dealer: builtins.int
     """The dealer of this round."""
     hand_size: builtins.int
@@ -106,6 +109,7 @@ class SixthSenseView(google.protobuf.message.Message):
         rounds: builtins.int = ...,
         target: builtins.int = ...,
         novice: builtins.bool = ...,
+        late_trump: builtins.bool = ...,
         dealer: builtins.int = ...,
         hand_size: builtins.int = ...,
         turned: builtins.int | None = ...,
@@ -121,7 +125,7 @@ class SixthSenseView(google.protobuf.message.Message):
         known_predictions: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_prediction", b"_prediction", "_turned", b"_turned", "prediction", b"prediction", "turned", b"turned"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_prediction", b"_prediction", "_turned", b"_turned", "dealer", b"dealer", "hand", b"hand", "hand_size", b"hand_size", "known_predictions", b"known_predictions", "leaders", b"leaders", "novice", b"novice", "peeks", b"peeks", "plays", b"plays", "prediction", b"prediction", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "target", b"target", "turned", b"turned", "worths", b"worths"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_prediction", b"_prediction", "_turned", b"_turned", "dealer", b"dealer", "hand", b"hand", "hand_size", b"hand_size", "known_predictions", b"known_predictions", "late_trump", b"late_trump", "leaders", b"leaders", "novice", b"novice", "peeks", b"peeks", "plays", b"plays", "prediction", b"prediction", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "target", b"target", "turned", b"turned", "worths", b"worths"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_prediction", b"_prediction"]) -> typing.Literal["prediction"] | None: ...
     @typing.overload

@@ -1,0 +1,86 @@
+"""`arena rules`: the rules of a game, ruling by ruling, in three languages.
+
+The text of a game lies beside its code, in `rules.<language>.md`: a title, sections, and a paragraph a ruling that
+begins with its number in bold. The same in every language.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LANGUAGES: Final = ("en", "nl", "de")
+MARGIN: Final = 100
+"""Columns of the widest line in a terminal: longer ones are hard to read."""
+
+
+@click.command(epilog="Example: arena rules sixth_sense --ruling S7 --language nl")
+@click.argument("game", type=click.Choice([*GAMES]))
+@click.option("--ruling", metavar="NUMBER", help="Only this ruling, such as S7.")
+@click.option(
+    "--language", type=click.Choice(LANGUAGES, case_sensitive=False), help="Default: that of the locale, else en."
+)
+def command(game: str, ruling: str | None, language: str | None) -> None:
+    """Read the rules of a game, with the rulings that decide what its printed rules leave open.
+
+    A terminal shows them formatted, in the pager that PAGER names where they are longer than the screen; a pipe gets
+    the Markdown itself.
+    """
+    text = rules_of(game, language or language_of(os.environ))
+    if ruling is not None:
+        found = rulings(text)
+        if ruling.upper() not in found:
+            raise click.BadParameter(
+                f"{GAMES[game].title} has no ruling {ruling!r}; it has {', '.join(found)}", param_hint="'--ruling'"
+            )
+        text = found[ruling.upper()] + "\n"
+    if sys.stdout.isatty():
+        _show(text)
+    else:
+        click.echo(text, nl=False)
+
+
+def rules_of(game: str, language: str) -> str:
+    """The rules of a game as Markdown."""
+    module = type(GAMES[game]).__module__.rpartition(".")[0]
+    return (files(module) / f"rules.{language}.md").read_text(encoding="utf-8")
+
+
+def rulings(text: str) -> dict[str, str]:
+    """Its rulings by number, in their order."""
+    paragraphs = (paragraph.strip() for paragraph in text.split("\n\n"))
+    return {found[1]: paragraph for paragraph in paragraphs if (found := re.match(r"\*\*([A-Z]+\d+) ", paragraph))}
+
+
+def language_of(environment: Mapping[str, str]) -> str:
+    """The language of the locale, English where it is another or none. The first variable that is set counts."""
+    locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
+    language = re.split(r"[_.@-]", locale.lower())[0]
+    return language if language in LANGUAGES else LANGUAGES[0]
+
+
+def _show(text: str) -> None:
+    """Formatted, and page by page where it is longer than the screen."""
+    from rich.markdown import Markdown
+
+    from arena.cli.screen import screen
+
+    console = screen()
+    width, height = min(console.width, MARGIN), console.height
+    with console.capture() as capture:
+        console.print(Markdown(text), width=width)
+    shown = capture.get()
+    if shown.count("\n") < height:
+        click.echo(shown, nl=False, color=True)
+    else:
+        click.echo_via_pager(shown, color=True)

@@ -1,0 +1,151 @@
+"""Nullern in the terminal: rounds, tricks and steps as tables."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from arena.replay.header import Header
+from arena.replay.render.cards import Faces, forced_sign, forced_words
+from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, marks, picture
+from arena.replay.render.scores import plain_table, points_cell, points_table, seat_in_words, seat_name
+from arena.replay.render.tricks import Scene, TrickRenderer
+from arena.replay.steps import Course, Made
+from engine.nullern import NULLERN
+from engine.nullern.cards import ACTIONS, BLIND, CARDS
+from engine.nullern.score import HUPFER_COST
+
+_LEGEND = (
+    f"▸ leads  * trump  ^ had to follow with trump  H a Hupfer: −{HUPFER_COST} at the end\n"
+    f"!t !i !s forced by time, illegality, suspension  net: the score less {HUPFER_COST} a Hupfer"
+)
+_HUPFERS = Text(f"H a Hupfer: −{HUPFER_COST} at the end", style="dim")
+
+
+class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
+    """Draws Nullern."""
+
+    def __init__(self) -> None:
+        super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
+
+    def rounds(self, course: Course) -> RenderableType:
+        """The points by round with the Hupfers beside them, and what those cost at the end (N7)."""
+        table, seen = points_table(course.replay.header), picture(course, 0, 0)
+        for report in course.reports:
+            seen = picture(course, course.ends(report.round), 0)
+            assert seen.points is not None
+            assert seen.missed is not None
+            rows = zip(seen.points, seen.scores, seen.missed, strict=True)
+            table.add_row(
+                f"{report.round + 1}", *(points_cell(points, score, "H" * missed) for points, score, missed in rows)
+            )
+        if seen.over:
+            costs = zip(seen.hupfers, seen.net, strict=True)
+            table.add_row("H", *(points_cell(-HUPFER_COST * count, net) for count, net in costs))
+        return Group(table, Text(), _HUPFERS)
+
+    def _about(self, seen: NullernPicture) -> list[str]:
+        size = f"{seen.hand_size} card{'' if seen.hand_size == 1 else 's'} each"
+        return [f"{size}, blind" if seen.last else size]
+
+    def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
+        """Who bid what, in the order of bidding, took how much and has how many Hupfers; then who leads and why."""
+        seen, table = scene.seen, plain_table()
+        table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=30)
+        table.add_column("bid in turn", no_wrap=True)
+        table.add_column("took", justify="right")
+        table.add_column("points", justify="right")
+        table.add_column("score", justify="right")
+        table.add_column("Hupfers", justify="right")
+        table.add_column("result" if seen.over else "net", justify="right")
+        for seat in seen.bidding_order:
+            bid = seen.bids[seat]
+            table.add_row(
+                seat_name(scene.header, seat),
+                Text("–", style="dim") if bid is None else Text(f"{bid}").append_text(_forced(scene, seat)),
+                f"{seen.taken[seat]}",
+                _points(seen, seat),
+                f"{seen.scores[seat]}",
+                f"{seen.hupfers[seat]}",
+                f"{seen.net[seat]}",
+            )
+        if not seen.leaders:
+            return table
+        return Group(table, Text(), _first_lead(scene))
+
+    def _hands(self, header: Header, verb: str, seen: NullernPicture) -> RenderableType:
+        if seen.last:
+            return Text("Nobody may see a card before it is played, its owner included.")
+        return super()._hands(header, verb, seen)
+
+    def _card(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
+        seen = scene.seen
+        card = seen.trick(number)[place]
+        text = self._faces.code(card)
+        if self._is_trump(seen, card):
+            text.append("*^" if self._trump_is_due(seen, number, place) else "*")
+        return text
+
+    def _by(self, seen: NullernPicture, number: int, taker: int) -> str:
+        return f"{taker}"
+
+    def _face(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
+        return self._faces.name(scene.seen.trick(number)[place])
+
+    def _notes(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> list[str]:
+        seen = scene.seen
+        due = self._trump_is_due(seen, number, place)
+        if self._is_trump(seen, seen.trick(number)[place]):
+            return ["trump", "had to follow"] if due else ["trump"]
+        return ["holds no trump"] if due else []
+
+    def _outcome(self, scene: Scene[NullernPicture, NullernMarks], number: int) -> list[Text]:
+        seen = scene.seen
+        leader = seat_in_words(scene.header, seen.leaders[number])
+        why = Text(f"{leader} leads, having taken the trick before.") if number else _first_lead(scene)
+        taker = seen.taker(number)
+        if taker is None:
+            return [why, Text("The trick was not played out.")]
+        return [why, Text(f"{seat_in_words(scene.header, taker)} takes it with {self._winner(seen, number)}.")]
+
+    def _choice(self, scene: Scene[NullernPicture, NullernMarks], made: Made) -> Text:
+        text = Text(f"{seat_in_words(scene.header, made.seat)}: ")
+        if made.action == BLIND:
+            text.append("the blind card is ").append_text(self._faces.name(scene.seen.plays[-1]))
+        elif (card := ACTIONS[made.action].card) is None:
+            text.append(ACTIONS[made.action].name)
+        else:
+            text.append_text(self._faces.name(card))
+        return text.append(forced_words(made.forced))
+
+    def _trump_is_due(self, seen: NullernPicture, number: int, place: int) -> bool:
+        """Whether who plays there must play a trump if they hold one (N5); in the blind round nobody chooses (N8)."""
+        return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
+
+    def _winner(self, seen: NullernPicture, number: int) -> str:
+        """What a trick was taken with (N6)."""
+        trick = seen.trick(number)
+        trumps = sum(self._is_trump(seen, card) for card in trick)
+        if trumps:
+            return "the only trump" if trumps == 1 else "the highest trump"
+        values = [CARDS[card].values[0] for card in trick]
+        return "the highest value" if values.count(max(values)) == 1 else "the first of the highest values"
+
+
+def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
+    """Who leads the first trick and why (N4)."""
+    leader = scene.seen.leaders[0]
+    name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
+    return Text(f"{name} leads first: the first to name the highest bid, {bid}.")
+
+
+def _forced(scene: Scene[NullernPicture, NullernMarks], seat: int) -> Text:
+    return forced_sign(scene.made.bids.get(seat))
+
+
+def _points(seen: NullernPicture, seat: int) -> Text:
+    """What a seat made of the round, once it is over."""
+    if seen.points is None or seen.missed is None:
+        return Text()
+    missed = seen.missed[seat]
+    return Text.assemble(("H " if missed else "", "red"), (f"{seen.points[seat]:+d}", "" if missed else "green"))

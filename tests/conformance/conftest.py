@@ -1,0 +1,7 @@
+"""The promises are written as plain functions outside the test modules: their asserts explain themselves as well."""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    "tests.conformance.promises", "tests.conformance.secrecy", "tests.conformance.recorded_match"
+)

@@ -1,0 +1,203 @@
+"""High Card, a small game of the tests' own: the made-up third game that the conformance suite is tried on.
+
+Three cards a seat. All foretell at once, in secret, how many tricks they will take; then they play in turn, and the
+highest card takes the trick, of equals the first. A point for each trick taken and three for having foretold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from engine.game import (
+    OVER,
+    Action,
+    Card,
+    Decks,
+    Option,
+    OptionError,
+    OptionSpec,
+    RoundReport,
+    SeatView,
+    places,
+    settle_options,
+)
+
+COLOURS: Final = ("black", "white")
+VALUES: Final = 8
+CARDS: Final = tuple(
+    Card(f"{colour} {value + 1}", index, (value + 1,))
+    for index, colour in enumerate(COLOURS)
+    for value in range(VALUES)
+)
+HAND: Final = 3
+PREDICT: Final = len(CARDS)
+ACTIONS: Final = (
+    *(Action(card.name, "play", index, card.values[0]) for index, card in enumerate(CARDS)),
+    *(Action(f"predict {number}", "predict", value=number) for number in range(HAND + 1)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HighCardView(SeatView):
+    """Everything one seat may know."""
+
+    seats: int
+    round: int
+    rounds: int
+    low: bool
+    hand: bytes
+    predictions: bytes
+    """By seat: the prediction plus one, 0 where there is none; until all are in only the seat's own."""
+    plays: bytes
+    takers: bytes
+    scores: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HighCardRound(RoundReport):
+    """A round that is over."""
+
+    predictions: bytes
+    plays: bytes
+    takers: bytes
+
+
+class HighCardState:
+    """One game in progress."""
+
+    def __init__(self, seats: int, rounds: int, low: bool, decks: Decks) -> None:
+        self.seats, self.rounds, self.low, self.decks = seats, rounds, low, decks
+        self.scores: tuple[int, ...] = (0,) * seats
+        self.report: HighCardRound | None = None
+        self.deal(0)
+
+    def __repr__(self) -> str:
+        return "HighCardState(secret)"
+
+    def deal(self, number: int) -> None:
+        self.round = number
+        deck = self.decks(number, len(CARDS), self.seats * HAND)
+        self.hands = tuple(bytes(sorted(deck[seat * HAND : (seat + 1) * HAND])) for seat in range(self.seats))
+        self.predictions = bytes(self.seats)
+        self.plays = b""
+        self.takers = b""
+
+    @property
+    def player(self) -> int:
+        return min(self.waiting(), default=OVER)
+
+    def waiting(self) -> tuple[int, ...]:
+        if self.report is not None and self.report.round == self.rounds - 1:
+            return ()
+        if 0 in self.predictions:
+            return tuple(seat for seat, prediction in enumerate(self.predictions) if not prediction)
+        return ((self.leader() + len(self.plays) % self.seats) % self.seats,)
+
+    def leader(self) -> int:
+        return self.takers[-1] if self.takers else self.round % self.seats
+
+    def legal(self, seat: int) -> Sequence[int]:
+        return range(PREDICT, PREDICT + HAND + 1) if 0 in self.predictions else self.hands[seat]
+
+    def fallback(self, seat: int) -> int:
+        return PREDICT + (2 * HAND - 1) // (2 * self.seats) if 0 in self.predictions else self.hands[seat][0]
+
+    def apply(self, action: int, seat: int) -> None:
+        if action >= PREDICT:
+            self.predictions = replaced(self.predictions, seat, action - PREDICT + 1)
+            return
+        hands = list(self.hands)
+        hands[seat] = hands[seat].replace(bytes([action]), b"")
+        self.hands = tuple(hands)
+        self.plays += bytes([action])
+        if len(self.plays) % self.seats == 0:
+            self.complete()
+
+    def complete(self) -> None:
+        trick = self.plays[-self.seats :]
+        best = min if self.low else max
+        place = trick.index(best(trick, key=lambda card: CARDS[card].values[0]))
+        self.takers += bytes([(self.leader() + place) % self.seats])
+        if len(self.takers) == HAND:
+            taken = [self.takers.count(seat) for seat in range(self.seats)]
+            points = tuple(
+                tricks + 3 * (tricks + 1 == told) for tricks, told in zip(taken, self.predictions, strict=True)
+            )
+            self.scores = tuple(score + won for score, won in zip(self.scores, points, strict=True))
+            self.report = HighCardRound(self.round, points, self.scores, self.predictions, self.plays, self.takers)
+            if self.round + 1 < self.rounds:
+                self.deal(self.round + 1)
+
+    def clone(self) -> HighCardState:
+        return copy(self)  # every attribute is immutable
+
+    def view(self, seat: int) -> HighCardView:
+        own = replaced(bytes(self.seats), seat, self.predictions[seat])
+        return HighCardView(
+            seat=seat,
+            seats=self.seats,
+            round=self.round,
+            rounds=self.rounds,
+            low=self.low,
+            hand=self.hands[seat],
+            predictions=own if 0 in self.predictions else self.predictions,
+            plays=self.plays,
+            takers=self.takers,
+            scores=self.scores,
+        )
+
+    def ranking(self) -> tuple[int, ...]:
+        return places(self.scores)
+
+
+def replaced(values: bytes, index: int, value: int) -> bytes:
+    """The same but for one value."""
+    return values[:index] + bytes([value]) + values[index + 1 :]
+
+
+class HighCard:
+    """The game."""
+
+    name: str = "high_card"
+    title: str = "High Card"
+    seats: range = range(2, 5)
+    colours: tuple[str, ...] = COLOURS
+    cards: tuple[Card, ...] = CARDS
+    actions: tuple[Action, ...] = ACTIONS
+    options: tuple[OptionSpec, ...] = (
+        OptionSpec("rounds", 2, "how many rounds are played, 1 to 5"),
+        OptionSpec("low", False, "the lowest card takes the trick"),
+    )
+
+    def new(self, seats: int, decks: Decks, **options: Option) -> HighCardState:
+        settled = settle_options(self, seats, options)
+        rounds = int(settled["rounds"])
+        if not 1 <= rounds <= 5:
+            raise OptionError(f"option rounds takes 1 to 5, not {rounds}")
+        return HighCardState(seats, rounds, bool(settled["low"]), decks)
+
+    def sample(self, view: HighCardView, rng: Random) -> HighCardState:
+        """The unseen cards are dealt out anew; while predictions are secret, nobody else has made one."""
+        key = rng.randrange(1 << 62)
+
+        def decks(number: int, size: int, count: int) -> Sequence[int]:
+            return Random(f"{key} {number}").sample(range(size), count)
+
+        state = HighCardState(view.seats, view.rounds, view.low, decks)
+        state.deal(view.round)
+        state.predictions, state.plays, state.takers = view.predictions, view.plays, view.takers
+        state.scores = view.scores
+        hidden = [card for card in range(len(CARDS)) if card not in view.hand + view.plays]
+        rng.shuffle(hidden)
+        sizes = [HAND - len(view.takers)] * view.seats
+        for place in range(len(view.plays) % view.seats):
+            sizes[(state.leader() + place) % view.seats] -= 1
+        state.hands = tuple(
+            view.hand if seat == view.seat else bytes(sorted(hidden.pop() for _ in range(size)))
+            for seat, size in enumerate(sizes)
+        )
+        return state

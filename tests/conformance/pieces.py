@@ -1,0 +1,208 @@
+"""The pieces a game consists of, each with the file it belongs in and a probe that says what is missing of it.
+
+`House` is where they are looked for: this house, or one of a test's own with a made-up game in it. The probes only ask
+whether a piece is there and whole; whether it is right, the other tests of this folder ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from arena.house import HOUSE_BOTS
+from arena.replay.render.show import RENDERERS
+from arena.v1 import play_pb2
+from arena.wire.codec import ROUNDS, VIEWS
+from engine.deal import SeededDecks
+from engine.game import OVER, Game
+from engine.registry import GAMES
+
+_RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
+
+
+def _fields(message: Any, choice: str) -> frozenset[str]:
+    return frozenset(field.name for field in message.DESCRIPTOR.oneofs_by_name[choice].fields)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything a piece of a game can be in."""
+
+    root: Path
+    games: Mapping[str, Game]
+    view_fields: frozenset[str]
+    round_fields: frozenset[str]
+    views: Mapping[type, Any]
+    """Codecs of views, by their type."""
+    rounds: Mapping[type, Any]
+    renderers: Mapping[str, Any]
+    bots: Mapping[str, Any]
+
+    def text(self, file: str) -> str | None:
+        """The text of a file, None where there is none."""
+        path = self.root / file
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def names(self) -> list[str]:
+        """The games that are here or begun: those registered, and those with a folder of rules in the engine."""
+        folders = {path.parent.name for path in (self.root / "engine").glob("*/game.py")}
+        return sorted({*self.games, *folders})
+
+
+HOUSE: Final = House(
+    root=Path(__file__).parents[2],
+    games=GAMES,
+    view_fields=_fields(play_pb2.Decision, "view"),
+    round_fields=_fields(play_pb2.RoundReport, "record"),
+    views=VIEWS,
+    rounds=ROUNDS,
+    renderers=RENDERERS,
+    bots=HOUSE_BOTS,
+)
+
+
+class Piece(NamedTuple):
+    """A piece of a game."""
+
+    name: str
+    file: str
+    """With {game} for the game's name."""
+    probe: Callable[[House, str, str], str | None]
+    """(house, game, file) → what is wrong, None where the piece is there."""
+
+    def missing(self, house: House, game: str) -> str | None:
+        """A sentence that names the piece, its file and what is wrong; None where the piece is there."""
+        file = self.file.format(game=game)
+        wrong = self.probe(house, game, file)
+        return None if wrong is None else f"{game} lacks {self.name}: {file} {wrong}"
+
+
+# --- probes ---
+
+
+def _is_there(house: House, game: str, file: str) -> str | None:
+    return None if house.text(file) else "is missing or empty"
+
+
+def _is_registered(house: House, game: str, file: str) -> str | None:
+    return None if game in house.games else f"does not list it in GAMES under {game!r}"
+
+
+def _samples(house: House, game: str, file: str) -> str | None:
+    ready = game not in house.games or callable(getattr(house.games[game], "sample", None))
+    return None if ready else "has a Game without sample(view, rng)"
+
+
+def _rulings(house: House, game: str) -> list[str]:
+    return _RULING.findall(house.text(f"engine/{game}/rules.en.md") or "")
+
+
+def _numbers_its_rulings(house: House, game: str, file: str) -> str | None:
+    text = house.text(file)
+    if not text:
+        return "is missing or empty"
+    found = _RULING.findall(text)
+    if not found:
+        return 'has no ruling: a paragraph that begins like "**S1 Deck.**"'
+    letters = found[0].rstrip("0123456789")
+    expected = [f"{letters}{number}" for number in range(1, len(found) + 1)]
+    return None if found == expected else f"numbers its rulings {', '.join(found)}, not {', '.join(expected)}"
+
+
+def _has_the_same_rulings(house: House, game: str, file: str) -> str | None:
+    text = house.text(file)
+    if not text:
+        return "is missing or empty"
+    expected, found = _rulings(house, game), _RULING.findall(text)
+    return None if found == expected else f"has the rulings {', '.join(found)}, the English has {', '.join(expected)}"
+
+
+def _tests_every_ruling(house: House, game: str, file: str) -> str | None:
+    text = house.text(file)
+    if not text:
+        return "is missing or empty"
+    untested = [ruling for ruling in _rulings(house, game) if not re.search(rf"def test_\w*?{ruling}_", text)]
+    return f"has no test named after {', '.join(untested)}" if untested else None
+
+
+def _is_a_decision(house: House, game: str, file: str) -> str | None:
+    return None if game in house.view_fields else f"has no field {game!r} in Decision.view"
+
+
+def _is_a_record(house: House, game: str, file: str) -> str | None:
+    return None if game in house.round_fields else f"has no field {game!r} in RoundReport.record"
+
+
+def _travels_as_a_view(house: House, game: str, file: str) -> str | None:
+    if game not in house.games:
+        return None
+    view = _new(house.games[game]).view(0)
+    return None if _is_coded(house.views, view, game) else f"has no codec for {type(view).__name__} in VIEWS"
+
+
+def _travels_as_a_round(house: House, game: str, file: str) -> str | None:
+    if game not in house.games:
+        return None
+    state = _new(house.games[game])
+    while state.report is None and state.player != OVER:
+        state.apply(state.fallback(state.player), state.player)
+    report = state.report
+    return None if _is_coded(house.rounds, report, game) else f"has no codec for {type(report).__name__} in ROUNDS"
+
+
+def _new(game: Game) -> Any:
+    return game.new(game.seats.start, SeededDecks(bytes(32)))
+
+
+def _is_coded(codecs: Mapping[type, Any], value: object, game: str) -> bool:
+    return type(value) in codecs and codecs[type(value)].field == game
+
+
+def _is_drawn(house: House, game: str, file: str) -> str | None:
+    return None if game in house.renderers else "is missing, or not among the RENDERERS of arena/replay/render/show.py"
+
+
+def _has_bots(house: House, game: str, file: str) -> str | None:
+    return None if house.bots.get(game) else f"has no bots for {game!r} in HOUSE_BOTS"
+
+
+PIECES: Final = (
+    Piece("its engine", "engine/{game}/game.py", _is_there),
+    Piece("its place among the games", "engine/registry.py", _is_registered),
+    Piece("sampled worlds", "engine/{game}/game.py", _samples),
+    Piece("its rules in English", "engine/{game}/rules.en.md", _numbers_its_rulings),
+    Piece("its rules in Dutch", "engine/{game}/rules.nl.md", _has_the_same_rulings),
+    Piece("its rules in German", "engine/{game}/rules.de.md", _has_the_same_rulings),
+    Piece("a test a ruling", "tests/engine/test_{game}_rulings.py", _tests_every_ruling),
+    Piece("tests of its secrets", "tests/engine/test_{game}_secrets.py", _is_there),
+    Piece("an oracle", "tests/oracles/{game}.py", _is_there),
+    Piece("a comparison with the oracle", "tests/engine/test_{game}_oracle.py", _is_there),
+    Piece("its fingerprint", "tests/conformance/perft/{game}.perft", _is_there),
+    Piece("its messages", "proto/arena/v1/{game}.proto", _is_there),
+    Piece("its field for views", "proto/arena/v1/play.proto", _is_a_decision),
+    Piece("its field for rounds", "proto/arena/v1/play.proto", _is_a_record),
+    Piece("its codec", "arena/wire/{game}.py", _is_there),
+    Piece("its line for views", "arena/wire/codec.py", _travels_as_a_view),
+    Piece("its line for rounds", "arena/wire/codec.py", _travels_as_a_round),
+    Piece("a renderer", "arena/replay/render/{game}.py", _is_drawn),
+    Piece("house bots", "arena/house/__init__.py", _has_bots),
+)
+
+
+def missing(house: House, game: str) -> list[str]:
+    """What a game lacks, a sentence a piece."""
+    found = [piece.missing(house, game) for piece in PIECES]
+    return [sentence for sentence in found if sentence is not None]
+
+
+def need(game: Game, *names: str) -> None:
+    """Fails with the sentence of a piece that a test cannot do without."""
+    for piece in PIECES:
+        sentence = piece.missing(HOUSE, game.name) if piece.name in names else None
+        if sentence:
+            pytest.fail(sentence, pytrace=False)

@@ -1,0 +1,214 @@
+"""What the engine of every game promises, as plain functions that raise AssertionError where a game breaks its word.
+
+The tests apply them to every game of the registry, and to a made-up one to prove that they see what they should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from engine.deal import SeededDecks
+from engine.game import OVER, Game, OptionError, State, settle_options
+from tests.conformance.table import Table, tables
+
+MOST_CHOICES: Final = 50_000
+"""A game that is not over after so many never ends."""
+
+
+# --- of the game ---
+
+
+def it_says_what_it_is(game: Game) -> None:
+    assert game.name.isidentifier()
+    assert game.name == game.name.lower()
+    assert game.title
+    assert game.seats.step == 1
+    assert 1 <= game.seats.start < game.seats.stop
+    assert len(set(game.colours)) == len(game.colours)
+
+
+def every_card_and_action_has_a_name_that_leads_back_to_it(game: Game) -> None:
+    for names in ([card.name for card in game.cards], [action.name for action in game.actions]):
+        index = {name: number for number, name in enumerate(names)}
+        assert [index[name] for name in names] == list(range(len(names))), "two go by one name"
+        assert all(name.strip() == name != "" for name in names)
+    assert len(game.actions) <= 256, "a history is bytes"
+    for card in game.cards:
+        assert game.colours[card.colour] in card.name
+        assert card.values
+    for action in game.actions:
+        assert action.kind
+        assert action.card is None or 0 <= action.card < len(game.cards)
+        assert action.place is None or action.place >= 0
+
+
+def seats_and_options_it_does_not_have_are_refused(game: Game) -> None:
+    decks = SeededDecks(bytes(32))
+    bad_seats: tuple[Any, ...] = (game.seats.start - 1, game.seats.stop, True, 3.0)
+    for seats in bad_seats:
+        with pytest.raises(OptionError, match=f"{game.title} is for {game.seats.start} to"):
+            game.new(seats, decks)
+    with pytest.raises(OptionError, match="has no option 'no_such_option'"):
+        game.new(game.seats.start, decks, no_such_option=1)
+    for spec in game.options:
+        wrong: tuple[Any, ...] = ("much", None, 1 if isinstance(spec.default, bool) else True)
+        for value in wrong:
+            with pytest.raises(OptionError, match=f"option {spec.name} takes"):
+                game.new(game.seats.start, decks, **{spec.name: value})
+
+
+def every_option_is_described_has_a_default_and_is_played(game: Game) -> None:
+    assert settle_options(game, game.seats.start, {}) == {spec.name: spec.default for spec in game.options}
+    played = tables(game)
+    assert {table.seats for table in played} == set(game.seats)
+    for spec in game.options:
+        assert spec.description
+        assert len({table.options[spec.name] for table in played}) == 2, f"{spec.name} is always refused"
+
+
+# --- of a game in progress ---
+
+
+def a_game_ends_and_is_sound_all_the_way(table: Table) -> None:
+    rng = Random(str(table))
+    rounds: list[Any] = []
+    for choices, state in enumerate(table.walk(1, rng)):
+        _is_sound(table, state)
+        report = state.report
+        if report is not None and report.round == len(rounds):
+            rounds.append(report)
+        assert len(rounds) == (report.round + 1 if report else 0), "a round was reported twice, or never"
+        assert tuple(state.scores) == (report.scores if report else (0,) * table.seats)
+        assert state.round == len(rounds) - (state.player == OVER)
+        assert choices < MOST_CHOICES, "it never ends"
+    assert state.waiting() == ()
+    assert all(len(each.points) == len(each.scores) == table.seats for each in rounds)
+
+
+def _is_sound(table: Table, state: State[Any, Any]) -> None:
+    waiting = state.waiting()
+    assert list(waiting) == sorted(set(waiting))
+    assert state.player == (waiting[0] if waiting else OVER)
+    assert all(0 <= seat < table.seats for seat in waiting)
+    for seat in waiting:
+        legal = list(state.legal(seat))
+        assert legal
+        assert legal == sorted(set(legal))
+        assert 0 <= legal[0] <= legal[-1] < len(table.game.actions)
+        assert state.fallback(seat) in legal
+    for seat in range(table.seats):
+        assert state.view(seat).seat == seat
+    scores = state.scores
+    assert state.ranking() == tuple(1 + sum(other > score for other in scores) for score in scores)
+
+
+def the_server_alone_can_play_it_to_its_end(table: Table) -> None:
+    state, again = table.new(), table.new()
+    for _ in range(MOST_CHOICES):
+        if state.player == OVER:
+            break
+        seat = state.player
+        action = state.fallback(seat)
+        assert again.fallback(seat) == action
+        state.apply(action, seat)
+        again.apply(action, seat)
+    assert state.player == OVER
+    assert table.facts(state) == table.facts(again)
+
+
+def the_list_of_its_actions_is_the_game(table: Table) -> None:
+    """Determinism and replay: fed to a fresh state, the list gives the same facts, asked for on the way or not."""
+    rng = Random(str(table))
+    state = table.new(2)
+    history, course = [], [table.facts(state)]
+    while state.player != OVER:
+        history.append(table.step(state, rng))
+        course.append(table.facts(state))
+    looked_at, left_alone = table.new(2), table.new(2)
+    assert table.facts(looked_at) == course[0]
+    for (action, seat), expected in zip(history, course[1:], strict=True):
+        looked_at.apply(action, seat)
+        left_alone.apply(action, seat)
+        assert table.facts(looked_at) == expected
+    assert table.facts(left_alone) == course[-1]
+
+
+def other_decks_give_another_game(table: Table) -> None:
+    assert any(table.facts(table.new(seed)) != table.facts(table.new()) for seed in range(1, 6))
+
+
+def a_clone_goes_its_own_way(table: Table) -> None:
+    rng = Random(str(table))
+    for state in table.walk(3, rng):
+        if state.player == OVER or rng.random() > 0.05:
+            continue
+        before = table.facts(state)
+        clone = state.clone()
+        assert table.facts(clone) == before
+        for _ in range(rng.randrange(1, 60)):
+            if clone.player != OVER:
+                table.step(clone, rng)
+        assert table.facts(state) == before, "what happens to the clone happens to the original"
+        kept = state.clone()
+        other = kept.clone()
+        table.step(kept, rng)
+        assert table.facts(other) == before, "what happens to the original happens to the clone"
+
+
+def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
+    """And nobody else notices one before all are in."""
+    rng = Random(str(table))
+    for state in table.walk(4, rng):
+        waiting = state.waiting()
+        if len(waiting) < 2:
+            continue
+        choices = [(table.choose(state, seat, rng), seat) for seat in waiting]
+        one, other = state.clone(), state.clone()
+        for action, seat in choices:
+            one.apply(action, seat)
+        rng.shuffle(choices)
+        for number, (action, seat) in enumerate(choices, 1):
+            others = [watcher for watcher in range(table.seats) if watcher != seat]
+            views = [other.view(watcher) for watcher in others]
+            other.apply(action, seat)
+            assert number == len(choices) or views == [other.view(watcher) for watcher in others], (
+                f"a choice of seat {seat} shows before all are in"
+            )
+        assert table.facts(one) == table.facts(other)
+
+
+def it_asks_for_decks_it_can_be_given(table: Table) -> None:
+    asked: list[tuple[int, int, int]] = []
+    decks = SeededDecks(bytes(32))
+
+    def listening(number: int, size: int, count: int) -> Any:
+        asked.append((number, size, count))
+        return tuple(decks(number, size, count))
+
+    state = table.game.new(table.seats, listening, **table.options)
+    while state.player != OVER:
+        state.apply(state.fallback(state.player), state.player)
+    assert [number for number, _, _ in asked] == sorted(number for number, _, _ in asked)
+    assert {number for number, _, _ in asked} == set(range(state.round + 1))
+    assert all(0 < count <= size <= len(table.game.cards) for _, size, count in asked)
+
+
+OF_A_GAME: Final[tuple[Callable[[Game], None], ...]] = (
+    it_says_what_it_is,
+    every_card_and_action_has_a_name_that_leads_back_to_it,
+    seats_and_options_it_does_not_have_are_refused,
+    every_option_is_described_has_a_default_and_is_played,
+)
+OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
+    a_game_ends_and_is_sound_all_the_way,
+    the_server_alone_can_play_it_to_its_end,
+    the_list_of_its_actions_is_the_game,
+    other_decks_give_another_game,
+    a_clone_goes_its_own_way,
+    choices_made_at_once_may_come_in_any_order,
+    it_asks_for_decks_it_can_be_given,
+)

@@ -1,0 +1,123 @@
+"""What keeps a game's secrets, as plain functions over its tables: nothing a seat cannot know changes what it is shown.
+
+The worlds compared here come from the game's own `sample`. The games' tests in tests/engine deal the hidden cards out
+anew without it, so that one mistake cannot hide another.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from random import Random
+from typing import Any, Final
+
+import pytest
+
+from engine.game import OVER, RoundReport, SeatView, State
+from tests.conformance.table import Table
+
+PLAIN: Final = (int, bool, str, bytes, type(None))
+MOST_WORLDS: Final = 60
+"""Worlds compared for one table and seed, spread over the game."""
+
+
+def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any, Any], int]]:
+    """Positions of a random game, each with another truth that a seat's view allows, and the seat."""
+    rng = Random(f"{table} {seed}")
+    positions = [state.clone() for state in table.walk(seed, rng) if state.player != OVER]
+    for state in rng.sample(positions, min(MOST_WORLDS, len(positions))):
+        for seat in {rng.choice(state.waiting()), rng.randrange(table.seats)}:
+            yield state, table.game.sample(state.view(seat), rng), seat
+
+
+def two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(table: Table) -> None:
+    """View, legal actions and what the server would play: a view sampled from gives the same view again."""
+    differ = 0
+    for seed in range(5, 7):
+        for state, other, seat in worlds(table, seed):
+            assert other.view(seat) == state.view(seat)
+            assert (seat in other.waiting()) == (seat in state.waiting())
+            if seat in state.waiting():
+                assert list(other.legal(seat)) == list(state.legal(seat)), "what a seat may do tells it a secret"
+                assert other.fallback(seat) == state.fallback(seat), "what the server plays tells a secret"
+            differ += any(other.view(watcher) != state.view(watcher) for watcher in range(table.seats))
+    assert differ, "the worlds never differ: this proves nothing"
+
+
+def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
+    rng = Random(str(table))
+    positions = [state.clone() for state in table.walk(7, rng) if state.player != OVER]
+    for state in rng.sample(positions, min(6, len(positions))):
+        seat = rng.randrange(table.seats)
+        view = state.view(seat)
+        one, same = (table.game.sample(view, Random(7)) for _ in range(2))
+        assert table.facts(one) == table.facts(same), "the same chance gives the same world"
+        before = table.facts(state)
+        while one.player != OVER:
+            owing = one.waiting()
+            assert all(one.fallback(each) in list(one.legal(each)) for each in owing)
+            table.step(one, rng)
+        assert one.ranking()
+        assert table.facts(state) == before
+
+
+def nothing_secret_is_reachable_from_a_view_or_report(table: Table) -> None:
+    state = table.new()
+    kinds: list[type] = [type(state.view(0))]
+    while state.report is None:
+        state.apply(state.fallback(state.player), state.player)
+    kinds.append(type(state.report))
+    for kind, base in zip(kinds, (SeatView, RoundReport), strict=True):
+        assert issubclass(kind, base)
+        reached = _unplain(kind, set())
+        assert not reached, f"{kind.__name__} leads to {', '.join(sorted(map(str, reached)))}: only plain values may"
+
+
+def _unplain(hint: Any, seen: set[Any]) -> set[Any]:
+    """The types reachable from a type hint that are no plain values."""
+    if hint in PLAIN or hint in seen or hint is Ellipsis:
+        return set()
+    seen.add(hint)
+    inner: list[Any]
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) in (tuple, typing.Union):
+        inner = list(typing.get_args(hint))
+    elif isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields")):
+        inner = list(typing.get_type_hints(hint).values())
+    else:
+        return {hint}
+    return {found for part in inner for found in _unplain(part, seen)}
+
+
+def a_view_holds_plain_values_and_stays_what_it_was(table: Table) -> None:
+    rng = Random(str(table))
+    shown: list[tuple[Any, str]] = []
+    for state in table.walk(8, rng):
+        for each in [state.view(rng.randrange(table.seats)), *([state.report] if state.report else [])]:
+            shown.append((each, str(each)))
+            for field in fields(each):
+                assert _is_plain(getattr(each, field.name)), f"{type(each).__name__}.{field.name}"
+    assert all(str(each) == text for each, text in shown), "a view changed when the game went on"
+    view = shown[0][0]
+    with pytest.raises(FrozenInstanceError):
+        view.seat = 1
+    with pytest.raises((AttributeError, TypeError)):
+        object.__setattr__(view, "something_else", 1)
+
+
+def _is_plain(value: Any) -> bool:
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else type(value) in PLAIN
+
+
+def a_state_does_not_print_its_secrets(table: Table) -> None:
+    assert repr(table.new(1)) == repr(table.new(2)), "the text of a state depends on its cards"
+
+
+OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
+    two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart,
+    a_sampled_world_is_a_game_like_any_other,
+    nothing_secret_is_reachable_from_a_view_or_report,
+    a_view_holds_plain_values_and_stays_what_it_was,
+    a_state_does_not_print_its_secrets,
+)

@@ -1,0 +1,82 @@
+"""The tables a game can be played at: every number of seats with every set of options, found from the game alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+from typing import Any
+
+from engine.deal import SeededDecks
+from engine.game import OVER, Game, Option, OptionError, OptionSpec, State
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A game with so many seats and these options, all of them named."""
+
+    game: Game
+    seats: int
+    options: Mapping[str, Option]
+
+    def __str__(self) -> str:
+        given = {spec.name: spec.default for spec in self.game.options}
+        changed = [f"{name}={value}" for name, value in self.options.items() if value != given[name]]
+        return "-".join([self.game.name, str(self.seats), *changed])
+
+    def new(self, seed: int = 0) -> State[Any, Any]:
+        """A game about to begin; the same seed gives the same deals."""
+        return self.game.new(self.seats, SeededDecks(seed.to_bytes(32, "big")), **self.options)
+
+    def choose(self, state: State[Any, Any], seat: int, rng: Random) -> int:
+        """A legal action: any kind as likely as any other, because rare kinds are where rules and secrets meet."""
+        by_kind: dict[str, list[int]] = {}
+        for action in state.legal(seat):
+            by_kind.setdefault(self.game.actions[action].kind, []).append(action)
+        return rng.choice(by_kind[rng.choice(sorted(by_kind))])
+
+    def step(self, state: State[Any, Any], rng: Random) -> tuple[int, int]:
+        """One of the seats that owe a choice makes it; returns the action and the seat."""
+        seat = rng.choice(state.waiting())
+        action = self.choose(state, seat, rng)
+        state.apply(action, seat)
+        return action, seat
+
+    def walk(self, seed: int, rng: Random) -> Iterator[State[Any, Any]]:
+        """One state, before every choice of a whole game and after the last."""
+        state = self.new(seed)
+        yield state
+        while state.player != OVER:
+            self.step(state, rng)
+            yield state
+
+    def facts(self, state: State[Any, Any]) -> tuple[Any, ...]:
+        """All that can be asked of a state."""
+        return (
+            state.player,
+            state.round,
+            tuple(state.scores),
+            state.report,
+            state.waiting(),
+            [(list(state.legal(seat)), state.fallback(seat)) for seat in state.waiting()],
+            [state.view(seat) for seat in range(self.seats)],
+            state.ranking(),
+        )
+
+
+def tables(game: Game) -> list[Table]:
+    """Every table of a game: yes and no of every yes/no option, the default and one more of every number."""
+    found = []
+    for seats, values in product(game.seats, product(*map(_values, game.options))):
+        table = Table(game, seats, {spec.name: value for spec, value in zip(game.options, values, strict=True)})
+        try:
+            table.new()
+        except OptionError:
+            continue  # a combination that the game does not have
+        found.append(table)
+    return found
+
+
+def _values(spec: OptionSpec) -> tuple[Option, Option]:
+    return spec.default, not spec.default if isinstance(spec.default, bool) else spec.default + 1

@@ -1,0 +1,15 @@
+"""Every game has all its pieces; each test that fails names a piece and the file it belongs in."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.pieces import HOUSE, PIECES, Piece
+
+
+@pytest.mark.parametrize("game", HOUSE.names())
+@pytest.mark.parametrize("piece", PIECES, ids=lambda piece: piece.name.replace(" ", "-"))
+def test_a_game_has_its_piece(game: str, piece: Piece) -> None:
+    sentence = piece.missing(HOUSE, game)
+    if sentence:
+        pytest.fail(sentence, pytrace=False)

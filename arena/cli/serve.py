@@ -16,6 +16,7 @@ import grpc
 import structlog
 import trio
 
+from arena.cli.offers import SEATS, parse_offers
 from arena.server.arena import now_us, open_arena
 from arena.server.config import Config
 from arena.store.errors import StoreError
@@ -25,17 +26,16 @@ from engine.game import OptionError
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator
 
     from arena.server.arena import Arena
-    from engine.game import Game, Option
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger("arena")
 
 
-@click.command(epilog="Example: arena serve --data ./data --address 127.0.0.1:50051 --seats 4 --game sixth_sense")
+@click.command(epilog="Example: arena serve --data ./data --address 127.0.0.1:50051 --seats 4 --seats nullern:5")
 @click.option(
     "--address",
     default="127.0.0.1:50051",
@@ -59,12 +59,23 @@ log = structlog.get_logger("arena")
 @click.option(
     "--game",
     "games",
-    type=click.Choice(sorted(GAMES)),
+    type=click.Choice([*GAMES]),
     multiple=True,
     help="Game to play; repeatable. [default: all]",
 )
-@click.option("--seats", "seats", type=int, multiple=True, help="Seats at a table; repeatable. [default: 4]")
-@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="Option of the games, as novice=true.")
+@click.option(
+    "--seats",
+    metavar="[GAME:]N",
+    multiple=True,
+    help=f"Seats at a table, of every game or of one; repeatable. [default: {SEATS}]",
+)
+@click.option(
+    "--option",
+    "options",
+    metavar="[GAME:]NAME=VALUE",
+    multiple=True,
+    help="Option of every game that has it, or of one, as novice=true; repeatable.",
+)
 @click.option("--house/--no-house", default=True, show_default=True, help="Let house bots fill tables.")
 @click.option("--patience", default=2.0, show_default=True, help="Seconds before house bots fill a table.")
 @click.option("--capacity", default=256, show_default=True, help="Most matches one bot plays at once.")
@@ -78,7 +89,7 @@ def command(
     data: Path,
     registration: str,
     games: tuple[str, ...],
-    seats: tuple[int, ...],
+    seats: tuple[str, ...],
     options: tuple[str, ...],
     house: bool,
     patience: float,
@@ -91,17 +102,14 @@ def command(
 ) -> None:
     """Run a server until it is told to stop (SIGINT or SIGTERM).
 
-    It listens on this machine only unless --address says otherwise. Of several table sizes one is drawn for every
-    match. A second signal interrupts the matches that still run.
+    It listens on this machine only unless --address says otherwise. It plays every game that has a table of the size
+    asked for, unless --game says which; of several table sizes one is drawn for every match. A second signal
+    interrupts the matches that still run.
     """
     _log_to_stderr(log_json or not sys.stderr.isatty(), logging.WARNING if quiet else logging.INFO)
-    chosen = tuple(GAMES[name] for name in games or sorted(GAMES))
-    sizes = seats or (4,)
     try:
         config = Config(
-            games=chosen,
-            seats=sizes,
-            options=parse_options(chosen, sizes, options),
+            offers=parse_offers(GAMES, games, seats, options),
             house=house,
             patience=patience,
             capacity=capacity,
@@ -135,8 +143,11 @@ async def _serve(
             wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)
             port = await nursery.start(wire)
             host = address.rpartition(":")[0]
-            click.echo(f"Arena listens on {host}:{port}, data in {data}. Stop it with Ctrl-C.")
-            log.info("listening", host=host, port=port, data=str(data), games=[game.name for game in config.games])
+            games = [game.name for game in config.games]
+            click.echo(
+                f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
+            )
+            log.info("listening", host=host, port=port, data=str(data), games=games)
             if credentials is None and host not in LOOPBACK:
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # The collector took a sixth of the time with many streams: what is here stays, and it looks more rarely.
@@ -156,33 +167,6 @@ async def _hurry(signals: AsyncIterator[int], arena: Arena) -> None:
     """A second signal: whatever is still being played is interrupted now."""
     await anext(signals)
     await arena.drain(0)
-
-
-def parse_options(games: Iterable[Game], seats: Iterable[int], given: Iterable[str]) -> dict[str, Option]:
-    """NAME=VALUE words as options that every game accepts at every table size it has; OptionError."""
-    options: dict[str, Option] = {}
-    for word in given:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise OptionError(f"an option is written NAME=VALUE, not {word!r}")
-        if text in ("true", "false"):
-            options[name] = text == "true"
-        elif text.removeprefix("-").isdecimal():
-            options[name] = int(text)
-        else:
-            raise OptionError(f"option {name} takes true, false or a number, not {text!r}")
-    for game in games:
-        sizes = [size for size in seats if size in game.seats]
-        if not sizes:
-            wanted = ", ".join(map(str, seats))
-            raise OptionError(f"{game.title} is for {game.seats[0]} to {game.seats[-1]} seats, not {wanted}")
-        for size in sizes:
-            game.new(size, _unshuffled, **options)
-    return options
-
-
-def _unshuffled(_: int, size: int, count: int) -> Sequence[int]:
-    return range(size)[:count]
 
 
 def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials | None:

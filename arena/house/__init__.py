@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from arena.house import nullern, sixth_sense
 from arena.house.random_bot import RandomBot
-from arena.house.sixth_sense.careful import CarefulBot
-from arena.house.sixth_sense.counter import CounterBot
 from engine.game import SeatView
 
 
@@ -33,8 +32,8 @@ class HouseBot(Protocol):
 
 HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
     {
-        "nullern": (RandomBot("nullern"),),
-        "sixth_sense": (RandomBot("sixth_sense"), CarefulBot(), CounterBot()),
+        "nullern": (RandomBot("nullern"), nullern.CarefulBot(), nullern.CounterBot()),
+        "sixth_sense": (RandomBot("sixth_sense"), sixth_sense.CarefulBot(), sixth_sense.CounterBot()),
     }
 )
 """By game, the weakest first."""

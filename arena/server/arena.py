@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.ladder import live
-    from arena.server.config import Config
+    from arena.server.config import Config, Offer
     from arena.server.messages import Hello, Link, Said
     from arena.store.store import Store
-    from engine.game import Game
 
 RETRY: Final = 2.0
 """Seconds after which what could not be stored is tried again."""
@@ -195,10 +194,10 @@ class Arena:
         while self._tables or self._gatherings:
             await self._ended.wait()
 
-    def _seat(self, game: Game, players: Sequence[Player]) -> None:
+    def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
         """A table was formed: its match is announced, which keeps the players' places."""
         self._newest += 1
-        gathering = Gathering(self._newest, game, self.config.options, players, secrets.token_bytes(SEED_BYTES))
+        gathering = Gathering(self._newest, offer.game, offer.options, players, secrets.token_bytes(SEED_BYTES))
         self._gatherings.add(gathering)
         self._nursery.start_soon(self._play, gathering)
 
@@ -229,7 +228,7 @@ class Arena:
 
     async def _open(self, gathering: Gathering) -> Table | None:
         """The table of a match that everybody is ready for, its beginning recorded; None if that failed."""
-        game, options, players = gathering.game, self.config.options, gathering.players
+        game, options, players = gathering.game, gathering.options, gathering.players
         started = now_us()
         try:
             await self.store.write(

@@ -11,14 +11,21 @@ from engine.game import Game, Option
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """One game as a server plays it."""
+
+    game: Game
+    seats: tuple[int, ...]
+    """Table sizes, all of which the game allows; one is drawn for every match."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """Options that differ from their defaults; the game takes them at every one of these sizes."""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Durations in seconds; the match policy keeps its own in microseconds."""
 
-    games: tuple[Game, ...]
-    seats: tuple[int, ...]
-    """Table sizes; one is drawn for every match, among those the game allows."""
-    options: Mapping[str, Option] = field(default_factory=dict)
-    """Options of the games that differ from their defaults."""
+    offers: tuple[Offer, ...]
     house: bool = True
     """Whether house bots fill tables."""
     patience: float = PATIENCE
@@ -32,3 +39,8 @@ class Config:
     """Between two heartbeats of a stream."""
     drain: float = 10.0
     """How long a stopping server lets running matches go on."""
+
+    @property
+    def games(self) -> tuple[Game, ...]:
+        """The games played."""
+        return tuple(offer.game for offer in self.offers)

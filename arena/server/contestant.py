@@ -21,8 +21,8 @@ class Contestant:
         self.name = name
         self.owner = owner
         self.session: Session | None = None
-        self.waiting_since = 0.0
-        """When it last began to wait for a seat, in seconds of the server's clock."""
+        self.waiting_since: dict[str, float] = {}
+        """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
         self.seated = 0
         """Seats it was given since it came."""
         self.gatherings: dict[int, Gathering] = {}
@@ -58,7 +58,7 @@ class Contestant:
     def connected(self, now: float, session: Session) -> None:
         """A session began; open decisions and invitations are put to it."""
         self.session = session
-        self.waiting_since = now
+        self.waiting_since = dict.fromkeys(session.hello.games, now)
         for gathering in self.gatherings.values():
             gathering.invite(self)
         for table in self.tables.values():

@@ -28,10 +28,10 @@ class Gathering:
     ) -> None:
         self.match_id = match_id
         self.game = game
+        self.options = options
         self.players = players
         self.seed = seed
         self.commitment = commitment(seed)
-        self._options = {name: option_text(value) for name, value in options.items()}
         self._contestants = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
         self._nonces: dict[Contestant, bytes] = {}
         self._settled = trio.Event()
@@ -71,7 +71,7 @@ class Gathering:
                     self.game.name,
                     self._contestants[contestant],
                     tuple(player.name for player in self.players),
-                    self._options,
+                    {name: option_text(value) for name, value in self.options.items()},
                     self.commitment,
                 )
             )

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from arena.ladder.pairing import Waiting, next_table
+from arena.ladder.pairing import Table, Waiting, next_table
 from arena.server.contestant import Contestant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from arena.server.config import Config
+    from arena.server.config import Config, Offer
     from arena.server.players import HousePlayer, Player
     from arena.server.session import Session
-    from engine.game import Game
 
 
 class Hall:
@@ -57,48 +56,55 @@ class Hall:
         """Forms no tables before an instant; an earlier closing that lasts longer stands."""
         self._open_from = max(self._open_from, until)
 
-    async def run(self, seat: Callable[[Game, Sequence[Player]], None]) -> None:
+    async def run(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
         """Forms tables for ever; `seat` is to make every player of a table busy at once."""
         while True:
             now = trio.current_time()
-            wait_until = self._open_from
-            if now >= self._open_from:
-                wait_until = min((self._form(game, now, seat) for game in self._config.games), default=math.inf)
+            wait_until = self._open_from if now < self._open_from else self._form(now, seat)
             with trio.move_on_at(wait_until):
                 await self._changed.wait()
             self._changed = trio.Event()
 
-    def _form(self, game: Game, now: float, seat: Callable[[Game, Sequence[Player]], None]) -> float:
-        """Forms all tables that can be formed; returns when to look again."""
-        house = self._house[game.name]
+    def _form(self, now: float, seat: Callable[[Offer, Sequence[Player]], None]) -> float:
+        """Forms all tables that can be formed; returns when to look again.
+
+        Which game gets the next table is chance, so that no game takes all the room of bots that play several.
+        """
+        offers = list(self._config.offers)
+        look_again = math.inf
+        while offers:
+            offer = self._chance.choice(offers)
+            table, due = self._next(offer, now)
+            if table is None:
+                offers.remove(offer)
+                look_again = min(look_again, due)
+                continue
+            for player in table.bots:
+                if isinstance(player, Contestant):
+                    player.waiting_since[offer.game.name] = now
+                    player.seated += 1
+            seat(offer, table.bots)
+        return look_again
+
+    def _next(self, offer: Offer, now: float) -> tuple[Table[Player] | None, float]:
+        """The next table of a game, or None and when to look again."""
+        game = offer.game.name
+        house = self._house[game]
         here = [
             contestant
             for contestant in self.contestants.values()
-            if contestant.session is not None and game.name in contestant.session.hello.games
+            if contestant.session is not None and game in contestant.session.hello.games
         ]
         owners = len({contestant.owner for contestant in here})
-        sizes = [size for size in self._config.seats if size in game.seats and (house or size <= owners)]
-        while sizes:
-            waiting: list[Waiting[Player]] = [
-                Waiting(contestant, contestant.owner, contestant.waiting_since, contestant.seated)
-                for contestant in here
-                if contestant.room(self._config.capacity)
-            ]
-            table = next_table(
-                waiting,
-                owners,
-                house,
-                self._chance.choice(sizes),
-                now,
-                self._chance,
-                self._config.patience,
-            )
-            if table is None:
-                due = min((guest.since for guest in waiting), default=math.inf) + self._config.patience
-                return due if due > now else math.inf
-            for player in table.bots:
-                if isinstance(player, Contestant):
-                    player.waiting_since = now
-                    player.seated += 1
-            seat(game, table.bots)
-        return math.inf
+        sizes = [size for size in offer.seats if house or size <= owners]
+        if not sizes:
+            return None, math.inf
+        waiting: list[Waiting[Player]] = [
+            Waiting(contestant, contestant.owner, contestant.waiting_since[game], contestant.seated)
+            for contestant in here
+            if contestant.room(self._config.capacity)
+        ]
+        patience = self._config.patience
+        table = next_table(waiting, owners, house, self._chance.choice(sizes), now, self._chance, patience)
+        due = min((guest.since for guest in waiting), default=math.inf) + patience
+        return table, due if due > now else math.inf

@@ -85,15 +85,17 @@ class NullernState:
     """Who leads the trick, once all have bid."""
     _finished: Finished | None
 
-    def __init__(self, seats: int, decks: Decks) -> None:
-        """Deals the first round."""
+    def __init__(
+        self, seats: int, decks: Decks, first: int = 0, scores: tuple[int, ...] = (), hupfers: bytes = b""
+    ) -> None:
+        """Deals the first round, or a later one that begins with these scores and Hupfers."""
         self.seats = seats
         self._decks = decks
         self._next = (*range(1, seats), 0)
-        self.scores = (0,) * seats
-        self.hupfers = bytes(seats)
+        self.scores = scores or (0,) * seats
+        self.hupfers = hupfers or bytes(seats)
         self._finished = None
-        self._deal(0)
+        self._deal(first)
 
     def __repr__(self) -> str:
         return "NullernState(secret)"

@@ -123,15 +123,15 @@ class SixthSenseState:
     """Who is to be asked about peeking after the taker about doubling, −1 for nobody."""
     _finished: Finished | None
 
-    def __init__(self, setting: Setting) -> None:
-        """Deals the first round."""
+    def __init__(self, setting: Setting, first: int = 0, scores: tuple[int, ...] = ()) -> None:
+        """Deals the first round, or a later one that begins with these scores."""
         self.setting = setting
         self._seats = setting.seats
         self._tricks = setting.hand_size - 1
         self._next = (*range(1, setting.seats), 0)
-        self.scores = (0,) * setting.seats
+        self.scores = scores or (0,) * setting.seats
         self._finished = None
-        self._deal(0)
+        self._deal(first)
 
     def __repr__(self) -> str:
         return "SixthSenseState(secret)"

@@ -5,7 +5,8 @@ It shares nothing with the engine. A card is a pair such as ("red", 7); actions 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 COLOURS = ["red", "yellow", "green", "blue"]
 
@@ -50,6 +51,15 @@ class PlainGame:
         self.over = False
         self.last_round: dict[str, object] | None = None
         self.deal()
+
+    def clone(self) -> PlainGame:
+        other = copy(self)
+        other.scores = list(self.scores)
+        other.hupfers = list(self.hupfers)
+        other.hands = [list(hand) for hand in self.hands]
+        other.bids = list(self.bids)
+        other.tricks = [replace(trick, plays=list(trick.plays)) for trick in self.tricks]
+        return other
 
     def deal(self) -> None:
         """N1, N2, N3."""

@@ -5,7 +5,8 @@ It shares nothing with the engine. A card is a pair such as ("red", 7), a 6/9 ("
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 COLOURS = ["red", "yellow", "green", "blue", "purple"]
 VALUES = [0, 1, 2, 3, 4, 5, 69, 7, 8, 10, 11, 12, 13, 14]
@@ -95,6 +96,7 @@ class PlainGame:
         seats: int,
         decks: list[list[PlainCard]],
         *,
+        size: int | None = None,
         novice: bool = False,
         target: int = 0,
         late_trump: bool = False,
@@ -102,6 +104,7 @@ class PlainGame:
         self.seats = seats
         self.decks = decks
         self.novice, self.target, self.late_trump = novice, target, late_trump
+        self.size = size or {6: 11, 5: 13, 4: 14, 3: 14, 2: 15}[seats]
         self.rounds = {6: 6, 5: 5, 4: 4, 3: 6, 2: 6}[seats]
         self.scores = [0] * seats
         self.round = -1
@@ -109,10 +112,18 @@ class PlainGame:
         self.last_round: dict[str, object] | None = None
         self.deal()
 
+    def clone(self) -> PlainGame:
+        other = copy(self)
+        other.scores = list(self.scores)
+        other.hands = [list(hand) for hand in self.hands]
+        other.predictions = list(self.predictions)
+        other.tricks = [replace(trick, plays=list(trick.plays)) for trick in self.tricks]
+        other.questions = list(self.questions)
+        return other
+
     def deal(self) -> None:
         self.round += 1
         self.dealer = self.round % self.seats
-        self.size = {6: 11, 5: 13, 4: 14, 3: 14, 2: 15}[self.seats]
         deck = list(self.decks[self.round])
         self.hands: list[list[PlainCard]] = []
         for _ in range(self.seats):

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, StaticPool, create_engine
 
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
-from arena.server.config import Config
+from arena.server.config import Config, Offer
 from arena.server.messages import (
     Answer,
     Closed,
@@ -161,8 +161,11 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "house": False, "policy": POLICY, "heartbeat": 1000.0}
-    return Config(**(settings | changes))
+    """A configuration; `games`, `seats` and `options` make its offers, every game at the same tables."""
+    settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}}
+    settings |= {"house": False, "policy": POLICY, "heartbeat": 1000.0} | changes
+    games, seats, options = (settings.pop(name) for name in ("games", "seats", "options"))
+    return Config(offers=tuple(Offer(game, seats, options) for game in games), **settings)
 
 
 @asynccontextmanager

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.server.config import Offer
 from arena.server.contestant import Contestant
 from arena.server.gathering import Gathering
 from arena.server.hall import Hall
 from arena.server.messages import Hello
 from arena.server.players import HousePlayer, Player
 from arena.server.session import Session
-from engine.game import Game
+from tests.match.counting import CountingGame
 from tests.server.server_rig import GAME, Line, config, house_players
 
 PATIENCE = 2.0
+BOTH = (GAME.name, "whist")
+
+
+class Whist(CountingGame):
+    """Another game."""
+
+    name = "whist"
 
 
 class Rig:
@@ -25,7 +34,7 @@ class Rig:
 
     def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
         self.start = trio.current_time()
-        self.hall = Hall(config(**{"patience": PATIENCE, "house": bool(house)} | changes), {GAME.name: house})
+        self.hall = Hall(config(**{"patience": PATIENCE, "house": bool(house)} | changes), dict.fromkeys(BOTH, house))
         self.tables: list[tuple[float, Gathering]] = []
         nursery.start_soon(self.hall.run, self._seat)
 
@@ -53,9 +62,9 @@ class Rig:
     def times(self) -> list[float]:
         return [round(at - self.start, 6) for at, _ in self.tables]
 
-    def _seat(self, game: Game, players: Sequence[Player]) -> None:
+    def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
         number = len(self.tables) + 1
-        self.tables.append((trio.current_time(), Gathering(number, game, {}, players, bytes(32))))
+        self.tables.append((trio.current_time(), Gathering(number, offer.game, {}, players, bytes(32))))
 
 
 async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
@@ -134,7 +143,7 @@ async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery, auto
 
 
 async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    rig = Rig(nursery, seats=(2, 3, 9))  # nine do not fit round a table of this game
+    rig = Rig(nursery, seats=(2, 3))
     for name in ("ann", "bob", "cleo", "dora"):
         rig.come(name, capacity=50)
     await trio.sleep(1)
@@ -202,3 +211,28 @@ async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery, aut
     assert ann in rig.hall.contestants.values()
     rig.over(0)
     assert ann not in rig.hall.contestants.values()
+
+
+async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, games=(GAME, Whist()))
+    rig.come("ann", capacity=60, games=BOTH)
+    rig.come("bob", capacity=60, games=BOTH)
+    await trio.sleep(1)
+    games = Counter(table.game.name for _, table in rig.tables)
+    assert games.total() == 60
+    assert min(games[name] for name in BOTH) >= 10, "neither takes all the room"
+
+
+async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_second(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a"), games=(GAME, Whist()))
+    rig.come("bob", games=("whist",))
+    await wait_all_tasks_blocked()
+    rig.come("ann", games=BOTH)  # bob plays whist, and may be free in a moment
+    for number in range(1, 60):
+        await trio.sleep(1)
+        rig.over(number)
+    games = [table.game.name for at, table in rig.tables if "ann" in {player.name for player in table.players}]
+    assert games[:2] == [GAME.name] * 2, "of whist house bots fill no table before ann has been patient"
+    assert "whist" in games, "though she was never without a match for so long"

@@ -1,0 +1,101 @@
+"""The games a server is to offer, from the words of `arena serve`: which, at which tables, with which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from arena.server.config import Offer
+from engine.game import Game, Option, OptionError
+
+SEATS: Final = 4
+"""At a table, where nothing is said."""
+
+
+def parse_offers(
+    games: Mapping[str, Game], chosen: Sequence[str], seats: Sequence[str], options: Sequence[str]
+) -> tuple[Offer, ...]:
+    """What is offered of `games`: those chosen, or all that have a table of the size asked for.
+
+    `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
+    with a game's name is for that game, one without is for every game that has such a table or option. OptionError
+    where a word fits no game, or a game takes what is asked for at none of its tables.
+    """
+    served = {name: games[name] for name in dict.fromkeys(chosen or games)}
+    tables = _tables(served, seats)
+    sized = {name: game for name, game in served.items() if tables[name]}
+    if chosen or not sized:
+        for name, game in served.items():
+            if name not in sized:
+                raise _no_table(game, [word for word in seats if ":" not in word])
+    settled = _options(sized, options)
+    for name, game in sized.items():
+        for size in tables[name]:
+            game.new(size, _unshuffled, **settled[name])
+    return tuple(Offer(game, tables[name], settled[name]) for name, game in sized.items())
+
+
+def _tables(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The table sizes of every game."""
+    own: dict[str, list[int]] = {name: [] for name in games}
+    common: list[int] = []
+    for word in words:
+        name, size = _addressed(games, word)
+        if not size.isdecimal():
+            raise OptionError(f"seats are written N or GAME:N, not {word!r}")
+        if not name:
+            common.append(int(size))
+        elif int(size) in games[name].seats:
+            own[name].append(int(size))
+        else:
+            raise _no_table(games[name], [size])
+    if not common:
+        common.append(SEATS)
+    return {
+        name: tuple(dict.fromkeys(own[name] or [size for size in common if size in game.seats]))
+        for name, game in games.items()
+    }
+
+
+def _options(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, dict[str, Option]]:
+    """The options of every game."""
+    settled: dict[str, dict[str, Option]] = {name: {} for name in games}
+    known = {name: [spec.name for spec in game.options] for name, game in games.items()}
+    for word in words:
+        target, assignment = _addressed(games, word)
+        option, equals, text = assignment.partition("=")
+        if not equals:
+            raise OptionError(f"an option is written NAME=VALUE, not {word!r}")
+        having = [target] if target else [name for name in games if option in known[name]]
+        if not having:
+            there_is = sorted({each for options in known.values() for each in options})
+            raise OptionError(f"there is no option {option!r}; there is {', '.join(there_is) or 'none'}")
+        for name in having:
+            settled[name][option] = _value(option, text)
+    return settled
+
+
+def _addressed(games: Mapping[str, Game], word: str) -> tuple[str, str]:
+    """The game that a word is for, "" for all, and the rest of the word."""
+    name, colon, rest = word.partition(":")
+    if not colon:
+        return "", word
+    if name not in games:
+        raise OptionError(f"{word!r} is for a game that is not offered; there is {', '.join(games)}")
+    return name, rest
+
+
+def _value(option: str, text: str) -> Option:
+    if text in ("true", "false"):
+        return text == "true"
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    raise OptionError(f"option {option} takes true, false or a number, not {text!r}")
+
+
+def _no_table(game: Game, asked: Sequence[str]) -> OptionError:
+    return OptionError(f"{game.title} is for {game.seats[0]} to {game.seats[-1]} seats, not {', '.join(asked)}")
+
+
+def _unshuffled(_: int, size: int, count: int) -> Sequence[int]:
+    return range(size)[:count]

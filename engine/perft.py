@@ -1,0 +1,70 @@
+"""The fingerprint of a rule set: how many lines of play a position has, choice by choice, and how they end.
+
+Two programs that count the same from many small deals play by the same rules: a card that may be played where it may
+not, a trick that goes to the wrong seat or a point too many shows in the counts. Seats that choose at once are asked
+in rising order. Lines end with the round that the position belongs to. Nothing here knows one game from another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from engine.game import OVER, RoundReport, SeatView, State
+
+
+class End(NamedTuple):
+    """How a line of play ends."""
+
+    scores: tuple[int, ...]
+    """Points of the game so far, by seat."""
+    over: bool
+    """Whether the game is over, and not only the round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What is counted from one position."""
+
+    lines: tuple[int, ...]
+    """Lines of one choice, of two choices …, up to the longest; those that ended earlier are not among them."""
+    ends: Mapping[End, int]
+    """How many lines end so: the histogram of final scores. Lines that were cut short are not among them."""
+
+
+def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:
+    """Counts all lines of play from a state to the end of its round, or no more than `depth` choices of them.
+
+    The state is left as it is. The work grows with the number of lines: this is for small deals.
+    """
+    lines: list[int] = []
+    ends: Counter[End] = Counter()
+    _count(state, state.round, 0, depth, lines, ends)
+    return Fingerprint(tuple(lines), ends)
+
+
+def _count(
+    state: State[SeatView, RoundReport],
+    number: int,
+    choices: int,
+    depth: int | None,
+    lines: list[int],
+    ends: Counter[End],
+) -> None:
+    """Adds what begins at a state that is reached after so many choices in round `number`."""
+    seat = state.player
+    if seat == OVER or state.round != number:
+        ends[End(tuple(state.scores), seat == OVER)] += 1
+        return
+    if choices == depth:
+        return
+    if choices == len(lines):
+        lines.append(0)
+    legal = state.legal(seat)
+    lines[choices] += len(legal)
+    for action in legal:
+        after = state.clone()
+        after.apply(action, seat)
+        _count(after, number, choices + 1, depth, lines, ends)

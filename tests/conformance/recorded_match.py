@@ -1,0 +1,63 @@
+"""A whole match at any table, by bots of seeded chance that now and then err, sleep or leave; and its replay file."""
+
+from __future__ import annotations
+
+from collections import deque
+from hashlib import sha256
+from random import Random
+from typing import Final
+
+from arena.match.effects import Ask
+from arena.match.inputs import Acted, Begun, Input, Instant, Left, Returned, Sent
+from arena.match.match import Match
+from arena.match.policy import Policy
+from arena.replay.record import Bot, Header, Recorder, encode
+from engine.deal import SeededDecks, commitment, match_key
+from tests.conformance.table import Table
+
+POLICY: Final = Policy(soft_limit=1000, bank=20_000)
+
+
+def recorded(table: Table, chance: int) -> bytes:
+    """The replay file of a match that was played to its end."""
+    seed = sha256(b"seed %d" % chance).digest()
+    header = Header(
+        match=chance,
+        game=table.game,
+        options=table.options,
+        bots=tuple(Bot(f"bot-{seat}", house=not seat) for seat in range(table.seats)),
+        seed=seed,
+        commitment=commitment(seed),
+        nonces=tuple(sha256(b"nonce %d" % seat).digest()[:16] for seat in range(table.seats)),
+        policy=POLICY,
+        started=1_790_000_000_123_456,
+        server="1.2.3",
+    )
+    match = Match(table.game, table.seats, table.options, SeededDecks(match_key(seed, header.nonces)), POLICY)
+    recorder, rng, queue, now = Recorder(), Random(f"{table} {chance}"), deque[Ask](), 0
+
+    def put(event: Input) -> None:
+        effects = match.receive(event)
+        recorder.add(event, effects)
+        queue.extend(effect for effect in effects if isinstance(effect, Ask))
+
+    put(Begun(Instant(0)))
+    while not match.over:
+        now += rng.randrange(200)
+        if not queue:  # every open decision is before somebody silent
+            assert match.deadline is not None
+            now = max(now, match.deadline)
+            put(Returned(Instant(now), rng.randrange(table.seats)))
+            continue
+        ask = queue.popleft()
+        put(Sent(Instant(now), ask.seat, ask.decision))
+        match rng.randrange(80):
+            case 0:
+                put(Left(Instant(now), ask.seat))
+            case 1:
+                pass  # never answers
+            case 2:
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
+            case _:
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ask.legal)))
+    return encode(header, recorder.entries)

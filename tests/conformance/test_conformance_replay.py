@@ -1,0 +1,82 @@
+"""A match of every game is recorded, read, found true, and drawn, at every table."""
+
+from __future__ import annotations
+
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+from rich.console import Console, RenderableType
+
+from arena.replay.read import read
+from arena.replay.render.show import RENDERERS, show_match, show_round, show_step, show_trick
+from arena.replay.steps import Course
+from arena.replay.verify import verify
+from engine.game import OVER
+from engine.registry import GAMES
+from tests.conformance.pieces import need
+from tests.conformance.recorded_match import recorded
+from tests.conformance.table import Table, tables
+from tests.replay.recorded import forged, objects_of
+
+TABLES = [table for game in GAMES.values() for table in tables(game)]
+EVERY_TABLE = pytest.mark.parametrize("table", TABLES, ids=str)
+
+
+@EVERY_TABLE
+def test_a_match_is_recorded_read_and_verified(table: Table) -> None:
+    file = recorded(table, 1)
+    assert recorded(table, 1) == file, "the same match gives the same bytes"
+    replay = read(file)
+    assert replay.header.game is table.game
+    assert dict(replay.header.options) == table.options
+    verdict = verify(replay)
+    assert verdict.verified, verdict.difference
+    end = Course(replay).steps[-1].state
+    assert end.player == OVER
+    assert replay.result.scores == tuple(end.scores)
+    assert replay.result.places == end.ranking()
+
+
+@EVERY_TABLE
+def test_a_match_with_one_answer_changed_is_not_verified(table: Table) -> None:
+    """The first answer that was free: whatever it chose, the report of its round shows it."""
+    file = recorded(table, 2)
+    steps = Course(read(file)).steps
+    made, other = next(
+        (step.made, action)
+        for before, step in pairwise(steps)
+        if step.made is not None and step.made.forced is None
+        for action in before.state.legal(step.made.seat)
+        if action != step.made.action
+    )
+    objects = objects_of(file)
+    for line in objects:
+        if line.get("in") == "acted" and (line["decision"], line["action"]) == (made.decision, made.action):
+            line |= {"action": other, "name": table.game.actions[other].name}
+    assert not verify(read(forged(objects))).verified, "another match is taken for this one"
+
+
+def drawn(what: RenderableType) -> str:
+    """At the width promised, without colour."""
+    console = Console(file=StringIO(), width=80, color_system=None, legacy_windows=False)
+    console.print(what)
+    text = console.file.getvalue()  # type: ignore[attr-defined] # it is the StringIO above
+    assert max(map(len, text.splitlines())) <= 80
+    return str(text)
+
+
+@EVERY_TABLE
+def test_a_match_is_drawn_whole_by_rounds_by_tricks_and_by_steps(table: Table) -> None:
+    need(table.game, "a renderer")
+    course = Course(read(recorded(table, 3)))
+    assert table.game.title in drawn(show_match(course))
+    renderer = RENDERERS[table.game.name]
+    for seat in (None, table.seats - 1):
+        for number in {1, course.rounds}:
+            assert drawn(show_round(course, number, seat)).strip()
+            tricks = renderer.tricks(course, number - 1)
+            assert tricks > 0
+            assert drawn(show_trick(course, number, tricks, seat)).strip()
+        for step in {1, 2, table.seats + 1, len(course.steps) // 2, len(course.steps)}:
+            assert drawn(show_step(course, step, seat)).strip()

@@ -1,0 +1,113 @@
+"""What a bot is sent of every game says what the engine says, field by field, and nothing its seat cannot know."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from random import Random
+from typing import Any
+
+import pytest
+
+from arena.match.effects import Ask
+from arena.server.messages import Outgoing, Question, RoundOver
+from arena.v1 import game_pb2, play_pb2
+from arena.wire.catalog import encode_catalog
+from arena.wire.codec import VIEWS, encode
+from engine.game import OVER, Game, State, option_text
+from engine.registry import GAMES
+from tests.conformance.pieces import need
+from tests.conformance.secrecy import worlds
+from tests.conformance.table import Table, tables
+
+TABLES = [table for game in GAMES.values() for table in tables(game)]
+EVERY_TABLE = pytest.mark.parametrize("table", TABLES, ids=str)
+TO_TRAVEL = ("its field for views", "its field for rounds", "its line for views", "its line for rounds")
+
+
+def sent(state: State[Any, Any], seat: int) -> bytes:
+    """The bytes of a question to a seat."""
+    legal = state.legal(seat) if seat in state.waiting() else ()
+    message = Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))])
+    return encode(message).SerializeToString(deterministic=True)
+
+
+def same(message: Any, value: Any, besides: frozenset[str] = frozenset()) -> None:
+    """The message has the fields of the view or report and no others, with their values."""
+    names = {field.name for field in fields(value)} - besides
+    assert {field.name for field in message.DESCRIPTOR.fields} == names
+    for name in names:
+        expected, found = getattr(value, name), getattr(message, name)
+        if expected is None:
+            assert not message.HasField(name), name
+        elif isinstance(expected, bytes | tuple):
+            assert list(found) == list(expected), name
+        else:
+            assert found == expected, name
+
+
+@EVERY_TABLE
+def test_a_view_arrives_as_it_is(table: Table) -> None:
+    need(table.game, *TO_TRAVEL)
+    rng = Random(str(table))
+    for state in table.walk(10, rng):
+        if state.player == OVER:
+            break
+        seat = rng.choice(state.waiting())
+        view = state.view(seat)
+        content = sent(state, seat)
+        response = play_pb2.PlayResponse.FromString(content)
+        [decision] = response.decisions
+        assert list(decision.legal) == list(state.legal(seat))
+        assert decision.WhichOneof("view") == table.game.name
+        message = getattr(decision, table.game.name)
+        same(message, view)
+        assert VIEWS[type(view)].encode(view).SerializeToString() == message.SerializeToString(), (
+            "the packed form is the public message"
+        )
+        assert response.SerializeToString(deterministic=True) == content
+
+
+@EVERY_TABLE
+def test_a_round_arrives_as_it_is(table: Table) -> None:
+    need(table.game, *TO_TRAVEL)
+    reports: list[Any] = []
+    for state in table.walk(11, Random(str(table))):
+        report = state.report
+        if report is not None and len(reports) == report.round:
+            reports.append(report)
+    content = encode(Outgoing(rounds=[RoundOver(8, report) for report in reports])).SerializeToString()
+    for record, report in zip(play_pb2.PlayResponse.FromString(content).rounds, reports, strict=True):
+        assert (record.match_id, record.round) == (8, report.round)
+        assert (tuple(record.points), tuple(record.scores)) == (report.points, report.scores)
+        assert record.WhichOneof("record") == table.game.name
+        same(getattr(record, table.game.name), report, besides=frozenset({"round", "points", "scores"}))
+
+
+@EVERY_TABLE
+def test_two_worlds_give_a_seat_that_cannot_tell_them_apart_the_same_bytes(table: Table) -> None:
+    need(table.game, *TO_TRAVEL, "sampled worlds")
+    differ = 0
+    for state, other, seat in worlds(table, 12):
+        assert sent(other, seat) == sent(state, seat)
+        differ += any(sent(other, watcher) != sent(state, watcher) for watcher in range(table.seats))
+    assert differ, "the worlds never differ: this proves nothing"
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_the_catalogue_names_every_card_and_action_by_its_number(game: Game) -> None:
+    catalogue = game_pb2.GameCatalog.FromString(encode_catalog(game).SerializeToString())
+    assert (catalogue.name, catalogue.title) == (game.name, game.title)
+    assert range(catalogue.min_seats, catalogue.max_seats + 1) == game.seats
+    assert tuple(catalogue.colours) == game.colours
+    assert [(card.name, card.colour, tuple(card.values)) for card in catalogue.cards] == [
+        (card.name, card.colour, card.values) for card in game.cards
+    ]
+    for told, action in zip(catalogue.actions, game.actions, strict=True):
+        assert (told.name, told.kind) == (action.name, action.kind)
+        for name in ("card", "value", "place"):
+            assert (getattr(told, name) if told.HasField(name) else None) == getattr(action, name)
+    by_name = {told.name: number for number, told in enumerate(catalogue.actions)}
+    assert [by_name[action.name] for action in game.actions] == list(range(len(game.actions)))
+    assert [(option.name, option.default_value, option.description) for option in catalogue.options] == [
+        (spec.name, option_text(spec.default), spec.description) for spec in game.options
+    ]

@@ -17,8 +17,9 @@ import structlog
 import trio
 
 from arena.cli.offers import SEATS, parse_offers
-from arena.server.arena import now_us, open_arena
+from arena.server.arena import open_arena
 from arena.server.config import Config
+from arena.server.wall import now_us
 from arena.store.errors import StoreError
 from arena.store.store import open_store
 from arena.wire.server import serve_arena
@@ -138,8 +139,6 @@ async def _serve(
             open_arena(config, store) as arena,
             trio.open_nursery() as nursery,
         ):
-            if store.interrupted:
-                log.warning("matches of a server that died are interrupted", matches=store.interrupted)
             wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)
             port = await nursery.start(wire)
             host = address.rpartition(":")[0]
@@ -164,7 +163,7 @@ async def _serve(
 
 
 async def _hurry(signals: AsyncIterator[int], arena: Arena) -> None:
-    """A second signal: whatever is still being played is interrupted now."""
+    """A second signal: whatever is still being played is left to the next start now."""
     await anext(signals)
     await arena.drain(0)
 

@@ -55,6 +55,8 @@ class Cause(Enum):
     TIME = "time"
     ILLEGALITY = "illegality"
     SUSPENSION = "suspension"
+    ABSENCE = "absence"
+    """A house bot played for a bot that is gone; no `Force` says so, its choice is an input."""
 
 
 class Force(NamedTuple):

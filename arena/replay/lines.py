@@ -60,6 +60,8 @@ _TEMPLATES: Final[dict[type[Input], str]] = {
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
+HEADER_START: Final = '{"arena_replay":'
+"""How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -68,9 +70,9 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
     """The lines of a replay without their chain. While the match is not over there is neither result nor ratings."""
     game = header.game
     over: Over | None = None
-    yield _write(_header(header, rated=ratings is not None))
+    yield header_line(header, rated=ratings is not None)
     for event, effects in entries:
-        yield _input(event, game)
+        yield input_line(event, game)
         for effect in effects:
             if not isinstance(effect, Ask):
                 yield _write(_effect(effect, game))
@@ -81,6 +83,11 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
         yield _write(_result(over, names))
         if ratings is not None:
             yield _write(_ratings(ratings, names))
+
+
+def header_line(header: Header, rated: bool = False) -> str:
+    """The first line: what is known before the first input."""
+    return _write(_header(header, rated))
 
 
 def _header(header: Header, rated: bool) -> dict[str, Any]:
@@ -95,6 +102,7 @@ def _header(header: Header, rated: bool) -> dict[str, Any]:
         "seed": header.seed.hex(),
         "commitment": header.commitment.hex(),
         "nonces": [nonce.hex() for nonce in header.nonces],
+        "stand_in": header.stand_in,
         "policy": asdict(header.policy),
         "started": written_instant(header.started),
         "server": header.server,
@@ -117,7 +125,8 @@ def read_instant(text: str) -> int:
     raise ValueError(f"{text!r} is not an instant as replays have them")
 
 
-def _input(event: Input, game: Game) -> str:
+def input_line(event: Input, game: Game) -> str:
+    """The line of an input."""
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
     line = _TEMPLATES[type(event)] % event

@@ -60,7 +60,7 @@ OPTIONS: Final = Kind(
     "an object of whole numbers and true or false",
     lambda value: isinstance(value, dict) and all(isinstance(each, int) for each in value.values()),
 )
-CAUSE: Final = _one_of(*(cause.value for cause in Cause))
+CAUSE: Final = _one_of(*(cause.value for cause in Cause if cause is not Cause.ABSENCE))
 REFUSAL: Final = _one_of(*(refusal.value for refusal in Refusal))
 RESULT: Final = _one_of("finished", "interrupted")
 OF_A_ROUND: Final = Kind(
@@ -78,6 +78,7 @@ HEADER: Final[Shape] = {
     "seed": _hex(32),
     "commitment": _hex(32),
     "nonces": _list_of(_hex(16), "a list of texts of 32 lower-case hex digits"),
+    "stand_in": TEXT,
     "policy": OBJECT,
     "started": TEXT,
     "server": TEXT,

@@ -25,9 +25,7 @@ class Made(NamedTuple):
     decision: int
     action: int
     forced: Cause | None
-    """Why the server made it; None where a bot did."""
-    stood_in: bool = False
-    """Whether it was a house bot that played the seat on."""
+    """Why the server, or a house bot in its stead, made it; None where the bot did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +61,14 @@ def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
     for event in replay.inputs:
         # Settling the clocks first changes nothing, but tells what was forced before an answer from what it led to.
         yield from _forced(event.at, match.receive(TimeUp(event.at)))
-        answers = isinstance(event, Acted | StoodIn) and match.asking(event.seat) == event.decision
+        if not isinstance(event, Acted | StoodIn):
+            yield from _forced(event.at, match.receive(event))
+            continue
+        _, seat, decision, action = event
+        was_open = match.asking(seat) == decision
         effects = match.receive(event)
-        if answers and match.asking(event.seat) != event.decision and not _is_forced(event.decision, effects):
-            yield event.at, Made(event.seat, event.decision, event.action, None, isinstance(event, StoodIn))
+        if was_open and match.asking(seat) != decision and not _is_forced(decision, effects):
+            yield event.at, Made(seat, decision, action, Cause.ABSENCE if isinstance(event, StoodIn) else None)
         yield from _forced(event.at, effects)
 
 

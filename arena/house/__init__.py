@@ -37,8 +37,3 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
     }
 )
 """By game, the weakest first."""
-
-
-def stand_in(game: str) -> HouseBot:
-    """The house bot that plays a seat on when its bot is gone: the strongest."""
-    return HOUSE_BOTS[game][-1]

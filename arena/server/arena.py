@@ -30,6 +30,7 @@ from engine.deal import SEED_BYTES
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from arena.house import HouseBot
     from arena.server.config import Config, Offer
     from arena.server.messages import Hello, Link, Said
     from arena.server.table import Table
@@ -43,16 +44,23 @@ log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def open_arena(config: Config, store: Store) -> AsyncIterator[Arena]:
-    """A running server; on leaving, what is still being played is left to the next one."""
+async def open_arena(
+    config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS
+) -> AsyncIterator[Arena]:
+    """A running server; on leaving, what is still being played is left to the next one.
+
+    `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
+    """
     house: dict[str, list[HousePlayer]] = {}
     for game in config.games:
-        fillers = HOUSE_BOTS.get(game.name, ()) if config.house else ()
+        fillers = house_bots.get(game.name, ()) if config.house else ()
         rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in fillers], at=now_us()))
         house[game.name] = [HousePlayer(row.id, bot) for row, bot in zip(rows, fillers, strict=True)]
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
-        arena = Arena(config, store, house, newest, nursery)
+        alarms = Alarms()
+        scribe = Scribe(config.policy, store, house_bots, alarms.watch)
+        arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
         try:
@@ -70,23 +78,26 @@ class Arena:
         self,
         config: Config,
         store: Store,
-        house: Mapping[str, Sequence[HousePlayer]],
+        hall: Hall,
+        scribe: Scribe,
+        alarms: Alarms,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
         self.store = store
-        self.hall = Hall(config, house)
+        self.hall = hall
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
-        self._alarms = Alarms()
+        self._alarms = alarms
         self._gatherings: set[Gathering] = set()
         self._tables: set[Table] = set()
-        self._scribe = Scribe(config, store, self._alarms.watch)
-        self._ended = trio.Event()
+        self._scribe = scribe
+        self._leaving = False  # running matches are left to the next server
+        self._changed = trio.Event()
 
     @property
     def playing(self) -> int:
@@ -175,9 +186,11 @@ class Arena:
         for gathering in self._gatherings:
             gathering.call_off(STOPPED)
         with trio.move_on_after(limit):
-            await self._until(lambda: not self._tables and not self._gatherings)
+            await self._until(lambda: self._leaving or not (self._tables or self._gatherings))
+        self._leaving = True
         for table in self._tables:
             table.freeze()
+        self._change()
         with trio.move_on_after(LAST_RETRIES):
             await self._until(lambda: not self._gatherings and not any(table.over for table in self._tables))
         if self._tables:
@@ -191,7 +204,7 @@ class Arena:
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Returns when a condition holds that the end of matches brings about."""
         while not condition():
-            await self._ended.wait()
+            await self._changed.wait()
 
     def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
         """A table was formed: its match is announced, which keeps the players' places."""
@@ -215,9 +228,11 @@ class Arena:
             self._gatherings.discard(gathering)
         if table is None:
             self._release(gathering.players)
-        else:
-            table.begin()
-            await self._finish(table)
+            return
+        if self._leaving:
+            table.freeze()
+        table.begin()
+        await self._finish(table)
 
     async def _open(self, gathering: Gathering) -> Table | None:
         """The table of a match that everybody is ready for; None if it cannot be stored."""
@@ -242,5 +257,9 @@ class Arena:
         for player in players:
             if isinstance(player, Contestant):
                 self.hall.release(player)
-        self._ended.set()
-        self._ended = trio.Event()
+        self._change()
+
+    def _change(self) -> None:
+        """Whoever waits for matches to end looks again."""
+        self._changed.set()
+        self._changed = trio.Event()

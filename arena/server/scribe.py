@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
-from arena.house import HOUSE_BOTS, stand_in
+from arena.house.random_bot import RandomBot
 from arena.match.effects import Over
 from arena.match.match import Match
 from arena.replay.header import Bot, Header
@@ -27,13 +27,14 @@ from engine.deal import SeededDecks, match_key
 from engine.game import settle_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from arena.house import HouseBot
     from arena.ladder import live
     from arena.match.inputs import Input
-    from arena.server.config import Config
+    from arena.match.policy import Policy
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
     from arena.server.players import Player
@@ -52,9 +53,17 @@ class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server
 class Scribe:
     """Keeps the matches of one server in its store."""
 
-    def __init__(self, config: Config, store: Store, watch: Callable[[Table], None]) -> None:
-        self._config = config
+    def __init__(
+        self,
+        policy: Policy,
+        store: Store,
+        house_bots: Mapping[str, Sequence[HouseBot]],
+        watch: Callable[[Table], None],
+    ) -> None:
+        """New matches are played under `policy`; `watch` is told when a table's deadline may have moved."""
+        self._policy = policy
         self._store = store
+        self._house_bots = house_bots
         self._watch = watch
 
     async def commit(self) -> None:
@@ -70,7 +79,6 @@ class Scribe:
     async def begin(self, gathering: Gathering) -> Table:
         """The table of a match that everybody is ready for, its beginning stored; StoreError if that failed."""
         game, players = gathering.game, gathering.players
-        house_bot = stand_in(game.name)
         header = Header(
             match=gathering.match_id,
             game=game,
@@ -79,8 +87,8 @@ class Scribe:
             seed=gathering.seed,
             commitment=gathering.commitment,
             nonces=gathering.nonces,
-            stand_in=f"{house_bot.name} {house_bot.version}",
-            policy=self._config.policy,
+            stand_in=_title(self._stand_in(game.name)),
+            policy=self._policy,
             started=now_us(),
             server=__version__,
         )
@@ -167,10 +175,10 @@ class Scribe:
         self._store.journal.forget(number)
 
     async def _players(self, header: Header, contestant: Callable[[int, str, str], Contestant]) -> tuple[Player, ...]:
-        house = {bot.name: bot for bot in HOUSE_BOTS[header.game.name]}
-        now = stand_in(header.game.name)
-        if header.stand_in != f"{now.name} {now.version}":
-            raise CannotBeRestored(f"its stand-in was {header.stand_in}, this server has {now.name} {now.version}")
+        house = {bot.name: bot for bot in self._house_bots.get(header.game.name, ())}
+        now = _title(self._stand_in(header.game.name))
+        if header.stand_in != now:
+            raise CannotBeRestored(f"its stand-in was {header.stand_in}, this server has {now}")
         players: list[Player] = []
         for bot in await self._store.read(partial(matches.seated, match=header.match)):
             if not bot.house:
@@ -181,7 +189,15 @@ class Scribe:
                 raise CannotBeRestored(f"this server has no {bot.name}")
         return tuple(players)
 
+    def _stand_in(self, game: str) -> HouseBot:
+        """The house bot that plays on for bots that are gone."""
+        return next(reversed(self._house_bots.get(game, ())), RandomBot(game))
+
     def _table(self, header: Header, players: Sequence[Player]) -> Table:
         key = match_key(header.seed, header.nonces)
         match = Match(header.game, len(players), header.options, SeededDecks(key), header.policy)
-        return Table(match, header, players, stand_in(header.game.name), key, self._store.journal, self._watch)
+        return Table(match, header, players, self._stand_in(header.game.name), key, self._store.journal, self._watch)
+
+
+def _title(bot: HouseBot) -> str:
+    return f"{bot.name} {bot.version}"

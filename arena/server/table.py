@@ -96,7 +96,7 @@ class Table:
     def deadline(self) -> float:
         """When the match wants to be woken, in seconds of the server's clock."""
         deadline = self._match.deadline
-        return math.inf if deadline is None else self._began + deadline / 1e6
+        return math.inf if deadline is None or self._frozen else self._began + deadline / 1e6
 
     def ring(self, now: float) -> None:
         """The alarm rings."""

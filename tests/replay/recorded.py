@@ -10,7 +10,7 @@ from random import Random
 
 from arena.ladder.live import NEW, Rating, RatingChange, update
 from arena.match.effects import Ask, Over
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent
+from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, StoodIn
 from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.chain import Chain, pack, unchained, unpack
@@ -39,6 +39,7 @@ def header_of(seats: int, options: Mapping[str, Option], chance: int) -> Header:
         seed=seed,
         commitment=commitment(seed),
         nonces=nonces,
+        stand_in="house-counter 1",
         policy=Policy(soft_limit=100 * STEP, bank=1000 * STEP),
         started=STARTED,
         server="0.1.0",
@@ -72,7 +73,10 @@ def play(
             continue
         ask = queue.popleft()
         choices = sorted(ask.legal, key=BY_NAME.index)
-        put(Sent(Instant(now), ask.seat, ask.decision))
+        if match.substituted(ask.seat):
+            put(StoodIn(Instant(now), ask.seat, ask.decision, choices[0]))
+            continue
+        put(Sent(Instant(now), ask.seat, ask.decision, rng.randrange(400_000)))
         now += rng.randrange(STEP)
         match rng.randrange(30) if errs else -1:
             case 0:
@@ -89,7 +93,9 @@ def play(
     return header, recorder
 
 
-def rate(before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str]) -> list[RecordedRating]:
+def rate(
+    before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
+) -> list[RecordedRating]:
     """The ladder's arithmetic, as who verifies a replay passes it in."""
     after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]

@@ -289,9 +289,9 @@ def test_replay_verdict_tells_what_was_played() -> None:
 def test_replay_rating_function_sees_ratings_places_and_names() -> None:
     seen: list[Any] = []
 
-    def spy(before: Any, places: Any, bots: Any) -> list[Rating]:
+    def spy(before: Any, places: Any, bots: Any, counts: Any) -> list[Rating]:
         seen.append((list(before), places, bots))
-        return rate(before, places, bots)
+        return rate(before, places, bots, counts)
 
     verify(read(WHOLE), spy)
     assert seen[0][0][1] == Rating(1510.0, 149.0)

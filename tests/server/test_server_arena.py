@@ -11,11 +11,11 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-import arena.server.arena
 from arena.match.policy import Policy
-from arena.server.arena import LAST_RETRIES, RETRY, open_arena
+from arena.server.arena import LAST_RETRIES, open_arena
 from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Ready, Reason
 from arena.server.players import HousePlayer
+from arena.server.scribe import RETRY
 from arena.store import bots, matches
 from arena.store.errors import DiskFull, StoreError
 from arena.store.matches import MatchState
@@ -95,11 +95,10 @@ async def test_bots_go_on_playing_match_after_match(
 
 
 async def test_house_bots_fill_the_table_and_are_rated(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    monkeypatch.setattr(arena.server.arena, "HOUSE_BOTS", HOUSE)
     came = trio.current_time()
-    async with running(store, house=True, seats=(4,)) as server:
+    async with running(store, HOUSE[GAME.name], house=True, seats=(4,)) as server:
         nursery.start_soon(ann.attend, server)
         await ann.until(lambda: ann.invitations)
         assert trio.current_time() - came <= 5
@@ -120,11 +119,10 @@ class Failing(HouseBot):
 
 
 async def test_a_house_bot_that_fails_holds_nobody_up(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    monkeypatch.setattr(arena.server.arena, "HOUSE_BOTS", {GAME.name: (Failing("house-a"),)})
     with capture_logs() as logs:
-        async with running(store, house=True, seats=(2,)) as server:
+        async with running(store, [Failing("house-a")], house=True, seats=(2,)) as server:
             nursery.start_soon(ann.attend, server)
             await ann.until(lambda: len(ann.reports) >= 3)
     assert all(match.state is MatchState.FINISHED for match in listed(store)[:3])

@@ -12,7 +12,7 @@ from arena.match.effects import Ask
 from arena.server.messages import Closed, Hello, LinkLost, Notice, NoticeKind, Outgoing, Reason, Said, Welcome
 from arena.server.session import LAST_WORDS, MOST_NOTICES, SEND_LIMIT, Session
 from engine.game import SeatView
-from tests.server.server_rig import GAME, POLICY, Line
+from tests.server.server_rig import GAME, POLICY, Line, committed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ class Rig:
 
     def __init__(self, nursery: trio.Nursery, line: Line | None = None) -> None:
         self.line = line or Line()
-        self.session = Session(self.line, HELLO)
+        self.session = Session(self.line, HELLO, committed)
         self.heard: list[Said] = []
         self.end: BaseException | None = None
         self.over = trio.Event()
@@ -249,4 +249,4 @@ async def test_what_hearing_raises_comes_out(autojump_clock: MockClock) -> None:
     line.say()
     listener: Callable[[Said], Any] = hear
     with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
-        await Session(line, HELLO).run(listener)
+        await Session(line, HELLO, committed).run(listener)

@@ -10,7 +10,7 @@ Dealing: with n seats and h cards each, seat s gets deck[s·h : (s+1)·h] and de
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from hmac import compare_digest
 from struct import unpack
@@ -47,14 +47,18 @@ def round_key(key: bytes, round: int) -> bytes:  # noqa: A002 - the contract's w
 def shuffled(key: bytes, size: int, count: int) -> Sequence[int]:
     """The first `count` cards of the deck 0 … size−1 (size at most 65536) that belongs to a round key."""
     deck = list(range(size))
-    words = _stream(key)
-    for place in range(count):
-        left = size - place
-        limit = _WORDS - _WORDS % left
-        while (word := next(words)) >= limit:
-            pass
-        other = place + word % left
-        deck[place], deck[other] = deck[other], deck[place]
+    place = counter = 0
+    while place < count:
+        words: tuple[int, ...] = unpack(">16H", sha256(key + counter.to_bytes(4, "big")).digest())
+        counter += 1
+        for word in words:
+            left = size - place
+            if word < _WORDS - _WORDS % left:
+                other = place + word % left
+                deck[place], deck[other] = deck[other], deck[place]
+                place += 1
+                if place == count:
+                    break
     return deck[:count]
 
 
@@ -73,13 +77,6 @@ class SeededDecks:
 
     def __repr__(self) -> str:
         return "SeededDecks(secret)"
-
-
-def _stream(key: bytes) -> Iterator[int]:
-    counter = 0
-    while True:
-        yield from unpack(">16H", sha256(key + counter.to_bytes(4, "big")).digest())
-        counter += 1
 
 
 def _sized(what: str, value: bytes, size: int) -> bytes:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from engine.observation import Field
+
 OVER: Final = -1
 """`State.player` of a game that is over."""
 
@@ -19,6 +21,16 @@ Decks: TypeAlias = Callable[[int, int, int], Sequence[int]]
 """`decks(round, size, count)`: the first `count` cards of a shuffled deck 0 … size−1, the same at every call."""
 
 Option: TypeAlias = bool | int
+
+
+class Chance(Protocol):
+    """Where chance comes from when it is wanted; a `random.Random` is one."""
+
+    def randrange(self, stop: int, /) -> int:
+        """One of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
+
+    def randbytes(self, n: int, /) -> bytes:
+        """So many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,9 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def view(self, seat: int) -> ViewT_co:
         """What the seat may know now."""
 
+    def vector(self, seat: int) -> list[float]:
+        """The same as numbers: those that `Game.observation` describes for so many seats."""
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place."""
 
@@ -156,15 +171,40 @@ class Game(Protocol):
     def options(self) -> tuple[OptionSpec, ...]:
         """The options `new` takes."""
 
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What `State.vector` consists of at a table of so many seats, whatever the options."""
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """A number of choices, of all seats together, that no game exceeds; OptionError as in `new`."""
+
+    def points(self, seats: int, **options: Option) -> range:
+        """A range that no score ever leaves; OptionError as in `new`."""
+
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
         """A game about to begin, its first round dealt.
 
         Raises `OptionError` for a number of seats, an option, a value or a combination that the game does not have.
         """
 
+    def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
+        """A game that the seat could be in for all its view tells, to be played on: what a search needs.
+
+        Every truth of this round that fits the view is equally likely: the hands, what lies face down and what is
+        still to be turned. A card that play has ruled out is never dealt; what a choice might betray beyond the rules
+        is not guessed at. Of choices made at once, the others' are still to be made. Later rounds are dealt by `rng`,
+        earlier ones are forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)`
+        equals the view. Views that look alike to a seat whoever is asked are taken for those at its own choice.
+
+        Raises `ViewError` for a view of another game, of a game that is over, or that no truth fits.
+        """
+
 
 class OptionError(ValueError):
     """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
+
+
+class ViewError(ValueError):
+    """No game in progress can have shown the view: it is another game's, from after the end, or contradicts itself."""
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from engine.registry import GAMES
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 """The sample bots' names and modules, weakest first."""
 GAME: Final = "sixth_sense"
-SEATS: Final = 4
+"""What is played where nothing is said."""
 CAPACITY: Final = 6
 """Matches that each bot plays at once."""
 STARTING: Final = 30.0
@@ -31,7 +33,7 @@ GLANCE: Final = 0.25
 """Seconds between two looks at the server."""
 
 
-@click.command(epilog="Example: arena demo --seconds 20 --data ./demo-data")
+@click.command(epilog="Example: arena demo --game nullern --seconds 20 --data ./demo-data")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -39,10 +41,11 @@ GLANCE: Final = 0.25
     show_default=True,
     help="Directory of the database and the logs; kept, and used again the next time.",
 )
+@click.option("--game", type=click.Choice([*GAMES]), default=GAME, show_default=True, help="The game they play.")
 @click.option(
     "--seconds", type=click.FloatRange(1, 86400), default=20, show_default=True, help="How long matches are played."
 )
-def command(data: Path, seconds: float) -> None:
+def command(data: Path, game: str, seconds: float) -> None:
     """Play rated matches between three sample bots and show what comes of it.
 
     Starts a server on any free port of this machine and three bots as programs of their own; house bots fill the
@@ -57,24 +60,26 @@ def command(data: Path, seconds: float) -> None:
         (data / "logs").mkdir(parents=True, exist_ok=True)
         (data / "tokens").mkdir(mode=0o700, exist_ok=True)
         with caught_signals() as signals, children(signals) as programs:
-            before = _play(console, signals, programs, data, seconds)
+            before = _play(console, signals, programs, data, game, seconds)
             console.print("Stopping the server, which lets running matches end, and the bots …")
     except (ChildFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
     if before is not None:
         from arena.cli.lookback import look_back
 
-        look_back(console, data, GAME, before)
+        look_back(console, data, game, before)
 
 
-def _play(console: Console, signals: Signals, programs: Children, data: Path, seconds: float) -> int | None:
+def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
     """Starts everything and lets it play. Returns the newest match before; None when stopped before any."""
     from arena.cli.children import ChildFailed
     from arena.cli.tally import newest
     from arena.wire.client import Declined, NoAnswer, connect
 
     console.print(f"Starting a server on {data}/ and three bots …")
-    server = programs.start("server", ("arena.cli", "serve", *_serving(data)), data / "logs" / "server.log", heard=True)
+    server = programs.start(
+        "server", ("arena.cli", "serve", *_serving(data, game)), data / "logs" / "server.log", heard=True
+    )
     greeting = server.line(signals, STARTING)
     if greeting is None:
         return None
@@ -82,10 +87,10 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, se
     try:
         with connect(address) as client:
             before = newest(client)
-            _start_bots(programs, address, data)
+            _start_bots(programs, address, data, game)
             import arena.cli.lookback  # noqa: F401 - a second's work, done while the bots start instead of at the end
 
-            _watch(console, signals, programs, client, before, seconds)
+            _watch(console, signals, programs, client, game, before, seconds)
             return before
     except (NoAnswer, Declined) as error:
         with suppress(subprocess.TimeoutExpired):
@@ -94,19 +99,21 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, se
         raise ChildFailed(str(error)) from error
 
 
-def _start_bots(programs: Children, address: str, data: Path) -> None:
+def _start_bots(programs: Children, address: str, data: Path, game: str) -> None:
     for name, module in BOTS.items():
         token = data / "tokens" / f"{name}.token"
-        options = ("--server", address, "--name", name, "--token-file", str(token), "--capacity", str(CAPACITY))
-        programs.start(f"bot {name}", (f"arena_client.samples.{module}", *options), data / "logs" / f"{name}.log")
+        who = ("--server", address, "--name", name, "--token-file", str(token))
+        what = ("--game", game, "--capacity", str(CAPACITY))
+        programs.start(f"bot {name}", (f"arena_client.samples.{module}", *who, *what), data / "logs" / f"{name}.log")
 
 
-def _serving(data: Path) -> tuple[str, ...]:
-    table = ("--game", GAME, "--seats", str(SEATS))
-    return ("--address", "127.0.0.1:0", "--data", str(data), *table, "--drain", "5", "--log-json")
+def _serving(data: Path, game: str) -> tuple[str, ...]:
+    return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, "--drain", "5", "--log-json")
 
 
-def _watch(console: Console, signals: Signals, programs: Children, client: Client, before: int, seconds: float) -> None:
+def _watch(
+    console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
+) -> None:
     """Shows the progress from the first match on, for so long or until a signal."""
     from arena.cli.children import ChildFailed
     from arena.cli.progress import Progress
@@ -121,9 +128,9 @@ def _watch(console: Console, signals: Signals, programs: Children, client: Clien
         signals.sleep(GLANCE)
         tally.count()
     began = time.monotonic()
-    with Progress(console, f"Ladder of {GAME}", seconds) as progress:
+    with Progress(console, f"Ladder of {game}", seconds) as progress:
         while not signals.count and (passed := time.monotonic() - began) < seconds:
             programs.check()
             tally.count()
-            progress.show(passed, tally.finished, client.ladder(GAME))
+            progress.show(passed, tally.finished, client.ladder(game))
             signals.sleep(min(GLANCE, began + seconds - time.monotonic()))

@@ -39,7 +39,7 @@ class Directory:
 
     def games(self) -> tuple[str, ...]:
         """The games of the arena, by name."""
-        return tuple(sorted(GAMES))
+        return tuple(GAMES)
 
     def ladder(self, game: str) -> tuple[LadderRow, ...]:
         """As `Client.ladder`."""
@@ -90,7 +90,7 @@ class Directory:
 
 def _require(game: str) -> None:
     if game not in GAMES:
-        raise UnknownGame(f"there is no game {game!r}; there is {', '.join(sorted(GAMES))}")
+        raise UnknownGame(f"there is no game {game!r}; there is {', '.join(GAMES)}")
 
 
 def _match(row: matches.Match) -> MatchRow:

@@ -9,7 +9,7 @@ from arena.server.config import Offer
 from engine.game import Game, Option, OptionError
 
 SEATS: Final = 4
-"""At a table, where nothing is said."""
+"""At a table, or as near to it as the game allows, where nothing is said."""
 
 
 def parse_offers(
@@ -49,12 +49,11 @@ def _tables(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, tuple[
             own[name].append(int(size))
         else:
             raise _no_table(games[name], [size])
-    if not common:
-        common.append(SEATS)
-    return {
-        name: tuple(dict.fromkeys(own[name] or [size for size in common if size in game.seats]))
-        for name, game in games.items()
-    }
+    tables = {}
+    for name, game in games.items():
+        usual = common or [min(game.seats, key=lambda size: abs(size - SEATS))]
+        tables[name] = tuple(dict.fromkeys(own[name] or [size for size in usual if size in game.seats]))
+    return tables
 
 
 def _options(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, dict[str, Option]]:

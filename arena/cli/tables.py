@@ -64,9 +64,12 @@ def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
-    """Matches, each with its seats in the order of their places."""
+    """Matches, each with its seats in the order of their places, and its game where they are of several."""
     table = framed(title)
     table.add_column("Match", justify="right", style="bold", no_wrap=True)
+    several = len({row.game for row in rows}) > 1
+    if several:
+        table.add_column("Game", no_wrap=True)
     table.add_column("Began", no_wrap=True)
     table.add_column("Took", justify="right", no_wrap=True)
     for place in range(1, 1 + max((len(row.seats) for row in rows), default=0)):
@@ -77,9 +80,10 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
     for row in rows:
         took = "" if row.ended is None else _span((row.ended - row.started).total_seconds())
         seats = [_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)]
-        seats += [Text()] * (len(table.columns) - 3 - stated - len(seats))
+        seats += [Text()] * (len(table.columns) - 3 - several - stated - len(seats))
+        game = [row.game] if several else []
         state = [_state(row)] if stated else []
-        table.add_row(str(row.match), f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
+        table.add_row(str(row.match), *game, f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
     return table
 
 

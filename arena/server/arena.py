@@ -135,7 +135,7 @@ class Arena:
         """
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
-            played, wanted = ", ".join(sorted(self._games)), ", ".join(hello.games)
+            played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:

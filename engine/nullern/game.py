@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.game import Action, Card, Decks, Game, Option, OptionSpec, settle_options
+from engine.game import (
+    Action,
+    Card,
+    Chance,
+    Decks,
+    Game,
+    Option,
+    OptionSpec,
+    SeatView,
+    ViewError,
+    settle_options,
+)
 from engine.nullern.cards import ACTIONS, CARDS, COLOURS
+from engine.nullern.observation import fields
+from engine.nullern.sample import sample
+from engine.nullern.score import HUPFER_COST
 from engine.nullern.state import NullernState
+from engine.nullern.view import NullernView
+from engine.observation import Field
+
+ROUNDS: Final = 20
+DEALT: Final = 101
+"""Cards that a seat gets in a whole game (N1)."""
+BEST_ROUND: Final = 20
+"""Points of the best round there is (N7)."""
 
 
 class Nullern:
@@ -20,10 +42,30 @@ class Nullern:
     actions: tuple[Action, ...] = ACTIONS
     options: tuple[OptionSpec, ...] = ()
 
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What a vector consists of: `engine.game.Game.observation`."""
+        return fields(seats)
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """Every game has as many choices: a bid a round and a play for every card."""
+        settle_options(self, seats, options)
+        return seats * (ROUNDS + DEALT)
+
+    def points(self, seats: int, **options: Option) -> range:
+        """From a Hupfer every round and no trick to the best of all rounds every time."""
+        settle_options(self, seats, options)
+        return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
+
     def new(self, seats: int, decks: Decks, **options: Option) -> NullernState:
         """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settle_options(self, seats, options)
         return NullernState(seats, decks)
+
+    def sample(self, view: SeatView, rng: Chance) -> NullernState:
+        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        if not isinstance(view, NullernView):
+            raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
+        return sample(view, rng)
 
 
 NULLERN: Final[Game] = Nullern()

@@ -11,6 +11,7 @@ from typing import Final
 
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
+from engine.nullern.observation import vector
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
 from engine.nullern.view import Finished, NullernRound, NullernView, face_up, look
@@ -18,6 +19,8 @@ from engine.nullern.view import Finished, NullernRound, NullernView, face_up, lo
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
 """By round; the last is blind (N1)."""
 _ROUNDS: Final = len(_HAND_SIZES)
+_NEXT: Final = tuple((*range(1, seats), 0) for seats in range(8))
+"""By number of seats: by seat, who comes after it."""
 _BLIND_PLAY: Final = bytes([BLIND])
 
 _LEAD: Final = 0
@@ -71,9 +74,9 @@ class NullernState:
     """By seat, its cards in order."""
     bids: bytearray
     """By seat, the bid plus one; 0 until it has bid."""
-    plays: bytearray
+    plays: bytes
     """The cards of the round's tricks, one after the other."""
-    takers: bytearray
+    takers: bytes
     """By completed trick."""
     _due: int
     """The choice that is due: one of the numbers above."""
@@ -86,16 +89,40 @@ class NullernState:
     _finished: Finished | None
 
     def __init__(
-        self, seats: int, decks: Decks, first: int = 0, scores: tuple[int, ...] = (), hupfers: bytes = b""
+        self,
+        seats: int,
+        decks: Decks,
+        first: int = 0,
+        scores: tuple[int, ...] = (),
+        hupfers: bytes = b"",
+        like: NullernState | None = None,
     ) -> None:
-        """Deals the first round, or a later one that begins with these scores and Hupfers."""
+        """Deals the first round, or a later one that begins with these scores and Hupfers; or copies a state."""
         self.seats = seats
         self._decks = decks
-        self._next = (*range(1, seats), 0)
-        self.scores = scores or (0,) * seats
-        self.hupfers = hupfers or bytes(seats)
-        self._finished = None
-        self._deal(first)
+        self._next = _NEXT[seats]
+        if like is None:
+            self.scores = scores or (0,) * seats
+            self.hupfers = hupfers or bytes(seats)
+            self._finished = None
+            self._deal(first)
+            return
+        self.player = like.player
+        self.round = like.round
+        self.hand_size = like.hand_size
+        self.scores = like.scores
+        self.hupfers = like.hupfers
+        self.turned = like.turned
+        self.hands = like.hands[:]
+        self.bids = like.bids[:]
+        self.plays = like.plays
+        self.takers = like.takers
+        self._due = like._due
+        self._ranks = like._ranks
+        self._is_trump = like._is_trump
+        self._others = like._others
+        self._leader = like._leader
+        self._finished = like._finished
 
     def __repr__(self) -> str:
         return "NullernState(secret)"
@@ -152,38 +179,22 @@ class NullernState:
         elif due == _TURN_BLIND:
             action = hands[seat][0]
         hands[seat] = hands[seat].replace(SINGLE[action], b"")
-        self.plays.append(action)
+        self.plays = self.plays + SINGLE[action]  # not +=, which is slow when compiled
         self.player = seat = self._next[seat]
         if seat == self._leader:
             self._complete()
 
     def clone(self) -> NullernState:
         """An independent copy."""
-        copy = _bare(NullernState)
-        copy.seats = self.seats
-        copy._decks = self._decks
-        copy._next = self._next
-        copy.player = self.player
-        copy.round = self.round
-        copy.hand_size = self.hand_size
-        copy.scores = self.scores
-        copy.hupfers = self.hupfers
-        copy.turned = self.turned
-        copy.hands = self.hands[:]
-        copy.bids = self.bids[:]
-        copy.plays = self.plays[:]
-        copy.takers = self.takers[:]
-        copy._due = self._due
-        copy._ranks = self._ranks
-        copy._is_trump = self._is_trump
-        copy._others = self._others
-        copy._leader = self._leader
-        copy._finished = self._finished
-        return copy
+        return NullernState(self.seats, self._decks, like=self)
 
     def view(self, seat: int) -> NullernView:
         """What the seat may know now."""
         return look(self, seat)
+
+    def vector(self, seat: int) -> list[float]:
+        """The seat's view as numbers: `engine.game.Game.observation`."""
+        return vector(look(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""
@@ -204,8 +215,8 @@ class NullernState:
         self.round = number
         self.hand_size = size
         self.bids = bytearray(seats)
-        self.plays = bytearray()
-        self.takers = bytearray()
+        self.plays = b""
+        self.takers = b""
         self.player = self._leader = (number + 1) % seats
         self._due = _BID
 
@@ -220,13 +231,17 @@ class NullernState:
     def _complete(self) -> None:
         """Finds who takes the trick (N6) and leads the next (N4)."""
         seats = self.seats
-        ranks = self.plays[-seats:].translate(self._ranks)
-        taker = self._leader + ranks.index(max(ranks))
+        taker = seat = self._leader
+        highest = 0
+        for rank in self.plays[-seats:].translate(self._ranks):
+            if rank > highest:
+                highest = rank
+                taker = seat
+            seat += 1
         if taker >= seats:
             taker -= seats
-        takers = self.takers
-        takers.append(taker)
-        if len(takers) == self.hand_size:
+        self.takers = self.takers + SINGLE[taker]
+        if len(self.takers) == self.hand_size:
             self._end_round()
         else:
             self._leader = self.player = taker
@@ -252,6 +267,3 @@ class NullernState:
             self.player = OVER
         else:
             self._deal(self.round + 1)
-
-
-_bare = object.__new__

@@ -7,7 +7,7 @@ the table. It never copies the state and takes things away.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.game import RoundReport, SeatView
 from engine.nullern.tricks import first_leader
@@ -68,7 +68,8 @@ class NullernRound(RoundReport):
     """Hupfers after this round, by seat."""
 
 
-class Finished(NamedTuple):
+@dataclass(slots=True)
+class Finished:
     """The record of a round that is over; nobody changes it any more."""
 
     round: int
@@ -76,8 +77,8 @@ class Finished(NamedTuple):
     scores: tuple[int, ...]
     turned: int
     bids: bytearray
-    plays: bytearray
-    takers: bytearray
+    plays: bytes
+    takers: bytes
     missed: bytes
     hupfers: bytes
 
@@ -94,9 +95,9 @@ def look(state: NullernState, seat: int) -> NullernView:
         turned=state.turned,
         hand=b"" if state.blind else state.hands[seat],
         bids=bytes(state.bids),
-        plays=bytes(state.plays),
+        plays=state.plays,
         leaders=b"" if 0 in state.bids else _leaders(state.bids, state.dealer, state.takers)[: state.hand_size],
-        takers=bytes(state.takers),
+        takers=state.takers,
         taken=_taken(state.takers, state.seats),
         scores=state.scores,
         hupfers=state.hupfers,
@@ -111,21 +112,21 @@ def face_up(finished: Finished) -> NullernRound:
         points=finished.points,
         scores=finished.scores,
         turned=finished.turned,
-        bids=bytes(bid - 1 for bid in finished.bids),
-        plays=bytes(finished.plays),
+        bids=bytes([bid - 1 for bid in bytes(finished.bids)]),
+        plays=finished.plays,
         leaders=_leaders(finished.bids, finished.round % seats, finished.takers)[:-1],
-        takers=bytes(finished.takers),
+        takers=finished.takers,
         taken=_taken(finished.takers, seats),
         missed=finished.missed,
         hupfers=finished.hupfers,
     )
 
 
-def _leaders(bids: bytearray, dealer: int, takers: bytearray) -> bytes:
+def _leaders(bids: bytearray, dealer: int, takers: bytes) -> bytes:
     """The leader of every completed trick and of the one after (N4)."""
     return bytes([first_leader(bids, dealer), *takers])
 
 
-def _taken(takers: bytearray, seats: int) -> bytes:
+def _taken(takers: bytes, seats: int) -> bytes:
     """Tricks taken, by seat."""
     return bytes(takers.count(seat) for seat in range(seats))

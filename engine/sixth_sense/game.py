@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from engine.game import Action, Card, Decks, Game, Option, OptionError, OptionSpec, settle_options
+from engine.game import (
+    Action,
+    Card,
+    Chance,
+    Decks,
+    Game,
+    Option,
+    OptionError,
+    OptionSpec,
+    SeatView,
+    ViewError,
+    settle_options,
+)
+from engine.observation import Field
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
+from engine.sixth_sense.observation import LONGEST, MOST_LOST, fields
+from engine.sixth_sense.sample import sample
 from engine.sixth_sense.state import Setting, SixthSenseState
+from engine.sixth_sense.view import SixthSenseView
 
 HAND_SIZE: Final = {2: 15, 3: 14, 4: 14, 5: 13, 6: 11}
 """Cards dealt to each seat, by the number of seats (S2)."""
 ROUNDS: Final = {2: 6, 3: 6, 4: 4, 5: 5, 6: 6}
 """Rounds of a game, by the number of seats (S3)."""
 HIGHEST_TARGET: Final = 1000
+MOST_WON: Final = 14
+"""Points of the best round there is: a 14 that comes true (S14)."""
+MOST_WON_BY_NOVICES: Final = 6
+EXTRA_CHOICES: Final = 10
+"""Every 8 may lead a trick and peek, every 12 be in a trick of its own to split (S12, S13)."""
 
 
 class SixthSense:
@@ -32,17 +54,45 @@ class SixthSense:
         OptionSpec("late_trump", False, "the card is turned only when all predictions are in"),
     )
 
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What a vector consists of: `engine.game.Game.observation`."""
+        return fields(seats, HAND_SIZE[seats])
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """A number of choices that no game exceeds: every card, and what 8s and 12s ask besides."""
+        rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
+        return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
+
+    def points(self, seats: int, **options: Option) -> range:
+        """A range that no score leaves: the worst and the best of all rounds every time."""
+        settled = self._settled(seats, options)
+        rounds = LONGEST if settled["target"] else ROUNDS[seats]
+        if settled["novice"]:
+            return range(rounds * MOST_WON_BY_NOVICES + 1)
+        return range(-rounds * MOST_LOST, rounds * MOST_WON + 1)
+
     def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
         """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
-        settled = settle_options(self, seats, options)
+        settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
-        if not 0 <= target <= HIGHEST_TARGET:
-            raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {target}")
-        if novice and late_trump:
-            raise OptionError("option late_trump does not go with novice: there no card is turned")
         return SixthSenseState(
             Setting(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
         )
+
+    def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
+        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        if not isinstance(view, SixthSenseView):
+            raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
+        return sample(view, rng)
+
+    def _settled(self, seats: int, options: Mapping[str, Option]) -> dict[str, Option]:
+        """All options; OptionError for those that the game does not have or that do not go together."""
+        settled = settle_options(self, seats, options)
+        if not 0 <= settled["target"] <= HIGHEST_TARGET:
+            raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {settled['target']}")
+        if settled["novice"] and settled["late_trump"]:
+            raise OptionError("option late_trump does not go with novice: there no card is turned")
+        return settled
 
 
 SIXTH_SENSE: Final[Game] = SixthSense()

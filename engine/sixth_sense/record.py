@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 _ONE_EACH: Final = {seats: bytes(seat < seats for seat in range(256)) for seats in range(2, 7)}
 """By number of seats: translates takers into 1, and nobody into 0."""
 
 
-class Finished(NamedTuple):
+@dataclass(slots=True)
+class Finished:
     """The record of a round that is over; nobody changes it any more."""
 
     round: int
@@ -16,12 +18,12 @@ class Finished(NamedTuple):
     scores: tuple[int, ...]
     turned: int | None
     predictions: list[int]
-    plays: bytearray
-    takers: bytearray
+    plays: bytes
+    takers: bytes
     doubled: bytes
 
 
-def leaders(round: int, takers: bytearray, seats: int) -> bytes:  # noqa: A002 - the contract's word
+def leaders(round: int, takers: bytes, seats: int) -> bytes:  # noqa: A002 - the contract's word
     """The leader of every completed trick and of the one after (S3, S8)."""
     leader = (round + 1) % seats
     if seats not in takers:
@@ -34,7 +36,7 @@ def leaders(round: int, takers: bytearray, seats: int) -> bytes:  # noqa: A002 -
     return bytes(found)
 
 
-def worths(takers: bytearray, doubled: bytes, seats: int) -> bytes:
+def worths(takers: bytes, doubled: bytes, seats: int) -> bytes:
     """What every completed trick counts (S8, S13); `doubled` names the tricks that count as two."""
     counts = bytearray(takers.translate(_ONE_EACH[seats]))
     for trick in doubled:
@@ -42,7 +44,7 @@ def worths(takers: bytearray, doubled: bytes, seats: int) -> bytes:
     return bytes(counts)
 
 
-def taken(takers: bytearray, doubled: bytes, seats: int) -> list[int]:
+def taken(takers: bytes, doubled: bytes, seats: int) -> list[int]:
     """Tricks taken, by seat; `doubled` names the tricks that count as two."""
     counts = [takers.count(seat) for seat in range(seats)]
     for trick in doubled:

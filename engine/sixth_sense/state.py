@@ -7,11 +7,11 @@ look-ups in tables; whatever only a view or a report needs is worked out there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add
 from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
+from engine.sixth_sense.observation import vector
 from engine.sixth_sense.record import Finished, taken
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
@@ -21,8 +21,9 @@ from engine.sixth_sense.tricks import (
     NO_TRUMP,
     NOTHING,
     OTHERS,
-    PLAYED,
+    PLACE_BLOCKED,
     RANKING,
+    SINGLE,
     VALUES,
     ZEROS,
     cards_of,
@@ -33,6 +34,8 @@ from engine.sixth_sense.tricks import (
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView, face_up, look
 
 _COLOURS: Final = len(COLOURS)
+_NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
+"""By number of seats: by seat, who comes after it."""
 _LAST_ROUND: Final = 60
 """After so many rounds a game to a target score ends anyway (S16)."""
 
@@ -42,6 +45,7 @@ _DOUBLE: Final = -3
 _PEEK: Final = -4
 _NOTHING: Final = -5
 _DOUBLING: Final = bytes((KEEP, SPLIT))
+_NO_CARD: Final = bytes([NOTHING])
 _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
@@ -103,9 +107,9 @@ class SixthSenseState:
     """By seat, the plays it offers, without blocks."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
-    plays: bytearray
+    plays: bytes
     """The actions of the round's tricks, one after the other."""
-    takers: bytearray
+    takers: bytes
     """By completed trick; the number of seats where nobody took it."""
     doubled: bytes
     """The tricks of this round that their takers split."""
@@ -123,15 +127,40 @@ class SixthSenseState:
     """Who is to be asked about peeking after the taker about doubling, −1 for nobody."""
     _finished: Finished | None
 
-    def __init__(self, setting: Setting, first: int = 0, scores: tuple[int, ...] = ()) -> None:
-        """Deals the first round, or a later one that begins with these scores."""
+    def __init__(
+        self,
+        setting: Setting,
+        first: int = 0,
+        scores: tuple[int, ...] = (),
+        like: SixthSenseState | None = None,
+    ) -> None:
+        """Deals the first round, or a later one that begins with these scores; or copies a state."""
         self.setting = setting
         self._seats = setting.seats
         self._tricks = setting.hand_size - 1
-        self._next = (*range(1, setting.seats), 0)
-        self.scores = scores or (0,) * setting.seats
-        self._finished = None
-        self._deal(first)
+        self._next = _NEXT[setting.seats]
+        if like is None:
+            self.scores = scores or (0,) * setting.seats
+            self._finished = None
+            self._deal(first)
+            return
+        self.player = like.player
+        self.round = like.round
+        self.scores = like.scores
+        self.turned = like.turned
+        self._deck = like._deck
+        self.hands = like.hands[:]
+        self.predictions = like.predictions[:]
+        self.plays = like.plays
+        self.takers = like.takers
+        self.doubled = like.doubled
+        self.peeked = like.peeked
+        self._due = like._due
+        self._ranking = like._ranking
+        self._leader = like._leader
+        self._blocked = like._blocked
+        self._peeker = like._peeker
+        self._finished = like._finished
 
     def __repr__(self) -> str:
         return "SixthSenseState(secret)"
@@ -156,8 +185,8 @@ class SixthSenseState:
             if self._blocked >= 0:
                 return follows or hand
             if not follows:
-                return hand if ZEROS.isdisjoint(hand) else with_blocks(hand, (seat - self._leader) % self._seats)
-            if follows[0] in ZEROS:
+                return with_blocks(hand, (seat - self._leader) % self._seats)
+            if follows[0] == ZEROS[due]:
                 return follows + BLOCKS_OF[(seat - self._leader) % self._seats][due]
             return follows
         if due == _LEAD:
@@ -177,14 +206,13 @@ class SixthSenseState:
         """Makes the choice of a seat."""
         due = self._due
         if due >= _LEAD:
-            gone, colour, blocked = PLAYED[action]
             hands = self.hands
-            hands[seat] = hands[seat].replace(gone, b"")
-            self.plays.append(action)
+            hands[seat] = hands[seat].replace(GONE[action], b"")
+            self.plays = self.plays + SINGLE[action]  # not +=, which is slow when compiled
             if due < 0:
-                self._due = colour
-            elif blocked >= 0:
-                self._block(blocked, seat)
+                self._due = COLOUR_OF[action]
+            elif PLACE_BLOCKED[action] >= 0:
+                self._block(PLACE_BLOCKED[action], seat)
             self.player = seat = self._next[seat]
             if seat == self._leader:
                 self._complete()
@@ -195,33 +223,15 @@ class SixthSenseState:
 
     def clone(self) -> SixthSenseState:
         """An independent copy."""
-        copy = _bare(SixthSenseState)
-        copy.setting = self.setting
-        copy._seats = self._seats
-        copy._tricks = self._tricks
-        copy._next = self._next
-        copy.player = self.player
-        copy.round = self.round
-        copy.scores = self.scores
-        copy.turned = self.turned
-        copy._deck = self._deck
-        copy.hands = self.hands[:]
-        copy.predictions = self.predictions[:]
-        copy.plays = self.plays[:]
-        copy.takers = self.takers[:]
-        copy.doubled = self.doubled
-        copy.peeked = self.peeked
-        copy._due = self._due
-        copy._ranking = self._ranking
-        copy._leader = self._leader
-        copy._blocked = self._blocked
-        copy._peeker = self._peeker
-        copy._finished = self._finished
-        return copy
+        return SixthSenseState(self.setting, like=self)
 
     def view(self, seat: int) -> SixthSenseView:
         """What the seat may know now."""
         return look(self, seat)
+
+    def vector(self, seat: int) -> list[float]:
+        """The seat's view as numbers: `engine.game.Game.observation`."""
+        return vector(look(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (S15)."""
@@ -244,8 +254,8 @@ class SixthSenseState:
         self._ranking = RANKING[NO_TRUMP]
         self.round = number
         self.predictions = [-1] * seats
-        self.plays = bytearray()
-        self.takers = bytearray()
+        self.plays = b""
+        self.takers = b""
         self.doubled = b""
         self.peeked = b""
         self.player = 0
@@ -279,20 +289,25 @@ class SixthSenseState:
         seats = self._seats
         led = self._due
         if led < 0:
-            self.takers.append(seats)
+            self.takers = self.takers + SINGLE[seats]
             self._next_trick()
             return
         trick = self.plays[-seats:]
-        if self._blocked >= 0:
-            trick[self._blocked] = NOTHING
+        blocked = self._blocked
+        if blocked >= 0:
+            trick = trick[:blocked] + _NO_CARD + trick[blocked + 1 :]
         values = trick.translate(VALUES)
         reverse = values.count(4) & 1 if 4 in values else 0
-        ranks = trick.translate(self._ranking[reverse][led])
-        leader = self._leader
-        taker = leader + ranks.rindex(max(ranks))
+        leader = taker = seat = self._leader
+        highest = 0
+        for rank in trick.translate(self._ranking[reverse][led]):
+            if rank >= highest:
+                highest = rank
+                taker = seat
+            seat += 1
         if taker >= seats:
             taker -= seats
-        self.takers.append(taker)
+        self.takers = self.takers + SINGLE[taker]
         self._leader = self.player = taker
         self._due = _LEAD
         self._blocked = -1
@@ -334,8 +349,8 @@ class SixthSenseState:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
         counts = taken(self.takers, self.doubled, self._seats)
         table = POINTS[self.setting.novice]
-        won = tuple([table[card][tricks] for card, tricks in zip(self.predictions, counts, strict=True)])
-        self.scores = tuple(map(add, self.scores, won))
+        won = tuple([table[card][counts[seat]] for seat, card in enumerate(self.predictions)])
+        self.scores = tuple([self.scores[seat] + points for seat, points in enumerate(won)])
         self._finished = Finished(
             self.round,
             won,
@@ -352,6 +367,3 @@ class SixthSenseState:
             self.player = OVER
         else:
             self._deal(played)
-
-
-_bare = object.__new__

@@ -7,6 +7,7 @@ rank takes it, the last of equals; what does not count has rank 0.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable
 from typing import Final
 
@@ -25,11 +26,12 @@ COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """By action, the place that a block names; −1 for every other action."""
-PLAYED: Final = tuple(zip(GONE, COLOUR_OF, PLACE_BLOCKED, strict=True))
-"""All three at once."""
+SINGLE: Final = tuple(bytes([number]) for number in range(256))
+"""By small number, the string of it alone."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """By colour, the plays of all other colours. Stripped of these, a hand offers what follows (S5)."""
-ZEROS: Final = frozenset(index for index, action in _PLAYS if action.value == 0)
+ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
+"""By colour, its 0 as a play."""
 BLOCKS_OF: Final = tuple(
     tuple(bytes(range(first + BLOCKS, first + BLOCKS + places)) for first in range(0, HIDDEN_BLOCKS, PLAYS_A_COLOUR))
     for places in range(BLOCKABLE + 1)
@@ -62,8 +64,11 @@ def predictions_of(hand: bytes) -> bytes:
 
 def with_blocks(hand: bytes, places: int) -> bytes:
     """All plays of a hand, and its 0s as blocks of so many places (S7)."""
-    blocks = [BLOCKS_OF[places][COLOUR_OF[play]] for play in hand if play in ZEROS]
-    return bytes(sorted(b"".join([hand, *blocks])))
+    for colour, zero in enumerate(ZEROS):
+        if zero in hand:
+            end = bisect(hand, zero + BLOCKS)
+            hand = hand[:end] + BLOCKS_OF[places][colour] + hand[end:]
+    return hand
 
 
 def _ranking(trump: int, led: int, reverse: bool) -> bytes:

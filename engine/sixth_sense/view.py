@@ -103,7 +103,7 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         prediction=own if own >= 0 else None,
         plays=_seen(state.plays, led, seats, seat),
         leaders=led[: state.begun],
-        takers=bytes(state.takers),
+        takers=state.takers,
         worths=worths(state.takers, state.doubled, seats),
         peeks=_peeks(state),
         taken=bytes(taken(state.takers, state.doubled, seats)),
@@ -121,22 +121,25 @@ def face_up(finished: Finished) -> SixthSenseRound:
         scores=finished.scores,
         turned=finished.turned,
         predictions=bytes(finished.predictions),
-        plays=bytes(finished.plays),
+        plays=finished.plays,
         leaders=leaders(finished.round, finished.takers, seats)[:-1],
-        takers=bytes(finished.takers),
+        takers=finished.takers,
         worths=worths(finished.takers, finished.doubled, seats),
         taken=bytes(taken(finished.takers, finished.doubled, seats)),
     )
 
 
-def _seen(plays: bytearray, led: bytes, seats: int, seat: int) -> bytes:
+def _seen(plays: bytes, led: bytes, seats: int, seat: int) -> bytes:
     """The plays with the cards of other seats' blocks face down (S7)."""
     hidden = plays.translate(_FACE_DOWN)
-    if hidden != plays:
-        for index, action in enumerate(plays):
-            if PLACE_BLOCKED[action] >= 0 and (led[index // seats] + index) % seats == seat:
-                hidden[index] = action
-    return bytes(hidden)
+    if hidden == plays:
+        return plays
+    return bytes(
+        [
+            action if (led[index // seats] + index) % seats == seat else hidden[index]
+            for index, action in enumerate(plays)
+        ]
+    )
 
 
 def _peeks(state: SixthSenseState) -> bytes:

@@ -68,14 +68,16 @@ def serving(data: Path, *options: str) -> Iterator[Played]:
                 server.kill()
 
 
-def let_play(server: str, tokens: Path, matches: int, bots: Sequence[str] = tuple(BOTS)) -> None:
-    """Sample bots, one match after the other, until they have played so many."""
+def let_play(
+    server: str, tokens: Path, matches: int, bots: Sequence[str] = tuple(BOTS), game: str = "sixth_sense"
+) -> None:
+    """Sample bots, one match of a game after the other, until they have played so many."""
     programs = [
         subprocess.Popen(
             [
                 *(sys.executable, "-m", f"arena_client.samples.{BOTS[name]}", "--quiet", "--server", server),
                 *("--name", name, "--token-file", str(tokens / f"{name}.token")),
-                *("--matches", str(matches), "--capacity", "1"),
+                *("--matches", str(matches), "--capacity", "1", "--game", game),
             ]
         )
         for name in bots

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from engine.registry import GAMES
 from tests.cli.cli_rig import ARENA, BOTS, PATIENCE, Played, plain, processes_of, shown, terminal
 
 
 @contextmanager
-def demo(data: Path, seconds: int = 600) -> Iterator[subprocess.Popen[str]]:
+def demo(data: Path, *options: str, seconds: int = 600) -> Iterator[subprocess.Popen[str]]:
     """A running demo, its output in a pipe."""
     process = subprocess.Popen(
-        [*ARENA, "demo", "--data", str(data), "--seconds", str(seconds)],
+        [*ARENA, "demo", "--data", str(data), "--seconds", str(seconds), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -69,19 +70,34 @@ def test_demo_plays_and_shows_and_its_hints_work(data: Path) -> None:
     for hint in hints:
         if not hint.startswith("serve"):
             assert shown(*hint.split())
-    [ladder] = json.loads(shown("ladder", "--json", "--data", data))["ladders"]
+    [ladder] = json.loads(shown("ladder", "--json", "--game", "sixth_sense", "--data", data))["ladders"]
     rows = {row["bot"]: row for row in ladder["standings"]}
     assert set(BOTS) <= rows.keys()
     assert any(row["house"] for row in ladder["standings"]), "house bots filled the tables"
     assert rows["counter"]["rating"] > rows["random"]["rating"]
 
 
+@pytest.mark.parametrize("game", [name for name in GAMES if name != "sixth_sense"])
+def test_demo_plays_another_game_on_a_ladder_of_its_own(data: Path, game: str) -> None:
+    with demo(data, "--game", game, seconds=3) as process:
+        text, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, text
+    assert f"Ladder of {game}" in text
+    assert "is what was played" in text
+    ladders = json.loads(shown("ladder", "--json", "--data", data))["ladders"]
+    [played] = [ladder for ladder in ladders if ladder["standings"]]
+    assert played["game"] == game
+    assert set(BOTS) <= {row["bot"] for row in played["standings"]}
+    assert processes_of(data) == []
+
+
 @pytest.mark.long
-def test_a_demo_puts_the_samples_in_the_order_of_their_strength(data: Path) -> None:
-    with demo(data, seconds=30) as process:
+@pytest.mark.parametrize("game", GAMES)
+def test_a_demo_puts_the_samples_in_the_order_of_their_strength(data: Path, game: str) -> None:
+    with demo(data, "--game", game, seconds=30) as process:
         text, _ = process.communicate(timeout=2 * PATIENCE)
     assert process.returncode == 0, text
-    [ladder] = json.loads(shown("ladder", "--json", "--data", data))["ladders"]
+    [ladder] = json.loads(shown("ladder", "--json", "--game", game, "--data", data))["ladders"]
     names = [row["bot"] for row in ladder["standings"] if row["bot"] in BOTS]
     assert names == ["counter", "rules", "random"], text
 

@@ -7,6 +7,7 @@ import pytest
 from arena.cli.offers import parse_offers
 from engine.game import OptionError
 from engine.registry import GAMES
+from tests.match.counting import CountingGame
 
 
 def offered(*words: str) -> dict[str, tuple[tuple[int, ...], dict[str, object]]]:
@@ -21,6 +22,13 @@ def offered(*words: str) -> dict[str, tuple[tuple[int, ...], dict[str, object]]]
 
 def test_every_game_is_offered_at_tables_for_four() -> None:
     assert offered() == {name: ((4,), {}) for name in GAMES}
+
+
+def test_a_game_without_a_table_for_four_is_offered_at_the_nearest() -> None:
+    crowded = CountingGame()
+    crowded.seats = range(6, 9)
+    [offer] = parse_offers({crowded.name: crowded}, [], [], [])
+    assert offer.seats == (6,)
 
 
 def test_a_game_can_be_chosen() -> None:

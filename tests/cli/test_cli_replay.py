@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from arena.replay.read import read
+from engine.nullern import NULLERN
 from tests.cli.cli_rig import ARENA, BOTS, Played, arena, shown
 from tests.replay.recorded import forged, objects_of, rated
 
@@ -50,6 +52,37 @@ def test_show_as_a_seat_hides_the_other_hands(file: Path) -> None:
 
     assert hands(everything) == ["bot-0", "bot-1", "bot-2", "bot-3"]
     assert hands(own) == ["bot-2"]
+
+
+@pytest.mark.parametrize("seats", NULLERN.seats)
+def test_nullern_is_shown_and_verified_in_every_way(seats: int, tmp_path: Path) -> None:
+    path = tmp_path / "nullern.jsonl.gz"
+    path.write_bytes(rated(seats, game=NULLERN))
+    whole = shown("replay", "show", path)
+    assert whole.startswith(f"Nullern, match 101 · {seats} seats · ")
+    assert re.findall(r"^Round (\d+) · ", whole, re.MULTILINE) == [str(number) for number in range(1, 21)]
+    assert whole == shown("replay", "show", path, "--no-step", "--all-hands")
+    assert shown("replay", "show", path, "--round", "10") in whole
+    assert "\nAs bot-1 (seat 1) sees it\n" in shown("replay", "show", path, "--round", "10", "--seat", "1")
+    assert shown("replay", "show", path, "--round", "10", "--trick", "10").startswith("Round 10, trick 10 · 10 cards")
+    assert shown("replay", "show", path, "--trick", "-1").startswith("Round 20, trick 1 · 1 card each, blind · ")
+    result = arena("replay", "show", path, "--round", "20", "--trick", "2")
+    assert result.exit_code == 1
+    assert "tricks 1 to 1" in result.output
+    assert shown("replay", "verify", path).startswith(f"OK {path} is what was played.")
+    assert json.loads(shown("replay", "verify", path, "--json"))["verified"] is True
+
+
+def test_nullern_with_a_hupfer_taken_away_is_found(tmp_path: Path) -> None:
+    objects: list[Any] = objects_of(rated(3, game=NULLERN))
+    line = [at for at, each in enumerate(objects) if each.get("out") == "round"][-1]
+    objects[line]["hupfers"][0] -= 1
+    path = tmp_path / "forged.jsonl.gz"
+    path.write_bytes(forged(objects))
+    result = arena("replay", "verify", path)
+    assert result.exit_code == 1
+    assert f"DIFFERS {path}, line {line + 1}: out round: the file has " in result.stdout
+    assert ' in "hupfers[0]" where re-playing gives ' in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,16 @@ from rich.console import Console
 
 from arena.cli.stepping import KEYS, Walk
 from arena.replay.read import read
-from arena.replay.steps import Course
+from arena.replay.steps import PLAYS, Course
+from engine.nullern import NULLERN
+from engine.registry import GAMES
 from tests.cli.cli_rig import plain, terminal
 from tests.replay.recorded import rated
 
 
-@pytest.fixture(scope="module")
-def course() -> Course:
-    return Course(read(rated(3, errs=False)))
+@pytest.fixture(scope="module", params=GAMES.values(), ids=list(GAMES))
+def course(request: pytest.FixtureRequest) -> Course:
+    return Course(read(rated(3, game=request.param, errs=False)))
 
 
 def kind(course: Course, page: int) -> str:
@@ -46,11 +48,11 @@ def test_keys_move_by_trick(course: Course) -> None:
     walk = Walk(course, None)
     walk.press("t")
     first = walk.page
-    assert kind(course, first) in {"play", "block"}
-    assert sum(kind(course, page) in {"play", "block"} for page in range(first + 1)) == 3
+    assert kind(course, first) in PLAYS
+    assert sum(kind(course, page) in PLAYS for page in range(first + 1)) == 3
     walk.press("t")
     second = walk.page
-    assert sum(kind(course, page) in {"play", "block"} for page in range(second + 1)) == 6
+    assert sum(kind(course, page) in PLAYS for page in range(second + 1)) == 6
     walk.press("T")
     assert walk.page == first
     walk.press("T")
@@ -116,6 +118,19 @@ def test_terminal_steps_with_keys(file: Path) -> None:
         screen.press("q")
         assert screen.end() == 0
     assert "\x1b[?1049l" in screen.text, "the screen from before comes back"
+
+
+def test_terminal_steps_to_the_blind_card_of_nullern(tmp_path: Path) -> None:
+    path = tmp_path / "nullern.jsonl.gz"
+    path.write_bytes(rated(3, game=NULLERN, errs=False))
+    with terminal("replay", "show", path) as screen:
+        screen.expect("The cards are dealt.")
+        screen.press("n")
+        screen.expect(": bid ")
+        screen.press("Gp")
+        screen.expect("the blind card is ")
+        screen.press("q")
+        assert screen.end() == 0
 
 
 @pytest.mark.parametrize("keys", ["\x03", "\x04", "\x1b"], ids=["Ctrl-C", "Ctrl-D", "Escape"])

@@ -12,19 +12,23 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from engine.deal import SeededDecks
 from engine.game import (
     OVER,
     Action,
     Card,
+    Chance,
     Decks,
     Option,
     OptionError,
     OptionSpec,
     RoundReport,
     SeatView,
+    ViewError,
     places,
     settle_options,
 )
+from engine.observation import Field, Part, laid_out
 
 COLOURS: Final = ("black", "white")
 VALUES: Final = 8
@@ -150,6 +154,17 @@ class HighCardState:
             scores=self.scores,
         )
 
+    def vector(self, seat: int) -> list[float]:
+        view = self.view(seat)
+        hand = [float(card in view.hand) for card in range(len(CARDS))]
+        told = [float(told == number + 1) for told in view.predictions for number in range(HAND + 1)]
+        plays = [float(card == play) for play in view.plays for card in range(len(CARDS))]
+        plays += [0.0] * (self.seats * HAND * len(CARDS) - len(plays))
+        takers = [float(seat == taker) for taker in view.takers for seat in range(self.seats)]
+        takers += [0.0] * (self.seats * HAND - len(takers))
+        scores = [score / 30 for score in view.scores]
+        return [*hand, *told, *plays, *takers, *scores, view.round / 5, float(view.low), seat / self.seats]
+
     def ranking(self) -> tuple[int, ...]:
         return places(self.scores)
 
@@ -173,6 +188,26 @@ class HighCard:
         OptionSpec("low", False, "the lowest card takes the trick"),
     )
 
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        return laid_out(
+            (
+                Part("hand", (len(CARDS),), "1 for every card in hand"),
+                Part("predictions", (seats, HAND + 1), "by seat: 1 for the number it foretold, where known"),
+                Part("plays", (seats * HAND, len(CARDS)), "the cards played, one after the other"),
+                Part("takers", (HAND, seats), "by trick: 1 for the seat that took it"),
+                Part("scores", (seats,), "by seat: points before this round ÷ 30"),
+                Part("round", (), "the number of the round, from 0, ÷ 5"),
+                Part("low", (), "1 where the lowest card takes the trick"),
+                Part("seat", (), "the seat that looks ÷ seats"),
+            )
+        )
+
+    def longest(self, seats: int, **options: Option) -> int:
+        return int(settle_options(self, seats, options)["rounds"]) * seats * (HAND + 1)
+
+    def points(self, seats: int, **options: Option) -> range:
+        return range(6 * int(settle_options(self, seats, options)["rounds"]) + 1)
+
     def new(self, seats: int, decks: Decks, **options: Option) -> HighCardState:
         settled = settle_options(self, seats, options)
         rounds = int(settled["rounds"])
@@ -180,19 +215,16 @@ class HighCard:
             raise OptionError(f"option rounds takes 1 to 5, not {rounds}")
         return HighCardState(seats, rounds, bool(settled["low"]), decks)
 
-    def sample(self, view: HighCardView, rng: Random) -> HighCardState:
+    def sample(self, view: SeatView, rng: Chance) -> HighCardState:
         """The unseen cards are dealt out anew; while predictions are secret, nobody else has made one."""
-        key = rng.randrange(1 << 62)
-
-        def decks(number: int, size: int, count: int) -> Sequence[int]:
-            return Random(f"{key} {number}").sample(range(size), count)
-
-        state = HighCardState(view.seats, view.rounds, view.low, decks)
+        if not isinstance(view, HighCardView) or (len(view.takers) == HAND and view.round + 1 == view.rounds):
+            raise ViewError("no view of High Card in progress")
+        state = HighCardState(view.seats, view.rounds, view.low, SeededDecks(rng.randbytes(32)))
         state.deal(view.round)
         state.predictions, state.plays, state.takers = view.predictions, view.plays, view.takers
         state.scores = view.scores
         hidden = [card for card in range(len(CARDS)) if card not in view.hand + view.plays]
-        rng.shuffle(hidden)
+        Random(rng.randbytes(16)).shuffle(hidden)
         sizes = [HAND - len(view.takers)] * view.seats
         for place in range(len(view.plays) % view.seats):
             sizes[(state.leader() + place) % view.seats] -= 1

@@ -19,7 +19,7 @@ from arena.replay.render.show import RENDERERS
 from arena.v1 import play_pb2
 from arena.wire.codec import ROUNDS, VIEWS
 from engine.deal import SeededDecks
-from engine.game import OVER, Game
+from engine.game import OVER, Game, State
 from engine.registry import GAMES
 
 _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
@@ -93,9 +93,18 @@ def _is_registered(house: House, game: str, file: str) -> str | None:
     return None if game in house.games else f"does not list it in GAMES under {game!r}"
 
 
-def _samples(house: House, game: str, file: str) -> str | None:
-    ready = game not in house.games or callable(getattr(house.games[game], "sample", None))
-    return None if ready else "has a Game without sample(view, rng)"
+def _has_all_of_game(house: House, game: str, file: str) -> str | None:
+    return _lacks(house.games[game], Game) if game in house.games else None
+
+
+def _has_all_of_state(house: House, game: str, file: str) -> str | None:
+    return _lacks(_new(house.games[game]), State) if game in house.games else None
+
+
+def _lacks(thing: object, contract: type) -> str | None:
+    names = [name for name in vars(contract) if not name.startswith("_")]
+    absent = [name for name in names if name != "report" and getattr(thing, name, None) is None]
+    return f"lacks {', '.join(absent)} of {contract.__name__} in engine/game.py" if absent else None
 
 
 def _rulings(house: House, game: str) -> list[str]:
@@ -174,7 +183,10 @@ def _has_bots(house: House, game: str, file: str) -> str | None:
 PIECES: Final = (
     Piece("its engine", "engine/{game}/game.py", _is_there),
     Piece("its place among the games", "engine/registry.py", _is_registered),
-    Piece("sampled worlds", "engine/{game}/game.py", _samples),
+    Piece("the contract of a game", "engine/{game}/game.py", _has_all_of_game),
+    Piece("the contract of a state", "engine/{game}/state.py", _has_all_of_state),
+    Piece("sampled worlds", "engine/{game}/sample.py", _is_there),
+    Piece("its vectors", "engine/{game}/observation.py", _is_there),
     Piece("its rules in English", "engine/{game}/rules.en.md", _numbers_its_rulings),
     Piece("its rules in Dutch", "engine/{game}/rules.nl.md", _has_the_same_rulings),
     Piece("its rules in German", "engine/{game}/rules.de.md", _has_the_same_rulings),

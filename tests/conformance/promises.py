@@ -106,6 +106,19 @@ def _is_sound(table: Table, state: State[Any, Any]) -> None:
     assert state.ranking() == tuple(1 + sum(other > score for other in scores) for score in scores)
 
 
+def every_legal_action_can_be_made(table: Table) -> None:
+    """And leads to a sound state: tried on all actions of a tenth of the positions."""
+    rng = Random(str(table))
+    for state in table.walk(16, rng):
+        if state.player == OVER or rng.random() > 0.1:
+            continue
+        for seat in state.waiting():
+            for action in state.legal(seat):
+                after = state.clone()
+                after.apply(action, seat)
+                _is_sound(table, after)
+
+
 def the_server_alone_can_play_it_to_its_end(table: Table) -> None:
     state, again = table.new(), table.new()
     for _ in range(MOST_CHOICES):
@@ -197,6 +210,36 @@ def it_asks_for_decks_it_can_be_given(table: Table) -> None:
     assert all(0 < count <= size <= len(table.game.cards) for _, size, count in asked)
 
 
+def a_vector_is_what_its_fields_say(table: Table) -> None:
+    described = table.game.observation(table.seats)
+    length = 0
+    for field in described:
+        assert field.offset == length, f"{field.name} does not follow on the field before it"
+        assert field.meaning
+        length += field.size
+    assert len({field.name for field in described}) == len(described)
+    rng = Random(str(table))
+    for number, state in enumerate(table.walk(14, rng)):
+        if number % 5:
+            continue
+        vector = state.vector(rng.randrange(table.seats))
+        assert len(vector) == length
+        for field in described:
+            numbers = vector[field.offset : field.offset + field.size]
+            assert field.low <= min(numbers) <= max(numbers) <= field.high, f"{field.name} leaves its bounds"
+
+
+def no_game_is_longer_and_no_score_goes_further_than_it_says(table: Table) -> None:
+    longest = table.game.longest(table.seats, **table.options)
+    points = table.game.points(table.seats, **table.options)
+    for choices, state in enumerate(table.walk(15, Random(str(table)))):
+        assert choices <= longest
+        assert all(score in points for score in state.scores)
+    for told in (table.game.longest, table.game.points):
+        with pytest.raises(OptionError):
+            told(table.game.seats.stop, **table.options)
+
+
 OF_A_GAME: Final[tuple[Callable[[Game], None], ...]] = (
     it_says_what_it_is,
     every_card_and_action_has_a_name_that_leads_back_to_it,
@@ -205,10 +248,13 @@ OF_A_GAME: Final[tuple[Callable[[Game], None], ...]] = (
 )
 OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
     a_game_ends_and_is_sound_all_the_way,
+    every_legal_action_can_be_made,
     the_server_alone_can_play_it_to_its_end,
     the_list_of_its_actions_is_the_game,
     other_decks_give_another_game,
     a_clone_goes_its_own_way,
     choices_made_at_once_may_come_in_any_order,
     it_asks_for_decks_it_can_be_given,
+    a_vector_is_what_its_fields_say,
+    no_game_is_longer_and_no_score_goes_further_than_it_says,
 )

@@ -19,15 +19,18 @@ class Table:
     game: Game
     seats: int
     options: Mapping[str, Option]
+    chance: int = 0
+    """Another number gives other deals and choices."""
 
     def __str__(self) -> str:
         given = {spec.name: spec.default for spec in self.game.options}
         changed = [f"{name}={value}" for name, value in self.options.items() if value != given[name]]
-        return "-".join([self.game.name, str(self.seats), *changed])
+        chance = [f"chance-{self.chance}"] if self.chance else []
+        return "-".join([self.game.name, str(self.seats), *changed, *chance])
 
     def new(self, seed: int = 0) -> State[Any, Any]:
         """A game about to begin; the same seed gives the same deals."""
-        return self.game.new(self.seats, SeededDecks(seed.to_bytes(32, "big")), **self.options)
+        return self.game.new(self.seats, SeededDecks(b"%16d%16d" % (self.chance, seed)), **self.options)
 
     def choose(self, state: State[Any, Any], seat: int, rng: Random) -> int:
         """A legal action: any kind as likely as any other, because rare kinds are where rules and secrets meet."""

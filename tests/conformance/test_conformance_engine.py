@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -29,6 +30,14 @@ def test_a_game_keeps_its_promise(game: Game, promise: Callable[[Game], None]) -
 @pytest.mark.parametrize("promise", [*promises.OF_A_TABLE, *secrecy.OF_A_TABLE], ids=lambda promise: promise.__name__)
 def test_a_table_keeps_its_promise(table: Table, promise: Callable[[Table], None]) -> None:
     promise(table)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_a_table_keeps_its_promises_again_and_again(table: Table) -> None:
+    for chance in range(1, 11):
+        for promise in (*promises.OF_A_TABLE, *secrecy.OF_A_TABLE):
+            promise(replace(table, chance=chance))
 
 
 def test_options_are_written_as_people_and_protocols_do() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
 from rich.console import Console, RenderableType
@@ -20,40 +21,49 @@ from tests.conformance.table import Table, tables
 from tests.replay.recorded import forged, objects_of
 
 TABLES = [table for game in GAMES.values() for table in tables(game)]
-EVERY_TABLE = pytest.mark.parametrize("table", TABLES, ids=str)
 
 
-@EVERY_TABLE
-def test_a_match_is_recorded_read_and_verified(table: Table) -> None:
-    file = recorded(table, 1)
+class Played(NamedTuple):
+    """A match that was played at a table."""
+
+    table: Table
+    file: bytes
+    course: Course
+
+
+@pytest.fixture(scope="module", params=TABLES, ids=str)
+def played(request: pytest.FixtureRequest) -> Played:
+    file = recorded(request.param, 1)
+    return Played(request.param, file, Course(read(file)))
+
+
+def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
+    table, file, course = played
     assert recorded(table, 1) == file, "the same match gives the same bytes"
-    replay = read(file)
+    replay = course.replay
     assert replay.header.game is table.game
     assert dict(replay.header.options) == table.options
     verdict = verify(replay)
     assert verdict.verified, verdict.difference
-    end = Course(replay).steps[-1].state
+    end = course.steps[-1].state
     assert end.player == OVER
     assert replay.result.scores == tuple(end.scores)
     assert replay.result.places == end.ranking()
 
 
-@EVERY_TABLE
-def test_a_match_with_one_answer_changed_is_not_verified(table: Table) -> None:
+def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
     """The first answer that was free: whatever it chose, the report of its round shows it."""
-    file = recorded(table, 2)
-    steps = Course(read(file)).steps
     made, other = next(
         (step.made, action)
-        for before, step in pairwise(steps)
+        for before, step in pairwise(played.course.steps)
         if step.made is not None and step.made.forced is None
         for action in before.state.legal(step.made.seat)
         if action != step.made.action
     )
-    objects = objects_of(file)
+    objects = objects_of(played.file)
     for line in objects:
         if line.get("in") == "acted" and (line["decision"], line["action"]) == (made.decision, made.action):
-            line |= {"action": other, "name": table.game.actions[other].name}
+            line |= {"action": other, "name": played.table.game.actions[other].name}
     assert not verify(read(forged(objects))).verified, "another match is taken for this one"
 
 
@@ -66,10 +76,9 @@ def drawn(what: RenderableType) -> str:
     return str(text)
 
 
-@EVERY_TABLE
-def test_a_match_is_drawn_whole_by_rounds_by_tricks_and_by_steps(table: Table) -> None:
+def test_a_match_is_drawn_whole_by_rounds_by_tricks_and_by_steps(played: Played) -> None:
+    table, _, course = played
     need(table.game, "a renderer")
-    course = Course(read(recorded(table, 3)))
     assert table.game.title in drawn(show_match(course))
     renderer = RENDERERS[table.game.name]
     for seat in (None, table.seats - 1):

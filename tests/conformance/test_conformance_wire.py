@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from random import Random
 from typing import Any
 
@@ -24,9 +24,9 @@ EVERY_TABLE = pytest.mark.parametrize("table", TABLES, ids=str)
 TO_TRAVEL = ("its field for views", "its field for rounds", "its line for views", "its line for rounds")
 
 
-def sent(state: State[Any, Any], seat: int) -> bytes:
-    """The bytes of a question to a seat."""
-    legal = state.legal(seat) if seat in state.waiting() else ()
+def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
+    """The bytes of a question to a seat, or of its view alone."""
+    legal = state.legal(seat) if asked else ()
     message = Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))])
     return encode(message).SerializeToString(deterministic=True)
 
@@ -54,7 +54,7 @@ def test_a_view_arrives_as_it_is(table: Table) -> None:
             break
         seat = rng.choice(state.waiting())
         view = state.view(seat)
-        content = sent(state, seat)
+        content = sent(state, seat, asked=True)
         response = play_pb2.PlayResponse.FromString(content)
         [decision] = response.decisions
         assert list(decision.legal) == list(state.legal(seat))
@@ -88,9 +88,20 @@ def test_two_worlds_give_a_seat_that_cannot_tell_them_apart_the_same_bytes(table
     need(table.game, *TO_TRAVEL, "sampled worlds")
     differ = 0
     for state, other, seat in worlds(table, 12):
-        assert sent(other, seat) == sent(state, seat)
-        differ += any(sent(other, watcher) != sent(state, watcher) for watcher in range(table.seats))
+        asked = seat in state.waiting()
+        assert sent(other, seat, asked=asked) == sent(state, seat, asked=asked)
+        watchers = range(table.seats)
+        differ += any(sent(other, each, asked=False) != sent(state, each, asked=False) for each in watchers)
     assert differ, "the worlds never differ: this proves nothing"
+
+
+@pytest.mark.long
+@EVERY_TABLE
+def test_many_worlds_give_a_seat_that_cannot_tell_them_apart_the_same_bytes(table: Table) -> None:
+    for chance in range(1, 11):
+        for state, other, seat in worlds(replace(table, chance=chance), 12):
+            asked = seat in state.waiting()
+            assert sent(other, seat, asked=asked) == sent(state, seat, asked=asked)
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)

@@ -26,6 +26,7 @@ from arena.replay.verify import Rate, verify
 from arena.store import ladder, matches
 from arena.store.matches import Match, MatchState
 from arena.store.store import open_readonly
+from engine.registry import GAMES
 
 PATIENCE = 30.0
 """Seconds after which a test gives up; only ever reached when it fails."""
@@ -154,7 +155,14 @@ class RawBot:
     """A bot that speaks the protocol by hand. It accepts every invitation; answers are the test's affair."""
 
     def __init__(
-        self, address: str, token: str, *, capacity: int = 1, hello: bool = True, patience: float = PATIENCE
+        self,
+        address: str,
+        token: str,
+        *,
+        capacity: int = 1,
+        games: Sequence[str] = ("sixth_sense",),
+        hello: bool = True,
+        patience: float = PATIENCE,
     ) -> None:
         self.token = token
         self._channel = channel_to(address)
@@ -179,7 +187,7 @@ class RawBot:
         self.end: Ended | None = None
         self.thread: threading.Thread | None = None
         if hello:
-            self.send(pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=capacity, client="raw")))
+            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw")))
 
     def send(self, request: pb.PlayRequest | bytes) -> None:
         self._out.put(request)
@@ -322,7 +330,7 @@ class Audit:
 
 
 def audit(data: Path) -> Audit:
-    """Fails unless every match is whole, every replay verifies, and the ladder is what the finished matches make it."""
+    """Fails unless every match is whole, every replay verifies, and each ladder is what finished matches make it."""
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
@@ -331,11 +339,12 @@ def audit(data: Path) -> Audit:
             _check_replay(match, matches.get_replay(connection, match.id))
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
             assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
-        standings = ladder.standings(connection, "sixth_sense")
-    ratings, played = _recomputed(by_state[MatchState.FINISHED])
-    assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
-        bot: (rating, played[bot]) for bot, rating in ratings.items()
-    }
+        ladders = {game: ladder.standings(connection, game) for game in GAMES}
+    for game, standings in ladders.items():
+        ratings, played = _recomputed([match for match in by_state[MatchState.FINISHED] if match.game == game])
+        assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
+            bot: (rating, played[bot]) for bot, rating in ratings.items()
+        }
     return Audit(*(by_state[state] for state in (MatchState.FINISHED, MatchState.INTERRUPTED, MatchState.PLAYING)))
 
 
@@ -371,7 +380,7 @@ def _recomputed(finished: Sequence[Match]) -> tuple[dict[str, live.Rating], dict
         left.remove(match)
         after = live.update(before, [seat.place or 0 for seat in match.seats], names)
         assert list(after) == [seat.rating.after for seat in match.seats if seat.rating is not None]
-        for name, rating in zip(names, after, strict=True):
+        for name, rating in dict(zip(names, after, strict=True)).items():  # a house bot can have several seats
             ratings[name] = rating
             played[name] = played.get(name, 0) + 1
     return ratings, played

@@ -32,6 +32,7 @@ def test_sample_bots_play_and_the_ladder_moves(tmp_path: Path) -> None:
                 program(
                     *("-m", "arena_client.samples.random_bot", "--server", arena.address, "--name", name),
                     *("--token-file", str(tmp_path / f"{name}.token"), "--matches", "3", "--capacity", "3"),
+                    *("--game", "sixth_sense"),
                 )
             )
             for name in ("ann", "bob")

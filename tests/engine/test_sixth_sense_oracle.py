@@ -1,20 +1,19 @@
-"""The fast engine and the naive one agree on every move of random games."""
+"""The fast engine and the naive one agree on every move of a game."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from random import Random
-from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.deal import SeededDecks
-from engine.game import Option, RoundReport, SeatView
+from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE
-from tests.oracles.sixth_sense import PlainGame, card_named
+from tests.oracles.agreement import agree_on_sixth_sense
+from tests.oracles.strategies import Tape, TwoDecks, decks_of, tapes
 
-CARDS = [card_named(card.name) for card in SIXTH_SENSE.cards]
-NAMES = [action.name for action in SIXTH_SENSE.actions]
 VARIANTS: list[dict[str, Option]] = [
     {},
     {"novice": True},
@@ -23,79 +22,37 @@ VARIANTS: list[dict[str, Option]] = [
     {"target": 15, "novice": True},
     {"target": 2, "late_trump": True},
 ]
+trumps = st.sampled_from([{}, {"novice": True}, {"late_trump": True}])
+targets = st.builds(lambda target: {"target": target}, st.just(0) | st.integers(1, 10) | st.integers(1, 1000))
+games = st.tuples(
+    st.sampled_from(SIXTH_SENSE.seats),
+    decks_of(SIXTH_SENSE),
+    st.builds(lambda trump, target: {**trump, **target}, trumps, st.just({}) | targets),
+    tapes,
+    st.integers(0, 3),
+)
 
 
-def in_words(view: SeatView | RoundReport) -> dict[str, Any]:
-    """A view or report with names for indices, to compare with the naive engine's."""
-    words = {
-        name: list(value) if isinstance(value, bytes | tuple) else value
-        for name, value in asdict(view).items()
-        if name not in ("turned", "prediction")
-    }
-    words["plays"] = [NAMES[action] for action in words["plays"]]
-    for name in ("turned", "prediction"):
-        if hasattr(view, name):
-            card = getattr(view, name)
-            words[name] = None if card is None else CARDS[card]
-    if "hand" in words:
-        words["hand"] = [CARDS[card] for card in words["hand"]]
-        words["known_predictions"] = [CARDS[card - 1] if card else None for card in words["known_predictions"]]
-    else:
-        words["predictions"] = [CARDS[card] for card in words["predictions"]]
-    return words
-
-
-def agree_on_a_game(seats: int, seed: int, options: dict[str, Option]) -> None:
+def agree_on_a_random_game(seats: int, seed: int, options: dict[str, Option]) -> None:
     random = Random(f"{seats} {seed} {options}")
     decks = SeededDecks(random.randbytes(32))
-    size = 56 if seats == 2 else 70
-    state = SIXTH_SENSE.new(seats, decks, **options)
-    plain = PlainGame(
-        seats,
-        [[CARDS[card] for card in decks(number, size, size)] for number in range(60)],
-        novice=bool(options.get("novice")),
-        target=int(options.get("target", 0)),
-        late_trump=bool(options.get("late_trump")),
-    )
-    reports = 0
-    eager_to_block = random.random()
-    while not plain.over:
-        waiting = plain.waiting()
-        assert state.waiting() == tuple(waiting)
-        assert state.player == waiting[0]
-        assert state.round == plain.round
-        if random.random() < 0.2:
-            for seat in range(seats):
-                assert in_words(state.view(seat)) == plain.seen(seat)
-        for seat in waiting:
-            legal = state.legal(seat)
-            assert list(legal) == sorted(set(legal))
-            assert {NAMES[action] for action in legal} == plain.legal(seat)
-            assert state.fallback(seat) in legal
-        seat = random.choice(waiting)
-        blocks = [action for action in state.legal(seat) if "blocks" in NAMES[action]]
-        action = random.choice(blocks if blocks and random.random() < eager_to_block else state.legal(seat))
-        state.apply(action, seat)
-        plain.act(seat, NAMES[action])
-        assert list(state.scores) == plain.scores
-        assert state.ranking() == tuple(plain.places())
-        if plain.last_round is None:
-            assert state.report is None
-        elif reports <= plain.last_round["round"]:  # type: ignore[operator] # an int among other things
-            reports += 1
-            assert state.report is not None
-            assert in_words(state.report) == plain.last_round
-    assert state.player == -1
-    assert state.waiting() == ()
-    for seat in range(seats):
-        assert in_words(state.view(seat)) == plain.seen(seat)
+    agree_on_sixth_sense(SIXTH_SENSE, seats, decks, options, random.choice, eager=random.randrange(4))
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_random_games_agree_with_the_oracle(seats: int, options: dict[str, Option]) -> None:
-    for seed in range(1 if "target" in options else 10):
-        agree_on_a_game(seats, seed, options)
+    for seed in range(1 if "target" in options else 4):
+        agree_on_a_random_game(seats, seed, options)
+
+
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(games)
+def test_any_decks_options_and_play_agree_with_the_oracle(
+    game: tuple[int, TwoDecks, dict[str, Option], Tape, int],
+) -> None:
+    seats, decks, options, tape, eager = game
+    agree_on_sixth_sense(SIXTH_SENSE, seats, decks, options, tape, eager)
 
 
 @pytest.mark.long
@@ -103,4 +60,14 @@ def test_random_games_agree_with_the_oracle(seats: int, options: dict[str, Optio
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_many_random_games_agree_with_the_oracle(seats: int, options: dict[str, Option]) -> None:
     for seed in range(100, 120 if "target" in options else 300):
-        agree_on_a_game(seats, seed, options)
+        agree_on_a_random_game(seats, seed, options)
+
+
+@pytest.mark.long
+@settings(derandomize=True, max_examples=400, deadline=None)
+@given(games)
+def test_many_decks_options_and_plays_agree_with_the_oracle(
+    game: tuple[int, TwoDecks, dict[str, Option], Tape, int],
+) -> None:
+    seats, decks, options, tape, eager = game
+    agree_on_sixth_sense(SIXTH_SENSE, seats, decks, options, tape, eager)

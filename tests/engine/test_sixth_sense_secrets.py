@@ -43,13 +43,14 @@ def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random
 
     other = state.clone()
     zeros = [card for card in pool if card in ZEROS]
-    other.plays = bytearray(state.plays)
+    plays = bytearray(state.plays)
     for index in hidden_blocks:
         zero = zeros.pop()
         pool.remove(zero)
         place = SIXTH_SENSE.actions[state.plays[index]].place
         assert place is not None
-        other.plays[index] = SIXTH_SENSE.cards[zero].colour * PLAYS_A_COLOUR + BLOCKS + place
+        plays[index] = SIXTH_SENSE.cards[zero].colour * PLAYS_A_COLOUR + BLOCKS + place
+    other.plays = bytes(plays)
     for unknown_seat in unknown:
         other.predictions[unknown_seat] = pool.pop()
     for other_seat in others:

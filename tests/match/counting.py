@@ -7,7 +7,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
-from engine.game import OVER, Action, Card, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
+from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
+from engine.observation import Field, Part, laid_out
 
 GUESSES: Final = 4
 
@@ -80,6 +81,10 @@ class CountingState:
     def view(self, seat: int) -> CountingView:
         return CountingView(seat, self.total, self.guesses[seat], self.secrets[seat])
 
+    def vector(self, seat: int) -> list[float]:
+        guess = self.guesses[seat]
+        return [float(self.total), -1.0 if guess is None else float(guess), float(self.secrets[seat])]
+
     def ranking(self) -> tuple[int, ...]:
         return tuple(1 + sum(other > score for other in self.scores) for score in self.scores)
 
@@ -99,8 +104,26 @@ class CountingGame:
     )
     options = (OptionSpec("rounds", 2, "How many rounds are played."),)
 
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        return laid_out(
+            (
+                Part("total", (), "what has been added up", 0, 4 * seats),
+                Part("guess", (), "the own guess, -1 until there is one", -1, GUESSES - 1),
+                Part("secret", (), "the own card", 0, 9),
+            )
+        )
+
+    def longest(self, seats: int, **options: Option) -> int:
+        return 3 * seats * int(settle_options(self, seats, options)["rounds"])
+
+    def points(self, seats: int, **options: Option) -> range:
+        return range(int(settle_options(self, seats, options)["rounds"]) + 1)
+
     def new(self, seats: int, decks: Decks, **options: Option) -> CountingState:
         return CountingState(seats, int(settle_options(self, seats, options)["rounds"]), decks)
+
+    def sample(self, view: SeatView, rng: Chance) -> CountingState:
+        raise NotImplementedError("nobody searches in this game")
 
 
 def in_order(round_number: int, size: int, count: int) -> Sequence[int]:

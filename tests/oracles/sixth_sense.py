@@ -171,6 +171,20 @@ class PlainGame:
                     legal.add(f"{card[0]} 0 blocks place {place + 1}")
         return legal
 
+    def dull(self, seat: int) -> set[str]:
+        """What the server may play for a silent seat; of plays any, the order of actions being the engine's."""
+        if None in self.predictions:
+            best: PlainCard | None = None
+            nearest = (0, 0)
+            for card in sorted(self.hands[seat], key=lambda card: (COLOURS.index(card[0]), VALUES.index(card[1]))):
+                for value in [6, 9] if card[1] == 69 else [card[1]]:
+                    distance = (abs(value * self.seats - self.size), value)
+                    if best is None or distance < nearest:
+                        best, nearest = card, distance
+            assert best is not None
+            return {f"predict {name_of(best)}"}
+        return self.legal(seat) - {"peek", "split"}
+
     def act(self, seat: int, name: str) -> None:
         words = name.split(" ")
         if words[0] == "predict":

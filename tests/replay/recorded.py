@@ -1,10 +1,11 @@
-"""Matches to record: 6th Sense by bots that choose by seeded chance and now and then err, sleep, leave or return."""
+"""Matches to record: of 6th Sense, or any game; bots choose by seeded chance and now and then err, sleep or leave."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from random import Random
 
@@ -17,24 +18,20 @@ from arena.replay.chain import Chain, pack, unchained, unpack
 from arena.replay.record import Bot, Header, Recorder, encode
 from arena.replay.replay import Rating as RecordedRating
 from engine.deal import SeededDecks, commitment, match_key
-from engine.game import Option, settle_options
+from engine.game import Game, Option, settle_options
 from engine.sixth_sense import SIXTH_SENSE
 
 STARTED = 1_790_000_000_123_456
 STEP = 1_000
-BY_NAME = sorted(range(len(SIXTH_SENSE.actions)), key=lambda action: SIXTH_SENSE.actions[action].name)
-"""Chance chooses among names, so that numbering the actions otherwise makes no other match."""
-ANY_ANSWER = (*BY_NAME, *range(len(BY_NAME), 300), -1)
-"""Also numbers that no action has."""
 
 
-def header_of(seats: int, options: Mapping[str, Option], chance: int) -> Header:
+def header_of(game: Game, seats: int, options: Mapping[str, Option], chance: int) -> Header:
     seed = sha256(b"seed %d" % chance).digest()
     nonces = tuple(sha256(b"nonce %d" % seat).digest()[:16] if seat else bytes(16) for seat in range(seats))
     return Header(
         match=100 + chance,
-        game=SIXTH_SENSE,
-        options=settle_options(SIXTH_SENSE, seats, options),
+        game=game,
+        options=settle_options(game, seats, options),
         bots=tuple(Bot(f"bot-{seat}", house=not seat) for seat in range(seats)),
         seed=seed,
         commitment=commitment(seed),
@@ -47,13 +44,22 @@ def header_of(seats: int, options: Mapping[str, Option], chance: int) -> Header:
 
 
 def play(
-    seats: int = 4, *, errs: bool = True, chance: int = 1, interrupted_after: int | None = None, **options: Option
+    seats: int = 4,
+    *,
+    game: Game = SIXTH_SENSE,
+    errs: bool = True,
+    chance: int = 1,
+    interrupted_after: int | None = None,
+    **options: Option,
 ) -> tuple[Header, Recorder]:
     """One whole match."""
-    header = header_of(seats, options, chance)
+    header = header_of(game, seats, options, chance)
     decks = SeededDecks(match_key(header.seed, header.nonces))
-    match = Match(SIXTH_SENSE, seats, header.options, decks, header.policy)
+    match = Match(game, seats, header.options, decks, header.policy)
     recorder, rng, queue, now = Recorder(), Random(chance), deque[Ask](), 0
+    # Chance chooses among names, so that numbering the actions otherwise makes no other match.
+    by_name = sorted(range(len(game.actions)), key=lambda action: game.actions[action].name)
+    any_answer = (*by_name, *range(len(by_name), 300), -1)  # also numbers that no action has
 
     def put(event: Input) -> None:
         effects = match.receive(event)
@@ -72,7 +78,7 @@ def play(
             put(Returned(Instant(now), rng.randrange(seats)))
             continue
         ask = queue.popleft()
-        choices = sorted(ask.legal, key=BY_NAME.index)
+        choices = sorted(ask.legal, key=by_name.index)
         if match.substituted(ask.seat):
             put(StoodIn(Instant(now), ask.seat, ask.decision, choices[0]))
             continue
@@ -84,7 +90,7 @@ def play(
             case 1:
                 pass
             case 2:
-                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ANY_ANSWER)))
+                put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(any_answer)))
             case 3:
                 put(Acted(Instant(now), ask.seat, rng.randrange(ask.decision), choices[0]))
                 queue.append(ask)
@@ -108,10 +114,17 @@ def changes(recorder: Recorder) -> list[RatingChange]:
     return [RatingChange(*pair) for pair in zip(before, update(before, over.places), strict=True)]
 
 
-def rated(seats: int = 4, *, chance: int = 1, errs: bool = True, **options: Option) -> bytes:
+def rated(seats: int = 4, *, game: Game = SIXTH_SENSE, chance: int = 1, errs: bool = True, **options: Option) -> bytes:
     """The file of a rated match."""
-    header, recorder = play(seats, chance=chance, errs=errs, **options)
+    header, recorder = play(seats, game=game, chance=chance, errs=errs, **options)
     return encode(header, recorder.entries, changes(recorder))
+
+
+def long_names(seats: int, game: Game) -> bytes:
+    """The file of a rated match of bots with names as long as names may be."""
+    header, recorder = play(seats, game=game)
+    bots = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
+    return encode(replace(header, bots=bots), recorder.entries, changes(recorder))
 
 
 def lines_of(file: bytes) -> list[str]:

@@ -1,28 +1,25 @@
 """What a replay looks like: at 80 columns, without colour and with it, and to one seat only as that seat knew it."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import pytest
-from rich.console import Console, RenderableType
 
 from arena.match.effects import Cause
 from arena.replay.read import read
-from arena.replay.record import Bot, encode
+from arena.replay.record import encode
+from arena.replay.render import show as render
 from arena.replay.render.show import RENDERERS, ShowError, show_match, show_round, show_step, show_trick
 from arena.replay.render.sixth_sense_picture import picture
 from arena.replay.steps import Course
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
 from engine.sixth_sense.cards import PEEK
-from tests.replay.recorded import changes, play, rated
+from tests.replay.drawing import SGR, drawn, lines, nothing_is_lost
+from tests.replay.recorded import long_names, play, rated
 from tests.replay.tricks import Trick, find, tricks
-
-SGR = {"red": 31, "yellow": 33, "green": 32, "blue": 94, "purple": 35}
-"""The terminal's numbers of the colours, by their names."""
 
 
 @cache
@@ -68,18 +65,6 @@ def card(trick: Trick, seat: int) -> str:
 
 def shown(trick: Trick, *, seat: int | None = None, colour: bool = False) -> str:
     return drawn(show_trick(trick.course, trick.round, trick.number, seat), colour=colour)
-
-
-def drawn(what: RenderableType, *, colour: bool = False, width: int = 80) -> str:
-    console = Console(width=width, force_terminal=colour, color_system="standard" if colour else None, no_color=False)
-    with console.capture() as capture:
-        console.print(what)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
-
-
-def lines(text: str) -> str:
-    """A picture written down in a test: without the first newline and the indentation."""
-    return "\n".join(line[4:] for line in text.strip("\n").splitlines()).rstrip()
 
 
 def test_replay_match_shows_places_ratings_and_points_by_round() -> None:
@@ -487,17 +472,11 @@ def test_replay_shows_a_seat_exactly_what_the_engine_let_it_see(seats: int, chan
 
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_replay_fits_80_columns_whatever_the_names(seats: int) -> None:
-    header, recorder = play(seats)
-    long = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
-    played = Course(read(encode(replace(header, bots=long), recorder.entries, changes(recorder))))
+    played = Course(read(long_names(seats, SIXTH_SENSE)))
     pictures = [show_match(played), show_trick(played)]
     pictures += [show_round(played, number, seat) for number in (1, -1) for seat in (None, 0)]
     pictures += [show_step(played, number, 1) for number in (1, 20, -1)]
-    for each in pictures:
-        narrow, wide = drawn(each), drawn(each, width=200)
-        assert max(map(len, narrow.splitlines())) <= 80
-        for sign in ("▸", "!t", "*", "↓", "×2", "+"):
-            assert narrow.count(sign) == wide.count(sign)
+    nothing_is_lost(pictures, ("▸", "!t", "*", "↓", "×2", "+", "#"))
 
 
 def test_replay_cards_have_their_colours_and_blocked_ones_are_struck_through() -> None:
@@ -544,3 +523,20 @@ def test_replay_without_a_trick_says_so() -> None:
 
 def test_replay_every_game_has_a_renderer() -> None:
     assert RENDERERS.keys() == GAMES.keys()
+
+
+@pytest.mark.parametrize(
+    "show",
+    [show_match, show_round, show_trick, lambda played: show_step(played, 1)],
+    ids=["match", "round", "trick", "step"],
+)
+def test_replay_of_a_game_without_a_renderer_names_the_file_to_write(
+    show: Callable[[Course], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "RENDERERS", {})
+    with pytest.raises(ShowError) as caught:
+        show(course())
+    assert str(caught.value) == (
+        "6th Sense has no renderer to show it: "
+        "write arena/replay/render/sixth_sense.py and name it in arena/replay/render/show.py"
+    )

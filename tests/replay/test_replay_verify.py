@@ -15,6 +15,7 @@ from arena.replay.render.show import show_match, show_round, show_step
 from arena.replay.replay import Rating, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import verify
+from engine.nullern import NULLERN
 from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated
 
 WHOLE = rated(2, novice=True)
@@ -219,12 +220,16 @@ def garbage(rng: Random) -> Any:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_replay_with_garbage_anywhere_is_a_replay_error_or_a_verdict_and_nothing_else(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("whole", "seed"),
+    [(WHOLE, seed) for seed in range(12)] + [(rated(2, game=NULLERN), seed) for seed in range(4)],
+    ids=[*(f"sixth_sense-{seed}" for seed in range(12)), *(f"nullern-{seed}" for seed in range(4))],
+)
+def test_replay_with_garbage_anywhere_is_a_replay_error_or_a_verdict_and_nothing_else(whole: bytes, seed: int) -> None:
     rng = Random(seed)
     console, verdicts = Console(quiet=True), set()
     for _ in range(8):
-        objects: list[Any] = objects_of(WHOLE)
+        objects: list[Any] = objects_of(whole)
         number = rng.choice([0, len(objects) - 1, len(objects) - 2, rng.randrange(len(objects))])
         container, key = rng.choice(
             list(leaves(objects[number])) + [(objects[number], each) for each in objects[number]]

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from arena.house.nullern.situation import HIGHEST_PLAIN, Situation, read
 from engine.game import SeatView
 from engine.nullern import NullernView
 from engine.nullern.cards import BID
+
+_MARGIN: Final = 0.1
+"""What may be missing to the next trick for it to be bid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class CarefulBot:
         situation = read(view)
         if legal[0] >= BID:
             looks = sum(_looks(situation.ranks[card], view.seats) for card in view.hand)
-            return legal[int(looks)]
+            return legal[int(looks + _MARGIN)]
         return _play(situation, legal)
 
 
@@ -37,7 +41,7 @@ def _looks(rank: int, seats: int) -> float:
     """How often a card takes a trick, by its looks: 0 to 1."""
     if rank > HIGHEST_PLAIN:
         return 0.55 + 0.02 * (rank - HIGHEST_PLAIN)
-    return float((rank / HIGHEST_PLAIN) ** (1.5 * (seats - 1)))
+    return float((rank / HIGHEST_PLAIN) ** (2 * (seats - 1)))
 
 
 def _play(situation: Situation, legal: Sequence[int]) -> int:

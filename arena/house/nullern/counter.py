@@ -21,11 +21,11 @@ from engine.nullern.cards import BID, COLOURS
 from engine.nullern.score import HUPFER_COST, POINTS
 from engine.nullern.tricks import RANKING, SINGLE
 
-_WANTED: Final = (0.85, 0.46)
+_WANTED: Final = (0.95, 0.45)
 """How much each opponent stands in the way of a wanted trick: at the least, and more for all that others want."""
-_UNWANTED: Final = (0.7, 1.2)
+_UNWANTED: Final = (0.6, 1.5)
 """How much each opponent helps against an unwanted trick, in the same way."""
-_TRUMP_WANTED: Final = 0.65
+_TRUMP_WANTED: Final = 0.35
 _TRUMP_UNWANTED: Final = 1.65
 """What a trump changes about that: it takes a wanted trick more surely and an unwanted one more rarely."""
 _EAGER: Final = 0.62

@@ -8,7 +8,7 @@ from rich.text import Text
 from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign, forced_words
 from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, marks, picture
-from arena.replay.render.scores import plain_table, points_cell, points_table, seat_in_words, seat_name
+from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
 from engine.nullern import NULLERN
@@ -50,19 +50,15 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
     def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
         """Who bid what, in the order of bidding, took how much and has how many Hupfers; then who leads and why."""
-        seen, table = scene.seen, plain_table()
-        table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=30)
-        table.add_column("bid in turn", no_wrap=True)
-        table.add_column("took", justify="right")
-        table.add_column("points", justify="right")
-        table.add_column("score", justify="right")
-        table.add_column("Hupfers", justify="right")
-        table.add_column("result" if seen.over else "net", justify="right")
+        seen = scene.seen
+        table = seats_table("bid in turn", "Hupfers", "result" if seen.over else "net")
         for seat in seen.bidding_order:
             bid = seen.bids[seat]
             table.add_row(
                 seat_name(scene.header, seat),
-                Text("–", style="dim") if bid is None else Text(f"{bid}").append_text(_forced(scene, seat)),
+                Text("–", style="dim")
+                if bid is None
+                else Text(f"{bid}").append_text(forced_sign(scene.made.bids.get(seat))),
                 f"{seen.taken[seat]}",
                 _points(seen, seat),
                 f"{seen.scores[seat]}",
@@ -137,10 +133,6 @@ def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
     leader = scene.seen.leaders[0]
     name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
     return Text(f"{name} leads first: the first to name the highest bid, {bid}.")
-
-
-def _forced(scene: Scene[NullernPicture, NullernMarks], seat: int) -> Text:
-    return forced_sign(scene.made.bids.get(seat))
 
 
 def _points(seen: NullernPicture, seat: int) -> Text:

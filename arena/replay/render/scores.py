@@ -28,6 +28,16 @@ def plain_table() -> Table:
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
 
 
+def seats_table(called: str, *more: str) -> Table:
+    """A table with a row a seat, still empty: what it foretold or bid, took and has, and more numbers."""
+    table = plain_table()
+    table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=28)
+    table.add_column(called, no_wrap=True)
+    for name in ("took", "points", "score", *more):
+        table.add_column(name, justify="right")
+    return table
+
+
 def points_by_round(course: Course) -> Table:
     """A row a round: the points of every seat, and what they come to."""
     table = points_table(course.replay.header)

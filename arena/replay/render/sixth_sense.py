@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.replay.render.cards import Faces, forced_sign, forced_words
-from arena.replay.render.scores import plain_table, seat_in_words, seat_name
+from arena.replay.render.scores import seat_in_words, seat_name, seats_table
 from arena.replay.render.sixth_sense_picture import SixthSenseMarks, SixthSensePicture, dealt, marks, picture
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Made
@@ -30,12 +30,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
 
     def _seats(self, scene: Scene[SixthSensePicture, SixthSenseMarks]) -> Table:
         """Who foretold what and took how much."""
-        seen, table = scene.seen, plain_table()
-        table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=40)
-        table.add_column("foretold", no_wrap=True)
-        table.add_column("took", justify="right")
-        table.add_column("points", justify="right")
-        table.add_column("score", justify="right")
+        seen, table = scene.seen, seats_table("foretold")
         for seat, card in enumerate(seen.predictions):
             foretold = Text("?" if seen.leaders else "–", style="dim") if card is None else self._faces.code(card)
             if seen.leaders or card is not None:  # until all have chosen nobody knows who has (S4)

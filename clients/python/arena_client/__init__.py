@@ -16,6 +16,7 @@ from arena_client.errors import (
     UnreachableError,
 )
 from arena_client.running import play, run
+from arena_client.v1.nullern_pb2 import NullernRound, NullernView
 from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
 from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
 from arena_client.version import __version__
@@ -36,6 +37,8 @@ __all__ = [
     "NoGameInCommonError",
     "Notice",
     "NoticeKind",
+    "NullernRound",
+    "NullernView",
     "ProtocolMismatchError",
     "RefusedError",
     "RoundReport",

@@ -16,6 +16,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, or its name)"
     )
+    parser.add_argument(
+        "--game", action="append", metavar="GAME", help="play this game only; repeatable (default: the bot's own games)"
+    )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
     parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
     parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
@@ -39,6 +42,8 @@ def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
     for option in ("name", "owner", "capacity"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)
+    if arguments.game:
+        bot.games = arguments.game
     try:
         run(
             bot,

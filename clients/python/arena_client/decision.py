@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from arena_client.v1 import game_pb2
+from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
-View: TypeAlias = SixthSenseView
+View: TypeAlias = SixthSenseView | NullernView
 """The game as one seat sees it: a message of the game's own kind."""
 
 
@@ -31,11 +32,11 @@ class Action:
     name: str
     """Such as "play red 7" or "red 0 blocks place 2"."""
     kind: str
-    """What kind of choice it answers: "predict", "play", "block", "double" or "peek"."""
+    """What kind of choice it answers: "predict", "play", "block", "double", "peek" or "bid"."""
     card: int | None = None
     """The card it plays or chooses, an index into `Catalog.cards`; None where there is none or it is hidden."""
     value: int | None = None
-    """What a played card counts as, the number predicted, or 1 for yes and 0 for no."""
+    """What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
     """The place in the trick, counted from 0, of the card it blocks."""
 

@@ -16,7 +16,7 @@ import arena_client
 import pytest
 from arena_client import __main__ as arena_bot
 from arena_client import samples
-from arena_client.v1 import play_pb2
+from arena_client.v1 import game_pb2, play_pb2
 from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, welcome
 
 PROGRAM = """
@@ -158,6 +158,28 @@ def test_what_cannot_be_helped_is_one_line_and_status_1(monkeypatch: pytest.Monk
     with Peer([one_decision], tokens={"t": "taken"}) as peer, pytest.raises(SystemExit) as end:
         call(monkeypatch, "arena_client.samples.random_bot:RandomBot", peer.address, *told)
     assert str(end.value.code).startswith("taken: the name 'taken' is taken.")
+
+
+@pytest.mark.parametrize("told", [["sixth_sense", "nullern"], ["nullern"], ["sixth_sense"]], ids=" ".join)
+@pytest.mark.parametrize("sample", ["random_bot:RandomBot", "rule_bot:RuleBot", "counter_bot:CounterBot"])
+def test_a_sample_plays_both_games_or_those_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample: str, told: list[str]
+) -> None:
+    heard: list[str] = []
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        heard.extend(talk.next().hello.games)
+        yield welcome(*(game_pb2.GameCatalog(name=name) for name in heard))
+        yield invites(1)
+        talk.next()
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    options = [f"--game={name}" for name in told] if len(told) == 1 else []
+    with Peer([script]) as peer:
+        once = ["--token-file", str(tmp_path / "t"), "--matches", "1", "--quiet"]
+        call(monkeypatch, f"arena_client.samples.{sample}", peer.address, *once, *options)
+    assert heard == told
 
 
 @pytest.mark.parametrize("sample", ["random_bot", "rule_bot", "counter_bot"])

@@ -10,77 +10,90 @@ from statistics import mean
 from typing import Any
 
 import pytest
-from arena_client import Action, Bot, Card, Catalog, Decision, SixthSenseView
+from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
+from arena_client.samples import nullern
 from arena_client.samples.counter_bot import CounterBot
 from arena_client.samples.random_bot import RandomBot
 from arena_client.samples.rule_bot import RuleBot
 from arena_client.samples.sixth_sense import Laid, points, read, taker
 
+from engine.game import Game
 from engine.registry import GAMES
 
-GAME = GAMES["sixth_sense"]
-CATALOG = Catalog(
-    GAME.name,
-    GAME.title,
-    GAME.seats.start,
-    GAME.seats.stop - 1,
-    tuple(GAME.colours),
-    tuple(Card(card.name, card.colour, tuple(card.values)) for card in GAME.cards),
-    tuple(Action(each.name, each.kind, each.card, each.value, each.place) for each in GAME.actions),
-)
+
+def catalog(game: Game) -> Catalog:
+    return Catalog(
+        game.name,
+        game.title,
+        game.seats.start,
+        game.seats.stop - 1,
+        tuple(game.colours),
+        tuple(Card(card.name, card.colour, tuple(card.values)) for card in game.cards),
+        tuple(Action(each.name, each.kind, each.card, each.value, each.place) for each in game.actions),
+    )
+
+
+CATALOGS = {name: catalog(game) for name, game in GAMES.items()}
+VIEWS: dict[str, type[View]] = {"nullern": NullernView, "sixth_sense": SixthSenseView}
+CATALOG = CATALOGS["sixth_sense"]
 CARD = {card.name: index for index, card in enumerate(CATALOG.cards)}
 ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
-FIELDS = [field.name for field in SixthSenseView.DESCRIPTOR.fields]
 
 
-def message(view: Any) -> SixthSenseView:
+def message(game: str, view: Any) -> View:
     """The engine's view as a bot gets it: the fields have the same names."""
-    return SixthSenseView(**{name: getattr(view, name) for name in FIELDS if getattr(view, name) is not None})
+    names = [field.name for field in VIEWS[game].DESCRIPTOR.fields]
+    return VIEWS[game](**{name: getattr(view, name) for name in names if getattr(view, name) is not None})
 
 
-def play(bots: Sequence[Bot], seed: int, **options: bool | int) -> tuple[Sequence[int], Sequence[int]]:
+def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tuple[Sequence[int], Sequence[int]]:
     """One match: points and places by seat."""
 
     def deck(number: int, size: int, cards: int) -> list[int]:
         return random.Random(f"{seed} {number}").sample(range(size), cards)
 
-    state = GAME.new(len(bots), deck, **options)
+    state = GAMES[game].new(len(bots), deck, **options)
     numbers = count(1)
     while seats := state.waiting():
         for seat in seats:
             legal = list(state.legal(seat))
-            decision = Decision(1, next(numbers), CATALOG, message(state.view(seat)), legal, 1000, 30000)
+            decision = Decision(1, next(numbers), CATALOGS[game], message(game, state.view(seat)), legal, 1000, 30000)
             action = bots[seat].decide(decision)
             assert action in legal
             state.apply(action, seat)
     return state.scores, state.ranking()
 
 
-@pytest.mark.parametrize("seats", GAME.seats)
+OPTIONS: dict[str, list[dict[str, bool | int]]] = {
+    "nullern": [{}],
+    "sixth_sense": [{}, {"novice": True}, {"late_trump": True}, {"target": 12}],
+}
+"""What the games are played with, each game of the house among them."""
+
+
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"novice": True}, {"late_trump": True}, {"target": 12}],
-    ids=["plain", "novice", "late trump", "target"],
+    ("game", "seats", "options"),
+    [(name, seats, options) for name, game in GAMES.items() for seats in game.seats for options in OPTIONS[name]],
+    ids=str,
 )
-def test_samples_play_every_kind_of_match_to_its_end(seats: int, options: dict[str, bool | int]) -> None:
+def test_samples_play_every_kind_of_match_to_its_end(game: str, seats: int, options: dict[str, bool | int]) -> None:
     random.seed(seats)
-    bots = [CounterBot(), RuleBot(), RandomBot(), CounterBot(), RuleBot(), RandomBot()][:seats]
-    scores, places = play(bots, seats, **options)
+    bots = [CounterBot(), RuleBot(), RandomBot(), CounterBot(), RuleBot(), RandomBot(), CounterBot()][:seats]
+    assert all(game in bot.games for bot in bots)
+    scores, places = play(game, bots, seats, **options)
     assert len(scores) == len(places) == seats
 
 
-MATCHES = 30
-
-
-def test_samples_differ_in_strength_as_they_say() -> None:
+@pytest.mark.parametrize(("game", "matches"), [("sixth_sense", 30), ("nullern", 12)])
+def test_samples_differ_in_strength_as_they_say(game: str, matches: int) -> None:
     """Random, then rules, then counting: in mean place and points of seeded matches for four."""
     random.seed(6)
     kinds = [RandomBot(), RuleBot(), CounterBot()]
     all_points, all_places = defaultdict(list), defaultdict(list)
-    for seed in range(MATCHES):
+    for seed in range(matches):
         seated = [*kinds, kinds[seed % 3]]  # the fourth by turns
         random.Random(seed).shuffle(seated)
-        for bot, score, place in zip(seated, *play(seated, seed), strict=True):
+        for bot, score, place in zip(seated, *play(game, seated, seed), strict=True):
             all_points[bot.name].append(score)
             all_places[bot.name].append(place)
     assert mean(all_places["random"]) > mean(all_places["rules"]) + 0.5 > mean(all_places["counter"]) + 0.8
@@ -146,3 +159,61 @@ def test_two_seats_play_without_the_last_colour() -> None:
     table = read(CATALOG, SixthSenseView(seat=0, seats=2, hand=[CARD["red 1"]], known_predictions=[0, 0]))
     assert table.trump is None
     assert len(table.unseen) == 55
+
+
+NULLERN = CATALOGS["nullern"]
+NULLERN_CARD = {card.name: index for index, card in enumerate(NULLERN.cards)}
+
+
+def test_a_sample_reads_the_table_of_nullern_from_a_view() -> None:
+    """Seat 0 of 3 is to play, green is trump; seat 1 took the trick before and leads, seat 2 has lost its bid."""
+    played = ["red 20", "blue 3", "blue 4", "yellow 9", "green 2"]
+    view = NullernView(
+        seat=0,
+        seats=3,
+        hand_size=3,
+        turned=NULLERN_CARD["green 20"],
+        hand=[NULLERN_CARD["red 1"], NULLERN_CARD["green 1"]],
+        bids=[1, 2, 4],
+        plays=[NULLERN_CARD[name] for name in played],
+        leaders=[1, 1],
+        takers=[1],
+        taken=[0, 1, 0],
+    )
+    table = nullern.read(NULLERN, view)
+    assert table.trick == [9, 22]
+    assert table.to_come == []
+    assert [table.strengths[card] for card in view.hand] == [1, 21]
+    assert len(table.unseen) == 80 - len(played) - len(view.hand) - 1
+    assert max(table.unseen) == 39
+    assert [nullern.wanted_tricks(view, seat) for seat in range(3)] == [0, 0, 3]
+    assert [nullern.eager(view, seat) for seat in range(3)] == [False, False, True]
+
+
+def test_a_sample_knows_what_a_bid_of_nullern_scores() -> None:
+    assert [nullern.points(bid, tricks) for bid, tricks in ((0, 0), (3, 3), (0, 2), (4, 0))] == [20, 13, -3, -5]
+
+
+@pytest.mark.parametrize("bot", [RuleBot(), CounterBot()], ids=lambda bot: bot.name)
+def test_a_sample_bids_nothing_on_a_card_it_cannot_see(bot: Bot) -> None:
+    view = NullernView(seat=1, seats=2, round=19, rounds=20, hand_size=1, turned=0, bids=[0, 0], taken=[0, 0])
+    legal = [number for number, action in enumerate(NULLERN.actions) if action.kind == "bid" and action.value in (0, 1)]
+    decision = Decision(1, 1, NULLERN, view, legal, 1000, 30000)
+    assert decision.game.actions[bot.decide(decision)].value == 0
+
+
+@pytest.mark.parametrize("bot", [RuleBot(), CounterBot()], ids=lambda bot: bot.name)
+def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bot: Bot) -> None:
+    view = NullernView(
+        seat=0,
+        seats=2,
+        hand_size=3,
+        turned=NULLERN_CARD["green 20"],
+        hand=[NULLERN_CARD[name] for name in ("red 1", "red 15", "blue 18")],
+        bids=[1, 3],
+        plays=[NULLERN_CARD["yellow 17"]],
+        leaders=[1],
+        taken=[0, 0],
+    )
+    decision = Decision(1, 1, NULLERN, view, list(view.hand), 1000, 30000)
+    assert bot.decide(decision) == NULLERN_CARD["red 15"]

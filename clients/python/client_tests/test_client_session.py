@@ -19,7 +19,7 @@ from arena_client import (
     RoundReport,
 )
 from arena_client.session import HOLD, OnError, Progress, Session
-from arena_client.v1 import play_pb2
+from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, First, asks, invites, notice, reports, welcome
 
 
@@ -57,6 +57,24 @@ def test_a_decision_carries_the_whole_question() -> None:
     assert (decision.soft_ms, decision.bank_ms) == (1000, 30000)
     assert (decision.view.seats, list(decision.view.hand)) == (4, [0, 1])
     assert [action.name for action in decision.actions] == ["predict red 0", "red 0", "blue 6 as 9"]
+
+
+def test_a_decision_is_of_the_game_whose_view_it_carries() -> None:
+    asked: list[Decision] = []
+
+    class Keeps(First):
+        def decide(self, decision: Decision) -> int:
+            asked.append(decision)
+            return decision.legal[0]
+
+    view = nullern_pb2.NullernView(seat=1, seats=2, hand=[7], bids=[0, 0])
+    decision = play_pb2.Decision(match_id=1, decision_id=1, legal=[81, 82], nullern=view)
+    both = welcome(CATALOG, game_pb2.GameCatalog(name="nullern", title="Nullern")).welcome
+    bot = Session(Keeps(games=["sixth_sense", "nullern"]), both, Progress(None), "raise", lambda: 0.0)
+    mixed = [*asks((2, 1)).decisions, decision]
+    assert answers(bot.react(play_pb2.PlayResponse(decisions=mixed))) == [[(2, 1, 0), (1, 1, 81)]]
+    assert [each.game.title for each in asked] == ["6th Sense", "Nullern"]
+    assert asked[1].view == view
 
 
 def test_a_catalogue_tells_what_the_numbers_mean() -> None:

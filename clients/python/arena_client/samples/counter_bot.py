@@ -1,149 +1,28 @@
-"""A bot that counts cards: how likely does an action take this trick, and what is the round worth with and without it?
+"""A bot that counts cards: what is the round likely to be worth after each choice, given the cards still out?
 
-The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to
-avoid one, whichever is better at that point, and takes it with a chance that comes from the cards still out.
-Predicting is the same question: what is the round worth with this card as the prediction? The constants were tuned by
-playing.
+Two modules work that out, one a game: `counter_sixth_sense` and `counter_nullern`.
 """
 
-import math
-from itertools import pairwise
-
-from arena_client import Action, Bot, Catalog, Decision, SixthSenseView
+from arena_client import Bot, Decision, NullernView
 from arena_client.command import main
-from arena_client.samples.sixth_sense import Laid, after, points, read, taker, targets
-
-OVERTAKES = 0.55
-"""How often an opponent that holds a card to overtake with plays it."""
-HIGHER = 0.37
-"""Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
-SHED = 0.93
-"""How much rarer still when it is no trump: it can be thrown away on another colour."""
-CONTENT = 0.3
-"""The same, of an opponent known to have all the tricks it predicted."""
-RUFFS = 0.53
-"""How often an opponent that cannot follow and holds a trump plays one."""
-RUFFED_IN = 0.55
-"""How often a trump takes a trick of another colour that it could not take by leading."""
-WAITING = 1.3
-"""An exponent: over a whole round more happens to a card than the chances of a single trick know of."""
-UNWILLING = 5.5
-"""An exponent: a card takes a trick more rarely when its player would rather not."""
+from arena_client.samples import counter_nullern, counter_sixth_sense
 
 
 class CounterBot(Bot):
     """Plays for the highest expected score of the round."""
 
     name = "counter"
+    games = ("sixth_sense", "nullern")
 
     def decide(self, decision: Decision) -> int:
         """The action after which the round is worth most."""
-        outlook = Outlook(decision.game, decision.view)
-        return max(decision.legal, key=lambda number: outlook.worth_of(decision.game.actions[number]))
-
-
-class Outlook:
-    """What the rest of a round may bring to the seat that looks."""
-
-    def __init__(self, game: Catalog, view: SixthSenseView) -> None:
-        self.game = game
-        self.view = view
-        self.table = table = read(game, view)
-        self.share = len(view.hand) / max(len(table.unseen), len(view.hand), 1)
-        """The chance that a given opponent holds a given unseen card."""
-        self.out: list[list[int]] = [[] for _ in game.colours]
-        """The unseen cards of each colour."""
-        for card in table.unseen:
-            self.out[game.cards[card].colour].append(card)
-        self.chances = {card: self.chance(card) for card in view.hand}
-        """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
-
-    def worth_of(self, action: Action) -> float:
-        """The expected score after an action."""
-        taken = self.view.taken[self.view.seat]
-        rest = {card: chance for card, chance in self.chances.items() if card != action.card}
-        if action.kind == "predict":
-            assert action.card is not None
-            return self.worth(action.card, 0, rest)
-        if action.kind == "double":
-            return self.worth(self.view.prediction, taken + (action.value or 0), rest)
-        if action.kind == "peek":
-            return action.value or 0  # to know is never worse
-        place = self.view.seats - 1 - len(self.table.to_come)
-        trick = after(self.table.trick, self.game, action, self.view.seat, place)
-        without = self.worth(self.view.prediction, taken, rest)
-        if taker(trick, self.table.trump) != self.view.seat:
-            return without
-        with_it = self.worth(self.view.prediction, taken + 1, rest)
-        if any(laid.value == 12 for laid in trick):
-            with_it = max(with_it, self.worth(self.view.prediction, taken + 2, rest))
-        kept = self.keeps(trick)
-        return kept * with_it + (1 - kept) * without
-
-    def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
-        """The expected score with a prediction, so many tricks taken, and the rest of the hand still to play.
-
-        Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
-        trick and not wanting it.
-        """
-        aims, novice = targets(self.game, prediction), self.view.novice
-        worths: list[float] = [points(aims, tricks + more, novice=novice) for more in range(len(rest) + 1)]
-        for unwanted, wanted in rest.values():
-            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
-        return worths[0]
-
-    def chance(self, card: int) -> tuple[float, float]:
-        """How likely a card takes a trick later in the round: against its player's wish, and with it."""
-        colour, trump = self.game.cards[card].colour, self.table.trump
-        values = self.game.cards[card].values
-        rivals = [self.game.cards[other].values[-1] for other in self.out[colour]]
-
-        def led(value: int) -> float:
-            over = sum(rival > value for rival in rivals)
-            beaten = HIGHER * self.holds(over)
-            if trump is not None and colour != trump:
-                beaten += RUFFS * (1 - self.holds(len(self.out[colour]))) * self.holds(len(self.out[trump]))
-            kept: float = (1 - beaten) ** (self.view.seats - 1)
-            if colour == trump:
-                kept = 1 - (1 - kept) * (1 - RUFFED_IN)
-            return math.pow(kept, WAITING)
-
-        unwanted = led(values[0]) ** UNWILLING * (1 if colour == trump else SHED)
-        return unwanted, led(values[-1])
-
-    def holds(self, cards: int) -> float:
-        """How likely an opponent holds at least one of so many unseen cards."""
-        return 1 - (1 - self.share) ** cards
-
-    def keeps(self, trick: list[Laid]) -> float:
-        """How likely the trick stays with the seat that takes it as it lies, whoever plays after it."""
-        trump, led = self.table.trump, trick[0].colour
-        follow = other = 0
-        for card in self.table.unseen:
-            if self.overtakes(trick, card):
-                if self.game.cards[card].colour == led:
-                    follow += 1
-                else:
-                    other += 1
-        kept = 1.0
-        for seat in self.table.to_come:
-            follows = 0.0 if (seat, led) in self.table.void else self.holds(len(self.out[led]))
-            beats = 0.0 if (seat, led) in self.table.void else self.holds(follow)
-            ruffs = 0.0 if trump is not None and (seat, trump) in self.table.void else self.holds(other)
-            kept *= 1 - self.eagerness(seat) * beats - RUFFS * (1 - follows) * ruffs
-        return kept
-
-    def overtakes(self, trick: list[Laid], card: int) -> bool:
-        """Whether an unseen card would take the trick away."""
-        colour, values = self.game.cards[card].colour, self.game.cards[card].values
-        later = self.view.seats  # a place after all others
-        return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
-
-    def eagerness(self, seat: int) -> float:
-        """How often an opponent overtakes when it can."""
-        known = self.view.known_predictions[seat]
-        content = known and self.view.taken[seat] >= max(targets(self.game, known - 1))
-        return CONTENT if content else OVERTAKES
+        game, view = decision.game, decision.view
+        outlook = (
+            counter_nullern.Outlook(game, view)
+            if isinstance(view, NullernView)
+            else counter_sixth_sense.Outlook(game, view)
+        )
+        return max(decision.legal, key=lambda number: outlook.worth_of(game.actions[number]))
 
 
 if __name__ == "__main__":

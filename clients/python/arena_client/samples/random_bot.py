@@ -1,4 +1,4 @@
-"""The shortest complete bot: any legal action will do."""
+"""The shortest complete bot: any legal action will do, whatever the game."""
 
 import random
 
@@ -10,6 +10,7 @@ class RandomBot(Bot):
     """Plays at random."""
 
     name = "random"
+    games = ("sixth_sense", "nullern")
 
     def decide(self, decision: Decision) -> int:
         """Picks one of the legal actions."""

@@ -1,68 +1,106 @@
-"""A few plain rules: predict what the hand is worth, take tricks until the prediction is reached, then duck."""
+"""A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck."""
 
-from arena_client import Action, Bot, Catalog, Decision, SixthSenseView
+from collections.abc import Callable
+
+from arena_client import Bot, Catalog, Decision, NullernView, SixthSenseView
 from arena_client.command import main
-from arena_client.samples.sixth_sense import Table, after, read, taker, targets
+from arena_client.samples import nullern, sixth_sense
 
 
 class RuleBot(Bot):
     """Knows which card takes the trick on the table, and counts nothing."""
 
     name = "rules"
+    games = ("sixth_sense", "nullern")
 
     def decide(self, decision: Decision) -> int:
-        """Sends each kind of choice to its rule."""
-        game, view = decision.game, decision.view
-        table = read(game, view)
-        kind = decision.actions[0].kind
-        if kind == "predict":
-            return min(decision.legal, key=lambda action: self.misfit(game, view, table, game.actions[action]))
-        wanted = wanted_tricks(game, view)
-        if kind == "double":
-            return decision.legal[1 if wanted > 0 else 0]
-        if kind == "peek":
-            return decision.legal[0]
-        return self.play(decision, table, eager=wanted > 0)
+        """Sends each game to its rules."""
+        if isinstance(decision.view, NullernView):
+            return play_nullern(decision, decision.view)
+        return play_sixth_sense(decision, decision.view)
 
-    def misfit(self, game: Catalog, view: SixthSenseView, table: Table, action: Action) -> int:
-        """How far a prediction lies from the number of good cards among the others of the hand."""
-        assert action.card is not None
-        good = sum(self.good(game, table, card) for card in view.hand if card != action.card)
-        return min(abs(aim - good) for aim in targets(game, action.card))
 
-    def good(self, game: Catalog, table: Table, card: int) -> bool:
-        """Whether a card looks like a trick: a trump of at least 9, or a 13 or 14."""
-        value = max(game.cards[card].values)
-        return value >= (9 if game.cards[card].colour == table.trump else 13)
+def play_sixth_sense(decision: Decision, view: SixthSenseView) -> int:
+    """Sends each kind of choice to its rule."""
+    game = decision.game
+    table = sixth_sense.read(game, view)
+    kind = decision.actions[0].kind
+    if kind == "predict":
+        return predict(decision, view, table)
+    wanted = wanted_tricks(game, view)
+    if kind == "double":
+        return decision.legal[1 if wanted > 0 else 0]
+    if kind == "peek":
+        return decision.legal[0]
 
-    def play(self, decision: Decision, table: Table, *, eager: bool) -> int:
-        """Takes the trick as cheaply as it can, or throws away the highest card that does not take it."""
-        game, view = decision.game, decision.view
+    def takes(number: int) -> bool:
         place = view.seats - 1 - len(table.to_come)
+        trick = sixth_sense.after(table.trick, game, game.actions[number], view.seat, place)
+        return sixth_sense.taker(trick, table.trump) == view.seat
 
-        def takes(number: int) -> bool:
-            trick = after(table.trick, game, game.actions[number], view.seat, place)
-            return taker(trick, table.trump) == view.seat
+    def strength(number: int) -> int:
+        action = game.actions[number]
+        assert action.card is not None
+        return (action.value or 0) + (100 if game.cards[action.card].colour == table.trump else 0)
 
-        def strength(number: int) -> tuple[bool, int]:
-            action = game.actions[number]
-            assert action.card is not None
-            return game.cards[action.card].colour == table.trump, action.value or 0
+    return take_or_duck(decision, takes, strength, eager=wanted > 0, last=not table.to_come)
 
-        taking = [number for number in decision.legal if takes(number)]
-        losing = [number for number in decision.legal if not takes(number)]
-        if eager:
-            if taking:
-                return min(taking, key=strength) if not table.to_come else max(taking, key=strength)
-            return min(losing, key=strength)
-        return max(losing, key=strength) if losing else min(taking, key=strength)
+
+def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) -> int:
+    """The prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14."""
+    game = decision.game
+
+    def good(card: int) -> bool:
+        return max(game.cards[card].values) >= (9 if game.cards[card].colour == table.trump else 13)
+
+    def misfit(number: int) -> int:
+        prediction = game.actions[number].card
+        assert prediction is not None
+        tricks = sum(good(card) for card in view.hand if card != prediction)
+        return min(abs(aim - tricks) for aim in sixth_sense.targets(game, prediction))
+
+    return min(decision.legal, key=misfit)
 
 
 def wanted_tricks(game: Catalog, view: SixthSenseView) -> int:
     """Tricks still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed."""
     taken = view.taken[view.seat]
-    aims = targets(game, view.prediction)
+    aims = sixth_sense.targets(game, view.prediction)
     return min((aim - taken for aim in aims if aim >= taken), default=0)
+
+
+def play_nullern(decision: Decision, view: NullernView) -> int:
+    """Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid."""
+    table = nullern.read(decision.game, view)
+    if decision.actions[0].kind == "bid":
+        lowest = nullern.PLAIN + 1 if view.seats > 3 else 19
+        return decision.legal[sum(table.strengths[card] >= lowest for card in view.hand)]
+    if not view.hand:  # the blind card
+        return decision.legal[0]
+
+    def strength(number: int) -> int:
+        card = decision.game.actions[number].card
+        assert card is not None
+        return table.strengths[card]
+
+    def takes(number: int) -> bool:
+        return strength(number) > max(table.trick, default=0)
+
+    eager = nullern.eager(view, view.seat)
+    return take_or_duck(decision, takes, strength, eager=eager, last=not table.to_come)
+
+
+def take_or_duck(
+    decision: Decision, takes: Callable[[int], bool], strength: Callable[[int], int], *, eager: bool, last: bool
+) -> int:
+    """Takes the trick as cheaply as it can, or throws away the highest card that does not take it."""
+    taking = [number for number in decision.legal if takes(number)]
+    losing = [number for number in decision.legal if not takes(number)]
+    if eager:
+        if taking:
+            return min(taking, key=strength) if last else max(taking, key=strength)
+        return min(losing, key=strength)
+    return max(losing, key=strength) if losing else min(taking, key=strength)
 
 
 if __name__ == "__main__":

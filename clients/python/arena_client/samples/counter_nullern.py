@@ -1,0 +1,111 @@
+"""What a round of Nullern is worth, by counting cards: bid and play for the most points.
+
+Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. How likely
+it takes one depends on the stronger cards still out, and on how many tricks the others want: all bids are open. The
+constants were tuned by playing.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from arena_client import Action, Catalog, NullernView
+from arena_client.samples.nullern import PLAIN, eager, points, read, wanted_tricks
+
+WANTED = (0.95, 0.45)
+"""How much each opponent stands in the way of a wanted trick: at the least, and more for all that others want."""
+UNWANTED = (0.6, 1.5)
+"""How much each opponent helps against an unwanted trick, in the same way."""
+TRUMP_WANTED = 0.35
+TRUMP_UNWANTED = 1.65
+"""What changes for a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
+OVERTAKES = 0.62
+"""How often an opponent that wants the trick, and holds a card to take it with, plays it."""
+LOST = 0.4
+"""What an opponent wants whose bid is lost, as a part of the tricks left."""
+
+
+class Outlook:
+    """What the rest of a round may bring to the seat that looks."""
+
+    def __init__(self, game: Catalog, view: NullernView) -> None:
+        self.view = view
+        self.table = read(game, view)
+        self.chances = {card: self.chance(self.table.strengths[card]) for card in view.hand}
+        """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
+
+    def worth_of(self, action: Action) -> float:
+        """The expected score after an action."""
+        if not self.view.hand:  # blind: only a card that takes the trick 5 times in 8 is worth a bid of 1
+            return -(action.value or 0)
+        if action.kind == "bid":
+            assert action.value is not None
+            return self.worth(action.value, 0, list(self.chances.values()))
+        assert action.card is not None
+        bid, taken = self.view.bids[self.view.seat] - 1, self.view.taken[self.view.seat]
+        rest = [chance for card, chance in self.chances.items() if card != action.card]
+        without = self.worth(bid, taken, rest)
+        strength = self.table.strengths[action.card]
+        if strength <= max(self.table.trick, default=0):
+            return without
+        kept = self.keeps(strength)
+        return kept * self.worth(bid, taken + 1, rest) + (1 - kept) * without
+
+    def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
+        """The expected score with a bid, so many tricks taken, and cards with these chances still to play.
+
+        Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
+        trick and not wanting it.
+        """
+        worths = [self.outcome(bid, tricks + more) for more in range(len(rest) + 1)]
+        for unwanted, wanted in sorted(rest, key=lambda chance: chance[1] - chance[0]):
+            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
+        return worths[0]
+
+    def outcome(self, bid: int, tricks: int) -> float:
+        """The points of a round. Of two seats each gains what the other loses, once both have bid."""
+        own = points(bid, tricks)
+        if self.view.seats == 2 and (theirs := self.view.bids[1 - self.view.seat]):
+            return own - points(theirs - 1, self.view.hand_size - tricks)
+        return own
+
+    def chance(self, strength: int) -> tuple[float, float]:
+        """How likely a card takes a trick later in the round: against its player's wish, and with it."""
+        out = self.table.unseen
+        beaten = sum((other > strength) + (other == strength) / 2 for other in out) / len(out)
+        demand = self.demand()
+
+        def survives(least: float, more: float, factor: float) -> float:
+            exponent = (self.view.seats - 1) * (least + more * demand)
+            chance: float = (1 - beaten) ** (exponent * (factor if strength > PLAIN else 1))
+            return chance
+
+        wanted = survives(*WANTED, TRUMP_WANTED)
+        return min(wanted, survives(*UNWANTED, TRUMP_UNWANTED)), wanted
+
+    def demand(self) -> float:
+        """The tricks that the others want, as a multiple of the tricks left."""
+        left, total = len(self.view.hand), 0.0
+        for seat in range(self.view.seats):
+            missing = wanted_tricks(self.view, seat)
+            if seat == self.view.seat:
+                continue
+            if not self.view.bids[seat]:
+                total += left / self.view.seats  # has yet to bid: say, its share
+            else:
+                total += missing if 0 <= missing <= left else LOST * left
+        return total / left
+
+    def keeps(self, strength: int) -> float:
+        """How likely the trick stays with a card that takes it as it lies, whoever plays after it."""
+        out, cards = self.table.unseen, len(self.view.hand)
+        trumps = sum(other > PLAIN for other in out)
+        stronger = sum(other > strength for other in out)
+        able = 1 - (1 - stronger / len(out)) ** cards
+        if [*self.table.trick, strength][0] > PLAIN and stronger:  # a trump was led: trumps have to follow
+            forced = (1 - (1 - trumps / len(out)) ** cards) * (stronger / trumps) ** max(1, cards * trumps / len(out))
+        else:
+            forced = (stronger / len(out)) ** cards
+        kept = 1.0
+        for seat in self.table.to_come:
+            kept *= 1 - forced - (OVERTAKES * (able - forced) if eager(self.view, seat) else 0)
+        return kept

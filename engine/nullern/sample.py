@@ -1,0 +1,83 @@
+"""A game of Nullern that a seat could be in for all its view tells: every truth that fits is equally likely.
+
+All that play shows of another seat is that it did not follow a trump: then it held none (N5). In the blind round
+nobody chooses what to play, so play shows nothing, and the own card is as unknown as any other (N8). No choice is
+judged by how wise it was.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from engine.game import Chance, ViewError
+from engine.nullern.cards import BID, BLIND, CARDS, COLOUR_SIZE, COLOURS
+from engine.nullern.state import NullernState
+from engine.nullern.view import NullernView
+from engine.truths import Dealing, Hand, Redealt
+
+_TRUMPS_OF: Final = tuple(
+    frozenset(range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE)) for colour in range(len(COLOURS))
+)
+
+
+class _Reading(NamedTuple):
+    """What a view tells."""
+
+    actions: bytes
+    """All choices of the round so far."""
+    open: tuple[tuple[int, ...], ...]
+    """By seat, the cards known to have been dealt to it."""
+    unseen: tuple[tuple[int, ...], ...]
+    """By colour, the cards not seen."""
+    hands: tuple[int, ...]
+    """The seats that hold unseen cards."""
+    dealing: Dealing
+
+
+def sample(view: NullernView, chance: Chance) -> NullernState:
+    """A game that the seat could be in: `engine.game.Game.sample`."""
+    reading = read(view)
+    hands = [[*cards] for cards in reading.open]
+    for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, chance), strict=True):
+        hands[seat] += cards
+    deck = [*(card for hand in hands for card in hand), view.turned]
+    state = NullernState(view.seats, Redealt(view.round, deck, chance), view.round, view.scores, view.hupfers)
+    for action in reading.actions:
+        state.apply(action, state.player)
+    return state
+
+
+@lru_cache(maxsize=16)
+def read(view: NullernView) -> _Reading:
+    """What the view tells; ViewError where no truth fits. Kept for a while: a search asks for many truths of a view."""
+    seats = view.seats
+    blind = view.round == view.rounds - 1
+    if blind and view.takers:
+        raise ViewError("the game is over")
+    trump = CARDS[view.turned].colour
+    trumps = _TRUMPS_OF[trump]
+    played: list[list[int]] = [[] for _ in range(seats)]
+    void = [0] * seats
+    for number, leader in enumerate(view.leaders):
+        trick = view.plays[number * seats : (number + 1) * seats]
+        for place, card in enumerate(trick):
+            seat = (leader + place) % seats
+            played[seat].append(card)
+            if trick[0] in trumps and card not in trumps:
+                void[seat] = 1 << trump
+    unknown = tuple(seat for seat in range(seats) if blind or seat != view.seat)
+    hands = [Hand(view.hand_size - len(played[seat]), void[seat]) for seat in unknown]
+    played[view.seat] += view.hand
+    seen = {card for cards in played for card in cards} | {view.turned}
+    unseen = tuple(
+        tuple(card for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE) if card not in seen)
+        for colour in range(len(COLOURS))
+    )
+    dealing = Dealing(hands, len(COLOURS))
+    if not dealing.ways([len(cards) for cards in unseen]):
+        raise ViewError("no deal fits the view")
+    first = view.dealer + 1
+    bids = bytes(BID + bid - 1 for bid in view.bids[first:] + view.bids[:first] if bid)
+    plays = bytes([BLIND]) * len(view.plays) if blind else view.plays
+    return _Reading(bids + plays, tuple(map(tuple, played)), unseen, unknown, dealing)

@@ -1,0 +1,243 @@
+"""A game of 6th Sense that a seat could be in for all its view tells: every truth that fits is equally likely.
+
+What play has shown of another seat: it did not follow, so it held no card of the colour due (S5, S6); its prediction
+card had left the hand by then and may be one. Its block was by a 0 of the colour due, or by another because it held no
+card of that colour. `read` works that out once a view; `sample` fills the rest in by chance and plays the round again.
+It judges no choice by how wise it was.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final
+
+from engine.game import Chance, ViewError
+from engine.sixth_sense.cards import (
+    ACTIONS,
+    BLOCKS,
+    COLOUR_SIZE,
+    COLOURS,
+    KEEP,
+    LOOK_AWAY,
+    PEEK,
+    PLAYS_A_COLOUR,
+    PREDICT,
+    SPLIT,
+)
+from engine.sixth_sense.state import Setting, SixthSenseState
+from engine.sixth_sense.tricks import COLOUR_OF, NOTHING, PLACE_BLOCKED, VALUES
+from engine.sixth_sense.view import SixthSenseView
+from engine.truths import Dealing, Hand, Redealt
+
+_FREE: Final = -1
+"""In place of a colour due: any card may be played."""
+_KEPT: Final = bytes([KEEP])
+
+
+@dataclass(slots=True)
+class _Block:
+    """Another seat's block, its card unknown."""
+
+    seat: int
+    place: int
+    """The place it blocks."""
+    due: int
+    """The colour due."""
+    barred: int
+    """Bit by colour: 1 where its 0 cannot have been in the hand."""
+    index: int
+    """Where it stands in the round's actions."""
+    followed: bool = False
+    """Whether its seat played the colour due later, so that the 0 must have followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a view tells."""
+
+    actions: bytes
+    """All choices of the round so far, but for predictions; hidden blocks as they were seen."""
+    open: tuple[tuple[int, ...], ...]
+    """By seat, the cards known to have been dealt to it."""
+    unseen: tuple[tuple[int, ...], ...]
+    """By colour, the cards not seen, the 0 first."""
+    blocks: tuple[_Block, ...]
+    hands: tuple[int, ...]
+    """The other seats, which hold unseen cards."""
+    predictions: tuple[int, ...]
+    """The seats whose predictions are unknown."""
+    zeros: tuple[tuple[tuple[int, ...], Dealing], ...]
+    """The colours of the hidden blocks' 0s, every way that fits, with the deals of the other cards."""
+    sums: tuple[int, ...]
+    """Sums of their ways."""
+
+
+def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
+    """A game that the seat could be in: `engine.game.Game.sample`."""
+    reading = read(view)
+    colours, dealing = reading.zeros[bisect_right(reading.sums, chance.randrange(reading.sums[-1]))]
+    unseen = [cards[1:] if colour in colours else cards for colour, cards in enumerate(reading.unseen)]
+    dealt = dealing.deal(unseen, chance)
+    hands = [[*cards] for cards in reading.open]
+    predictions = [known - 1 for known in view.known_predictions]
+    for seat, cards in zip(reading.hands, dealt, strict=False):
+        hands[seat] += cards
+    for seat, (card,) in zip(reading.predictions, dealt[len(reading.hands) :], strict=False):
+        hands[seat].append(card)
+        predictions[seat] = card
+    actions = bytearray(reading.actions)
+    for block, colour in zip(reading.blocks, colours, strict=True):
+        hands[block.seat].append(colour * COLOUR_SIZE)
+        actions[block.index] = colour * PLAYS_A_COLOUR + BLOCKS + block.place
+    turned = dealt[-1][0] if view.turned is None else view.turned
+    deck = [*(card for hand in hands for card in hand), turned]
+    setting = Setting(
+        view.seats,
+        view.hand_size,
+        view.rounds,
+        view.target,
+        view.novice,
+        view.late_trump,
+        Redealt(view.round, deck, chance),
+    )
+    state = SixthSenseState(setting, view.round, view.scores)
+    for seat, card in enumerate(predictions):
+        if card >= 0:
+            state.apply(PREDICT + card, seat)
+    for action in actions:
+        state.apply(action, state.player)
+    return state
+
+
+@lru_cache(maxsize=16)
+def read(view: SixthSenseView) -> _Reading:
+    """What the view tells; ViewError where no truth fits. Kept for a while: a search asks for many truths of a view."""
+    seats, own = view.seats, view.seat
+    if 0 < view.target <= max(view.scores):
+        raise ViewError("the game is over")
+    hidden, voids, actions = _follow(view)
+    open_cards = _open_cards(view)
+    seen = {card for cards in open_cards for card in cards} | {view.turned}
+    colours = COLOURS[:-1] if seats == 2 else COLOURS
+    unseen = tuple(
+        tuple(card for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE) if card not in seen)
+        for colour in range(len(colours))
+    )
+    others = tuple(seat for seat in range(seats) if seat != own)
+    predictions = tuple(seat for seat in others if view.leaders and not view.known_predictions[seat])
+    singles = [Hand(1, 0)] * (len(predictions) + (view.turned is None))
+    played = [len(view.plays) // seats] * seats
+    for place in range(len(view.plays) % seats):
+        played[(view.leaders[-1] + place) % seats] += 1
+    left = view.hand_size - bool(view.leaders)
+    dealings: dict[tuple[Hand, ...], Dealing] = {}
+    zeros = []
+    ways = []
+    for chosen in _zeros(hidden, unseen):
+        counts = [len(cards) - (colour in chosen) for colour, cards in enumerate(unseen)]
+        void = voids[:]
+        for block, colour in zip(hidden, chosen, strict=True):
+            if colour != block.due:
+                void[block.seat] |= 1 << block.due
+        # A colour of which nothing is left binds nobody.
+        binding = sum([1 << colour for colour, count in enumerate(counts) if count])
+        hands = tuple([Hand(left - played[seat], void[seat] & binding) for seat in others])
+        if hands not in dealings:
+            dealings[hands] = Dealing([*hands, *singles], len(counts))
+        zeros.append((chosen, dealings[hands]))
+        ways.append(dealings[hands].ways(counts))
+    sums = tuple(accumulate(ways))
+    if not any(ways):
+        raise ViewError("no deal fits the view")
+    return _Reading(actions, open_cards, unseen, tuple(hidden), others, predictions, tuple(zeros), sums)
+
+
+def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
+    """By seat, its cards that the view shows: those played, those of a known prediction, and the own hand."""
+    cards: list[list[int]] = [[] for _ in range(view.seats)]
+    for index, action in enumerate(view.plays):
+        card = ACTIONS[action].card
+        if card is not None:
+            cards[(view.leaders[index // view.seats] + index) % view.seats].append(card)
+    for seat, known in enumerate(view.known_predictions):
+        if known:
+            cards[seat].append(known - 1)
+    cards[view.seat] += view.hand
+    return tuple(map(tuple, cards))
+
+
+def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], bytes]:
+    """The hidden blocks; by seat, the colours that its open plays show it to hold no card of; and all choices."""
+    seats, own = view.seats, view.seat
+    hidden: list[_Block] = []
+    voids = [0] * seats
+    actions = bytearray()
+    for number, leader in enumerate(view.leaders):
+        trick = view.plays[number * seats : (number + 1) * seats]
+        due = _FREE
+        for place, action in enumerate(trick):
+            seat = (leader + place) % seats
+            blocked = PLACE_BLOCKED[action]
+            if blocked >= 0:
+                if seat != own:
+                    hidden.append(_Block(seat, blocked, due, voids[seat], len(actions)))
+                if blocked == 0:
+                    due = COLOUR_OF[trick[1]] if place > 1 else _FREE
+            else:
+                colour = COLOUR_OF[action]
+                for block in hidden:
+                    block.followed |= block.seat == seat and block.due == colour
+                if due == _FREE:
+                    due = colour
+                elif colour != due:
+                    voids[seat] |= 1 << due
+            actions.append(action)
+        if len(trick) == seats:
+            actions += _answers(view, number, trick)
+    return hidden, voids, bytes(actions)
+
+
+def _answers(view: SixthSenseView, number: int, trick: bytes) -> bytes:
+    """The answers given after a completed trick (S12, S13)."""
+    leader, taker = view.leaders[number], view.takers[number]
+    values = bytearray(trick.translate(VALUES))
+    for action in trick:
+        if PLACE_BLOCKED[action] >= 0:
+            values[PLACE_BLOCKED[action]] = NOTHING
+    answers = bytearray()
+    if taker != view.seats and 12 in values:
+        answers.append(SPLIT if view.worths[number] == 2 else KEEP)
+    if taker not in (view.seats, leader) and values[0] == 8:
+        answers.append(PEEK if view.peeks[number] else LOOK_AWAY)
+    if number + 1 < len(view.leaders):
+        return bytes(answers)
+    if not answers or answers[-1] in (SPLIT, PEEK):
+        raise ViewError("the game is over")
+    # The last of the answers is still due. So may be a first that looks like a no, unless it is the leader who looks.
+    del answers[-1]
+    return b"" if answers == _KEPT and view.seat != leader else bytes(answers)
+
+
+def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """The colours that the 0s of hidden blocks can have had, judged by the seats' plays."""
+    there = [colour for colour, cards in enumerate(unseen) if cards and cards[0] == colour * COLOUR_SIZE]
+    found: list[tuple[int, ...]] = [()]
+    for block in blocks:
+        found = [
+            (*chosen, colour)
+            for chosen in found
+            for colour in there
+            if colour not in chosen
+            and not block.barred >> colour & 1
+            and (colour == block.due or not block.followed)
+            # A 0 that did not follow shows that the seat could not: it has no later 0 of that colour either.
+            and not any(
+                before.seat == block.seat and before.due == colour != kind
+                for before, kind in zip(blocks, chosen, strict=False)
+            )
+        ]
+    return found

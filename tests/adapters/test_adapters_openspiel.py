@@ -1,0 +1,148 @@
+"""The games as OpenSpiel games: that project's own tests, and what they do not ask."""
+
+from __future__ import annotations
+
+import pickle
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.observation import make_observation
+from open_spiel.python.tests import games_sim_test
+
+import arena.adapters.openspiel  # noqa: F401 - registers the games
+from engine.deal import SeededDecks
+from engine.game import OVER
+from engine.registry import GAMES
+
+TABLES = [
+    *(f"python_arena_{game.name}(players={seats})" for game in GAMES.values() for seats in game.seats),
+    "python_arena_sixth_sense(players=2,novice=True)",
+    "python_arena_sixth_sense(players=3,target=5)",
+    "python_arena_sixth_sense(players=6,late_trump=True)",
+]
+EVERY_TABLE = pytest.mark.parametrize("table", TABLES)
+
+
+def step(state: Any, random: Random) -> None:
+    """A random choice, or a random card."""
+    if state.is_chance_node():
+        state.apply_action(random.choice(state.chance_outcomes())[0])
+    else:
+        state.apply_action(random.choice(state.legal_actions()))
+
+
+@EVERY_TABLE
+def test_it_passes_the_librarys_random_simulation(table: str) -> None:
+    pyspiel.random_sim_test(pyspiel.load_game(table), num_sims=1, serialize=True, verbose=False)
+
+
+@EVERY_TABLE
+def test_it_passes_the_librarys_test_of_python_games(table: str) -> None:
+    games_sim_test.GamesSimTest().sim_game(pyspiel.load_game(table))
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_dealt_the_same_cards_it_is_the_game_of_the_engine(game: Any) -> None:
+    seats, random = 3, Random(3)
+    decks = SeededDecks(bytes(32))
+    ours = game.new(seats, decks)
+    table = pyspiel.load_game(f"python_arena_{game.name}(players={seats})")
+    theirs = table.new_initial_state()
+    observation = make_observation(table)
+    while not theirs.is_terminal():
+        if theirs.is_chance_node():
+            outcomes = dict(theirs.chance_outcomes())
+            assert set(outcomes.values()) == {1 / len(outcomes)}
+            observation.set_from(theirs, 0)
+            assert not observation.tensor.any(), "nothing shows while cards are dealt"
+            for card in decks(ours.round, len(outcomes), seats * len(ours.view(0).hand or b"_") + 1):
+                assert card in dict(theirs.chance_outcomes())
+                assert theirs.action_to_string(card) == f"deal {game.cards[card].name}"
+                theirs.apply_action(card)
+            assert not theirs.is_chance_node(), "all is dealt"
+        seat = ours.player
+        assert theirs.current_player() == seat
+        assert theirs.legal_actions() == list(ours.legal(seat))
+        for watcher in range(seats):
+            observation.set_from(theirs, watcher)
+            assert observation.tensor.tolist() == np.array(ours.vector(watcher), np.float32).tolist()
+            assert observation.string_from(theirs, watcher) == str(ours.view(watcher))
+        action = random.choice(ours.legal(seat))
+        assert theirs.action_to_string(action) == game.actions[action].name
+        ours.apply(action, seat)
+        theirs.apply_action(action)
+    assert ours.player == OVER
+    assert theirs.returns() == list(ours.scores)
+    assert not theirs.legal_actions()
+
+
+@pytest.mark.parametrize("name", [*GAMES])
+def test_a_clone_goes_its_own_way_through_deals_of_its_own(name: str) -> None:
+    """Both are compared with what their histories alone lead to."""
+    game = pyspiel.load_game(f"python_arena_{name}(players=2)")
+    random = Random(1)
+    state = game.new_initial_state()
+    for _ in range(150):
+        step(state, random)
+    clone = state.clone()
+    assert clone.history() == state.history()
+    while not (state.is_terminal() and clone.is_terminal()):
+        for one in (state, clone):
+            if not one.is_terminal():
+                step(one, random)
+    for one in (state, clone):
+        again = game.new_initial_state()
+        for action in one.history():
+            again.apply_action(action)
+        assert again.returns() == one.returns()
+        assert [again.observation_tensor(seat) for seat in (0, 1)] == [one.observation_tensor(seat) for seat in (0, 1)]
+    assert state.history() != clone.history()
+
+
+@pytest.mark.parametrize("name", [*GAMES])
+def test_a_state_can_be_pickled_between_and_within_deals(name: str) -> None:
+    game = pyspiel.load_game(f"python_arena_{name}(players=2)")
+    state, random = game.new_initial_state(), Random(2)
+    for number in range(200):
+        if number % 20 == 0:
+            copy = pickle.loads(pickle.dumps(state))
+            assert copy.history() == state.history()
+            assert copy.current_player() == state.current_player()
+            assert copy.legal_actions() == state.legal_actions()
+        step(state, random)
+
+
+def test_S1_two_seats_are_dealt_no_purple_card() -> None:
+    state = pyspiel.load_game("python_arena_sixth_sense(players=2)").new_initial_state()
+    assert [card for card, _ in state.chance_outcomes()] == [*range(56)]
+
+
+def test_the_observation_tells_its_fields_by_name() -> None:
+    game = pyspiel.load_game("python_arena_nullern(players=2)")
+    state, random = game.new_initial_state(), Random(1)
+    while state.is_chance_node():
+        step(state, random)
+    observation = make_observation(game)
+    observation.set_from(state, 1)
+    fields = {field.name: field for field in GAMES["nullern"].observation(2)}
+    assert {name: values.shape for name, values in observation.dict.items()} == {
+        name: field.shape for name, field in fields.items()
+    }
+    assert observation.dict["hand"].sum() == 1
+    assert observation.dict["dealer"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"players": 8}, "for 2 to 6 seats, not 8"),
+        ({"target": 5000}, "option target takes 0 to 1000"),
+        ({"novice": True, "late_trump": True}, "does not go with novice"),
+    ],
+)
+def test_what_the_game_does_not_have_is_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        pyspiel.load_game("python_arena_sixth_sense", parameters)

@@ -1,0 +1,94 @@
+"""A state as numbers: it says all that the view says, and the page about it says what it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from engine.deal import SeededDecks
+from engine.game import OVER, Game, Option
+from engine.registry import GAMES
+
+ROOT = Path(__file__).parents[2]
+OPTIONS: dict[str, list[dict[str, Option]]] = {
+    "sixth_sense": [{}, {"novice": True}, {"late_trump": True}, {"target": 1000}],
+    "nullern": [{}],
+}
+TABLES = [
+    pytest.param(game, seats, options, id=f"{game.name}-{seats}-{'-'.join(options) or 'plain'}")
+    for game in GAMES.values()
+    for seats in game.seats
+    for options in OPTIONS.get(game.name, [{}])
+    if seats in (game.seats[0], game.seats[-1]) or not options
+]
+EVERY_TABLE = pytest.mark.parametrize(("game", "seats", "options"), TABLES)
+EVERY_GAME = pytest.mark.parametrize("game", [*GAMES.values()], ids=lambda game: game.name)
+
+
+def played(game: Game, seats: int, options: dict[str, Option], most: int = 1000) -> Iterator[Any]:
+    """The states of a game that is played at random, the last one when it is over; at most so many."""
+    random = Random(seats)
+    state = game.new(seats, SeededDecks(seats.to_bytes(32, "big")), **options)
+    for _ in range(most):
+        yield state
+        if state.player == OVER:
+            return
+        seat = random.choice(state.waiting())
+        state.apply(random.choice(state.legal(seat)), seat)
+
+
+@EVERY_TABLE
+def test_two_views_that_differ_have_vectors_that_differ(game: Game, seats: int, options: dict[str, Option]) -> None:
+    views, vectors, pairs = set(), set(), set()
+    for state in played(game, seats, options, 150):
+        for seat in range(seats):
+            view, vector = state.view(seat), tuple(state.vector(seat))
+            views.add(view)
+            vectors.add(vector)
+            pairs.add((view, vector))
+    assert len(views) == len(vectors) == len(pairs)
+
+
+@EVERY_GAME
+def test_every_field_says_something(game: Game) -> None:
+    seats = game.seats[0]
+    silent = {field.name: field for field in game.observation(seats)}
+    for options in OPTIONS.get(game.name, [{}]):
+        for state in played(game, seats, options):
+            vector = state.vector(max(state.player, 0))
+            for field in [*silent.values()]:
+                if any(vector[field.offset : field.offset + field.size]):
+                    del silent[field.name]
+    assert not silent
+
+
+def part(game: Game, state: Any, seat: int, name: str) -> list[float]:
+    [field] = [field for field in game.observation(state.view(seat).seats) if field.name == name]
+    return list(state.vector(seat)[field.offset : field.offset + field.size])
+
+
+@EVERY_GAME
+def test_seats_are_counted_from_the_one_that_looks(game: Game) -> None:
+    seats = 4
+    for state in played(game, seats, {}, 200):
+        for seat in range(seats):
+            view = state.view(seat)
+            assert part(game, state, seat, "dealer") == [
+                float((seat + left) % seats == view.dealer) for left in range(4)
+            ]
+            turned = [*view.taken[seat:], *view.taken[:seat]]
+            assert part(game, state, seat, "taken") == pytest.approx([number / 10 for number in turned])
+            assert [card for card, held in enumerate(part(game, state, seat, "hand")) if held] == [*view.hand]
+
+
+def test_the_page_about_observations_is_what_the_games_say(tmp_path: Path) -> None:
+    script = tmp_path / "observations.py"
+    script.write_text((ROOT / "docs" / "observations.py").read_text())
+    subprocess.run([sys.executable, str(script)], check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    assert (tmp_path / "observations.md").read_text() == (ROOT / "docs" / "observations.md").read_text()

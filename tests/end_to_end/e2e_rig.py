@@ -63,6 +63,8 @@ class Server:
         timer.cancel()
         assert "listens on" in said, f"the server did not start: {said!r}; {self.log}"
         self.address = said.split("listens on ")[1].split(",")[0]
+        self.journal = sum(file.stat().st_size for file in (data / "journal").iterdir())
+        """Bytes of its journal when it began."""
 
     @property
     def log(self) -> str:

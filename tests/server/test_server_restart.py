@@ -24,6 +24,7 @@ from arena.server.scribe import RETRY
 from arena.store import matches
 from arena.store.errors import StoreError
 from arena.store.matches import MatchState
+from engine.nullern import NULLERN
 from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
 
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
@@ -274,6 +275,17 @@ async def test_a_match_that_cannot_be_restored_is_void_and_says_why(
     assert match.state is MatchState.INTERRUPTED
     assert match.reason == f"the server died and the match cannot be restored: {words}"
     assert all(seat.rating is None for seat in match.seats)
+
+
+async def test_a_match_of_a_game_that_is_no_longer_played_is_void(
+    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    async with running(store, games=(NULLERN,)) as arena:
+        assert arena.playing == 0
+    assert state_of(store).reason.endswith("cannot be restored: this server does not play counting")
 
 
 async def test_a_match_whose_journal_makes_no_sense_is_void(

@@ -201,8 +201,10 @@ def verified(replay: Replay) -> Verdict:
     from arena.replay.replay import Rating
     from arena.replay.verify import verify as verify_replay
 
-    def rate(before: Sequence[Rating], places: Sequence[int], bots: Sequence[str]) -> list[Rating]:
-        after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], places, bots)
+    def rate(
+        before: Sequence[Rating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
+    ) -> list[Rating]:
+        after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], places, bots, counts)
         return [Rating(rating.value, rating.deviation) for rating in after]
 
     return verify_replay(replay, rate)

@@ -54,20 +54,25 @@ def expected(rating: float, opponent: float) -> float:
 
 
 def update(
-    ratings: Sequence[Rating], places: Sequence[int], bots: Sequence[Hashable] | None = None
+    ratings: Sequence[Rating],
+    places: Sequence[int],
+    bots: Sequence[Hashable] | None = None,
+    counts: Sequence[bool] | None = None,
 ) -> tuple[Rating, ...]:
     """The ratings after a match, by seat.
 
     `ratings` are those before it and `places` the result, 1 the best, ties sharing a place; both by seat. `bots` says
     whose seats they are, where one bot has several (without it each seat is another bot's): its pairs with itself do
-    not count, what its seats gain or lose adds up, and all of them get the same rating. The order of the seats does
-    not matter, to the last bit.
+    not count, what its seats gain or lose adds up, and all of them get the same rating. `counts`
+    says by seat whether the result counts for its bot (without it, for all): for others it changes nothing. The order
+    of the seats does not matter, to the last bit.
     ValueError: not 2–7 seats, lengths that differ, or one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))
     if len(seats) not in SEATS:
         raise ValueError(f"a rated match has {SEATS.start} to {SEATS.stop - 1} seats, not {len(seats)}")
+    counted = set(owners) if counts is None else {bot for bot, does in zip(owners, counts, strict=True) if does}
     if not len(ratings) == len(places) == len(owners):
         raise ValueError(f"{len(ratings)} ratings, {len(places)} places and {len(owners)} bots for one match")
     before = dict(zip(owners, ratings, strict=True))
@@ -77,6 +82,9 @@ def update(
     weight = 3 / (len(seats) + 1)
     after = {}
     for bot, rating in before.items():
+        if bot not in counted:
+            after[bot] = rating
+            continue
         pairs = [(i, j) for i in seats for j in seats if owners[i] == bot != owners[j]]
         expectations = [expected(rating.value, ratings[j].value) for _, j in pairs]
         information = weight * fsum(e * (1 - e) for e in expectations) / SCALE**2

@@ -1,7 +1,7 @@
 """The time one seat has: a soft limit for each decision and a bank for the whole match.
 
-It runs only between `start` and `stop`, and the bank pays for what goes over the soft limit. It does not know the time:
-every method is told the instant.
+It runs only between `start` and `stop` or `pause`, and the bank pays for what goes over the soft limit. It does not
+know the time: every method is told the instant.
 """
 
 from __future__ import annotations
@@ -30,17 +30,23 @@ class Clock:
         self.due = NEVER
         """When it falls: from this instant on it is too late."""
 
-    def start(self, now: Instant) -> None:
-        """The decision is put. A clock that runs goes on as it was."""
+    def start(self, now: Instant, lag: int = 0) -> None:
+        """The decision is put, to arrive after `lag`. A clock that runs goes on as it was."""
         if self.started is None:
-            self.started = now
-            self.due = Instant(now + self.soft + self.bank)
+            self.started = Instant(now + lag)
+            self.due = Instant(self.started + self.soft + self.bank)
+
+    def pause(self, now: Instant) -> None:
+        """Stands still in the middle of a decision, until the next start."""
+        self.soft, self.bank = self.left(now)
+        self.started = None
+        self.due = NEVER
 
     def left(self, now: Instant) -> tuple[int, int]:
         """Microseconds left of the soft limit and of the bank."""
         if self.started is None:
             return self.soft, self.bank
-        soft = self.soft - (now - self.started)
+        soft = self.soft - max(0, now - self.started)
         return (soft, self.bank) if soft >= 0 else (0, max(0, self.bank + soft))
 
     def stop(self, now: Instant) -> None:

@@ -10,7 +10,7 @@ from engine.game import RoundReport, SeatView
 
 
 class Ask(NamedTuple):
-    """A choice is due. Sent again with the time that is left when a bot returns."""
+    """A choice is due. Put again with the time that is left when a bot returns, and to a house bot that takes over."""
 
     seat: int
     decision: int
@@ -30,6 +30,8 @@ class Refusal(Enum):
     """Not among the legal actions. The decision stays open, unless it was a mistake too many and `Force` follows."""
     STALE = "stale"
     """The decision was already made."""
+    SUBSTITUTED = "substituted"
+    """A house bot plays the seat until the next round."""
     UNKNOWN = "unknown"
     """No such decision was ever put to this seat."""
 
@@ -53,6 +55,8 @@ class Cause(Enum):
     TIME = "time"
     ILLEGALITY = "illegality"
     SUSPENSION = "suspension"
+    ABSENCE = "absence"
+    """A house bot played for a bot that is gone; no `Force` says so, its choice is an input."""
 
 
 class Force(NamedTuple):
@@ -70,6 +74,37 @@ class Suspend(NamedTuple):
     seat: int
 
 
+class Gone(NamedTuple):
+    """The bot of a seat is gone. The others are told."""
+
+    seat: int
+    time: int
+    """Microseconds it has to come back before a house bot plays its seat on; 0 when it was gone too often."""
+
+
+class Substitute(NamedTuple):
+    """From here a house bot plays the seat on; its own bot may have it back from the next round."""
+
+    seat: int
+
+
+class Back(NamedTuple):
+    """The bot of a seat has its seat back."""
+
+    seat: int
+
+
+class Hold(NamedTuple):
+    """The server was restarted: no clock runs until every bot is back or this time has passed."""
+
+    time: int
+    """Microseconds."""
+
+
+class Release(NamedTuple):
+    """The clocks run again."""
+
+
 class Show(NamedTuple):
     """A round is over: all seats may see it."""
 
@@ -77,13 +112,18 @@ class Show(NamedTuple):
 
 
 class Over(NamedTuple):
-    """The match is over. Without a result scores and places are empty and `interrupted` says why."""
+    """The match is over. Without a result all but `forced` and `troubled` is empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
+    """Seats whose bots vanished share the last place."""
     forced: tuple[int, ...]
     """Decisions the server made, by seat."""
+    troubled: tuple[bool, ...]
+    """By seat, whether it was ever suspended or played on by a house bot."""
+    counts: tuple[bool, ...]
+    """By seat, whether the result counts for its bot."""
     interrupted: str
 
 
-Effect: TypeAlias = Ask | Refuse | Force | Suspend | Show | Over
+Effect: TypeAlias = Ask | Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Show | Over

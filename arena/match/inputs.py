@@ -20,10 +20,21 @@ class Sent(NamedTuple):
     at: Instant
     seat: int
     decision: int
+    lag: int
+    """The measured round trip to the bot, in microseconds: the clock starts so much later, within the policy."""
 
 
 class Acted(NamedTuple):
     """An answer arrived."""
+
+    at: Instant
+    seat: int
+    decision: int
+    action: int
+
+
+class StoodIn(NamedTuple):
+    """The house bot that plays a seat on chose."""
 
     at: Instant
     seat: int
@@ -51,6 +62,12 @@ class Returned(NamedTuple):
     seat: int
 
 
+class Restored(NamedTuple):
+    """The server was restarted and the match taken up where it stood; everybody has yet to return."""
+
+    at: Instant
+
+
 class Interrupted(NamedTuple):
     """The match is broken off without a result."""
 
@@ -58,4 +75,4 @@ class Interrupted(NamedTuple):
     reason: str
 
 
-Input: TypeAlias = Begun | Sent | Acted | TimeUp | Left | Returned | Interrupted
+Input: TypeAlias = Begun | Sent | Acted | StoodIn | TimeUp | Left | Returned | Restored | Interrupted

@@ -1,7 +1,7 @@
 """One match: takes stamped inputs, returns effects, and in between keeps the game and the clocks.
 
-What happens depends on the instants in the inputs alone: before an input counts, every clock that fell by then is
-settled at the instant it fell, so it makes no difference whether the alarm or the late answer is heard first. Every
+What happens depends on the instants in the inputs alone: before an input counts, everything that was due by then is
+settled at the instant it was due, so it makes no difference whether the alarm or the late answer is heard first. Every
 answer is applied or refused. It never raises on what an input holds, never waits, reads no clock and draws no chance.
 """
 
@@ -10,10 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
+from arena.match.attendance import Attendance
 from arena.match.clock import NEVER
-from arena.match.effects import Ask, Cause, Effect, Force, Over, Refusal, Refuse, Show, Suspend
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.effects import Ask, Cause, Effect, Force, Over, Refusal, Refuse, Show, Substitute, Suspend
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Instant,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.match.policy import Policy
+from arena.match.result import settle
 from arena.match.seat import NOTHING, Seat
 from engine.game import OVER, Decks, Game, Option
 
@@ -26,28 +40,37 @@ class Match:
         self._state = game.new(seats, decks, **options)
         self._actions = len(game.actions)
         self._policy = policy
-        self._seats = {number: Seat(policy) for number in range(seats)}
+        self._seats = Attendance(seats, policy)
         self._round = self._state.round
         self._asked: list[int] = []  # decision − 1 → the seat it was put to
         self._fell: dict[int, Instant] = {}  # decision forced by time → when its clock fell
         self._now = Instant(0)
-        self._due = NEVER
         self._begun = False
         self._over = False
 
     @property
     def deadline(self) -> Instant | None:
-        """When a `TimeUp` is due; None while no clock runs."""
-        return None if self._due == NEVER else self._due
+        """When a `TimeUp` is due; None while only answers are waited for."""
+        return None if self._seats.due == NEVER else self._seats.due
 
     @property
     def over(self) -> bool:
         """Whether the match has ended, with a result or without."""
         return self._over
 
+    @property
+    def now(self) -> Instant:
+        """The latest instant it has seen."""
+        return self._now
+
     def asking(self, seat: int) -> int | None:
-        """The decision open before a seat: a question still queued under another number need not be sent."""
-        return self._seats[seat].decision or None
+        """The decision open before a seat, if any: a question still queued under another number need not be sent."""
+        known = self._seats.get(seat)
+        return None if known is None else known.decision or None
+
+    def substituted(self, seat: int) -> bool:
+        """Whether a house bot plays the seat on."""
+        return self._seats[seat].substituted
 
     def receive(self, event: Input) -> list[Effect]:
         """Takes one input and returns its effects in the order they happened.
@@ -57,24 +80,29 @@ class Match:
         """
         effects: list[Effect] = []
         at = Instant(min(max(event.at, self._now), NEVER - 1))
-        while self._due <= at:
-            self._late(effects)
+        while self._seats.due <= at:
+            self._now = self._seats.due
+            since = len(effects)
+            fallen = self._seats.ring(effects)
+            self._put_to_stand_ins(effects, since)
+            if fallen is not None:
+                self._late(fallen, effects)
         self._now = at
         match event:
             case Acted():
                 self._acted(event, effects)
             case Sent():
                 self._sent(event)
+            case StoodIn():
+                self._stood_in(event, effects)
             case TimeUp():
                 pass
-            case Left():
-                self._left(event)
-            case Returned():
-                self._returned(event, effects)
+            case Left() | Returned() | Restored():
+                self._attend(event, effects)
             case Begun():
                 self._begin(effects)
             case Interrupted():
-                self._end((), (), event.reason, effects)
+                self._end((), (), (), event.reason, effects)
             case _:
                 assert_never(event)
         return effects
@@ -82,12 +110,14 @@ class Match:
     def _begin(self, effects: list[Effect]) -> None:
         if not (self._begun or self._over):
             self._begun = True
+            self._seats.begin(self._now, effects)
             self._go_on(effects)
 
     def _sent(self, event: Sent) -> None:
         seat = self._seats.get(event.seat)
-        if seat is not None and event.decision == seat.decision != NOTHING:
-            self._start(seat)
+        if seat is not None and event.decision == seat.decision != NOTHING and seat.played_by_its_bot:
+            seat.sent = True
+            self._seats.start(seat, self._now, event.lag)
 
     def _acted(self, event: Acted, effects: list[Effect]) -> None:
         _, number, decision, action = event
@@ -98,7 +128,9 @@ class Match:
         if seat.decision != decision:
             late = self._now - self._fell.get(decision, self._now)
             effects.append(Refuse(number, decision, action, Refusal.STALE, (), late))
-        elif 0 <= action < self._actions and action in seat.legal:
+        elif seat.substituted:
+            effects.append(Refuse(number, decision, action, Refusal.SUBSTITUTED, (), 0))
+        elif self._is_legal(action, seat):
             seat.lates = 0
             self._make(number, action)
             self._go_on(effects)
@@ -118,33 +150,50 @@ class Match:
             self._force(number, Cause.ILLEGALITY, effects)
             self._go_on(effects)
 
-    def _late(self, effects: list[Effect]) -> None:
-        """The earliest clock has fallen; of several at one instant the lowest seat's."""
-        number, seat = min(self._seats.items(), key=lambda item: item[1].clock.due)
-        self._now = self._fell[seat.decision] = seat.clock.due
+    def _stood_in(self, event: StoodIn, effects: list[Effect]) -> None:
+        """A house bot's choice for a bot that is gone; one that is not legal is a fault of ours and made good."""
+        _, number, decision, action = event
+        seat = self._seats.get(number)
+        if seat is not None and seat.substituted and decision == seat.decision != NOTHING:
+            if self._is_legal(action, seat):
+                self._make(number, action)
+            else:
+                self._force(number, Cause.ILLEGALITY, effects)
+            self._go_on(effects)
+
+    def _attend(self, event: Left | Returned | Restored, effects: list[Effect]) -> None:
+        if isinstance(event, Restored):
+            if self._begun and not self._over:
+                self._seats.hold(self._now, effects)
+            return
+        seat = self._seats.get(event.seat)
+        if seat is None or self._over:
+            return
+        since = len(effects)
+        if isinstance(event, Left):
+            self._seats.leave(event.seat, self._begun, self._now, effects)
+        else:
+            self._seats.come_back(event.seat, self._now, effects)
+            if seat.decision != NOTHING and not seat.substituted:
+                effects.append(self._question(event.seat, seat))
+        self._put_to_stand_ins(effects, since)
+
+    def _put_to_stand_ins(self, effects: list[Effect], since: int) -> None:
+        """House bots that have just taken over are asked what is open."""
+        new = [effect.seat for effect in effects[since:] if isinstance(effect, Substitute)]
+        seats = [(number, self._seats[number]) for number in new]
+        effects += [self._question(number, seat) for number, seat in seats if seat.decision != NOTHING]
+
+    def _late(self, number: int, effects: list[Effect]) -> None:
+        """The clock of a seat has fallen."""
+        seat = self._seats[number]
+        self._fell[seat.decision] = self._now
         self._force(number, Cause.TIME, effects)
         seat.lates += 1
         if seat.lates >= self._policy.lates_in_a_row:
-            seat.suspended = True
+            seat.suspended = seat.troubled = True
             effects.append(Suspend(number))
         self._go_on(effects)
-
-    def _left(self, event: Left) -> None:
-        seat = self._seats.get(event.seat)
-        if seat is not None:
-            seat.away = True
-            if seat.decision != NOTHING:
-                self._start(seat)
-
-    def _returned(self, event: Returned, effects: list[Effect]) -> None:
-        seat = self._seats.get(event.seat)
-        if seat is not None:
-            seat.away = False
-            if seat.suspended:
-                seat.suspended = False
-                seat.lates = 0
-            if seat.decision != NOTHING:
-                effects.append(self._question(event.seat, seat))
 
     def _go_on(self, effects: list[Effect]) -> None:
         while self._ask(effects):
@@ -165,21 +214,27 @@ class Match:
                     return True
                 seat.rejections_here = 0
                 seat.legal = state.legal(number)
-                if seat.away:
-                    self._start(seat)
+                if seat.clocked:
+                    self._seats.start(seat, self._now)
                 effects.append(self._question(number, seat))
         return False
 
     def _close_round(self, effects: list[Effect]) -> None:
         state = self._state
-        self._round = state.round
+        played, self._round = self._round + 1, state.round
         assert state.report is not None, "a round is over"
         effects.append(Show(state.report))
         if state.player == OVER:
-            self._end(tuple(state.scores), state.ranking(), "", effects)
+            places, counts = settle(state.ranking(), played, self._seats, self._policy)
+            self._end(tuple(state.scores), places, counts, "", effects)
+        else:
+            self._seats.next_round(effects)
 
     def _question(self, number: int, seat: Seat) -> Ask:
         return Ask(number, seat.decision, seat.legal, self._state.view(number), *seat.clock.left(self._now))
+
+    def _is_legal(self, action: int, seat: Seat) -> bool:
+        return 0 <= action < self._actions and action in seat.legal
 
     def _force(self, number: int, why: Cause, effects: list[Effect]) -> None:
         seat = self._seats[number]
@@ -189,23 +244,20 @@ class Match:
         self._make(number, action)
 
     def _make(self, number: int, action: int) -> None:
-        self._stop(self._seats[number])
+        self._seats.stop(self._seats[number], self._now)
         self._state.apply(action, number)
 
-    def _start(self, seat: Seat) -> None:
-        seat.clock.start(self._now)
-        self._due = min(self._due, seat.clock.due)
-
-    def _stop(self, seat: Seat) -> None:
-        seat.decision = NOTHING
-        due = seat.clock.due
-        seat.clock.stop(self._now)
-        if due == self._due:
-            self._due = min([each.clock.due for each in self._seats.values()])
-
-    def _end(self, scores: tuple[int, ...], places: tuple[int, ...], why: str, effects: list[Effect]) -> None:
+    def _end(
+        self,
+        scores: tuple[int, ...],
+        places: tuple[int, ...],
+        counts: tuple[bool, ...],
+        why: str,
+        effects: list[Effect],
+    ) -> None:
         if not self._over:
             self._over = True
-            for seat in self._seats.values():
-                self._stop(seat)
-            effects.append(Over(scores, places, tuple([seat.forced for seat in self._seats.values()]), why))
+            self._seats.end(self._now)
+            forced = tuple([seat.forced for seat in self._seats])
+            troubled = tuple([seat.troubled for seat in self._seats])
+            effects.append(Over(scores, places, forced, troubled, counts, why))

@@ -19,3 +19,13 @@ class Policy:
     """The rejected answer of a match from which on every mistake makes the server play at once."""
     lates_in_a_row: int = 3
     """Late decisions in a row that suspend a seat: the server plays for it at once until it is ready again."""
+    lag_allowance: int = 250_000
+    """The most that a bot's measured round trip to the server delays the start of its clock."""
+    grace: int = 30_000_000
+    """How long a bot that is gone has to come back before a house bot plays its seat on."""
+    incidents: int = 3
+    """How often a bot may be gone and have that time; its clock stands still during the first of them only."""
+    restart_hold: int = 60_000_000
+    """How long all clocks stand still, at most, after the server was restarted."""
+    substituted_percent: int = 25
+    """Where a house bot sat in more than this part of the rounds, the seat comes last and no other's result counts."""

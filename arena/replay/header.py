@@ -35,6 +35,8 @@ class Header:
     """SHA-256 of the seed, as it was published before any nonce was accepted."""
     nonces: tuple[bytes, ...] = field(repr=False)
     """The bots' 16 bytes, by seat; a house bot's are zero."""
+    stand_in: str
+    """The house bot that plays on for bots that are gone, with its version."""
     policy: Policy
     started: int
     """Microseconds since 1970 (UTC)."""

@@ -11,20 +11,46 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, assert_never
 
-from arena.match.effects import Ask, Force, Over, Refuse, Show, Suspend
-from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.effects import (
+    Ask,
+    Back,
+    Effect,
+    Force,
+    Gone,
+    Hold,
+    Over,
+    Refuse,
+    Release,
+    Show,
+    Substitute,
+    Suspend,
+)
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.replay.header import ChangeLike, Entry, Header
 from engine.game import Game, RoundReport
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the format."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,
     "acted": Acted,
+    "stood_in": StoodIn,
     "time_up": TimeUp,
     "left": Left,
     "returned": Returned,
+    "restored": Restored,
     "interrupted": Interrupted,
 }
 """The inputs by the name they have in a replay."""
@@ -34,6 +60,8 @@ _TEMPLATES: Final[dict[type[Input], str]] = {
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
+HEADER_START: Final = '{"arena_replay":'
+"""How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -42,9 +70,9 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
     """The lines of a replay without their chain. While the match is not over there is neither result nor ratings."""
     game = header.game
     over: Over | None = None
-    yield _write(_header(header, rated=ratings is not None))
+    yield header_line(header, rated=ratings is not None)
     for event, effects in entries:
-        yield _input(event, game)
+        yield input_line(event, game)
         for effect in effects:
             if not isinstance(effect, Ask):
                 yield _write(_effect(effect, game))
@@ -55,6 +83,11 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
         yield _write(_result(over, names))
         if ratings is not None:
             yield _write(_ratings(ratings, names))
+
+
+def header_line(header: Header, rated: bool = False) -> str:
+    """The first line: what is known before the first input."""
+    return _write(_header(header, rated))
 
 
 def _header(header: Header, rated: bool) -> dict[str, Any]:
@@ -69,6 +102,7 @@ def _header(header: Header, rated: bool) -> dict[str, Any]:
         "seed": header.seed.hex(),
         "commitment": header.commitment.hex(),
         "nonces": [nonce.hex() for nonce in header.nonces],
+        "stand_in": header.stand_in,
         "policy": asdict(header.policy),
         "started": written_instant(header.started),
         "server": header.server,
@@ -91,14 +125,15 @@ def read_instant(text: str) -> int:
     raise ValueError(f"{text!r} is not an instant as replays have them")
 
 
-def _input(event: Input, game: Game) -> str:
+def input_line(event: Input, game: Game) -> str:
+    """The line of an input."""
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
     line = _TEMPLATES[type(event)] % event
-    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted) else line
+    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted | StoodIn) else line
 
 
-def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[str, Any]:
+def _effect(effect: Effect, game: Game) -> dict[str, Any]:
     match effect:
         case Refuse(seat, decision, action, why, legal, time):
             answer = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
@@ -108,10 +143,22 @@ def _effect(effect: Refuse | Force | Suspend | Show | Over, game: Game) -> dict[
             return {"out": "forced", **choice, "why": why.value}
         case Suspend(seat):
             return {"out": "suspended", "seat": seat}
+        case Gone(seat, time):
+            return {"out": "gone", "seat": seat, "time": time}
+        case Substitute(seat):
+            return {"out": "substituted", "seat": seat}
+        case Back(seat):
+            return {"out": "back", "seat": seat}
+        case Hold(time):
+            return {"out": "hold", "time": time}
+        case Release():
+            return {"out": "release"}
         case Show(report):
             return {"out": "round", **_report(report)}
         case Over():
             return {"out": "over", **effect._asdict()}
+        case Ask():
+            raise ValueError("questions are not recorded: playing the inputs again asks them again")
     assert_never(effect)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +29,11 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
     except OSError as error:
         raise ReplayError(str(source), None, f"it cannot be read: {error.strerror or error}") from None
     return _Reader(str(source)).replay(content)
+
+
+def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
+    """The header and the inputs of a match that is not over, from their lines without a chain; ReplayError."""
+    return _Reader(name).unfinished(lines)
 
 
 class _Reader:
@@ -57,6 +62,20 @@ class _Reader:
             self._line = 1
             self._fail(str(error))
         return replay
+
+    def unfinished(self, lines: Sequence[str]) -> tuple[Header, tuple[Input, ...]]:
+        inputs: list[Input] = []
+        try:
+            for self._line, line in enumerate(lines, 1):
+                content = self._parsed(line)
+                if self._line == 1:
+                    self._check_version(content)
+                    header = self._header(content)
+                else:
+                    inputs.append(self._input(content))
+        except (ShapeError, KeyError) as error:
+            self._fail(str(error))
+        return header, tuple(inputs)
 
     def _fail(self, problem: str) -> NoReturn:
         raise ReplayError(self._source, self._line, problem) from None
@@ -130,6 +149,7 @@ class _Reader:
             seed=bytes.fromhex(line["seed"]),
             commitment=bytes.fromhex(line["commitment"]),
             nonces=tuple(map(bytes.fromhex, line["nonces"])),
+            stand_in=line["stand_in"],
             policy=Policy(**line["policy"]),
             started=started,
             server=line["server"],
@@ -148,10 +168,11 @@ class _Reader:
             self._line = None
             self._fail("the file ends before the result")
         check(line, shape.RESULT_LINE)
-        scores, places, forced = (tuple(line[name]) for name in ("scores", "places", "forced"))
-        if len(forced) != seats or not len(scores) == len(places) in {seats, 0}:
-            self._fail(f"{len(scores)} scores, {len(places)} places and {len(forced)} forced for {seats} seats")
-        return tuple(inputs), Result(scores, places, forced, line["interrupted"])
+        by_seat = {name: tuple(value) for name, value in line.items() if isinstance(value, list) and name != "bots"}
+        for name, values in by_seat.items():
+            if len(values) != seats and (values or name in {"forced", "troubled"}):
+                self._fail(f'{len(values)} values in "{name}" for {seats} seats')
+        return tuple(inputs), Result(**by_seat, interrupted=line["interrupted"])
 
     def _input(self, line: dict[str, Any]) -> Input:
         name = line.pop("in")

@@ -46,6 +46,10 @@ class Result:
     places: tuple[int, ...]
     forced: tuple[int, ...]
     """Decisions the server made."""
+    troubled: tuple[bool, ...]
+    """Whether the bot was ever suspended or played on for by a house bot."""
+    counts: tuple[bool, ...]
+    """Whether the result counts for the bot."""
     interrupted: str
 
 

@@ -52,6 +52,7 @@ TEXT: Final = Kind("text", lambda value: isinstance(value, str))
 YES_NO: Final = Kind("true or false", lambda value: isinstance(value, bool))
 NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(value, str))
 WHOLES: Final = _list_of(WHOLE, "a list of whole numbers")
+YESES: Final = _list_of(YES_NO, "a list of true and false")
 TEXTS: Final = _list_of(TEXT, "a list of texts")
 OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
 OBJECTS: Final = _list_of(OBJECT, "a list of objects")
@@ -59,7 +60,7 @@ OPTIONS: Final = Kind(
     "an object of whole numbers and true or false",
     lambda value: isinstance(value, dict) and all(isinstance(each, int) for each in value.values()),
 )
-CAUSE: Final = _one_of(*(cause.value for cause in Cause))
+CAUSE: Final = _one_of(*(cause.value for cause in Cause if cause is not Cause.ABSENCE))
 REFUSAL: Final = _one_of(*(refusal.value for refusal in Refusal))
 RESULT: Final = _one_of("finished", "interrupted")
 OF_A_ROUND: Final = Kind(
@@ -77,6 +78,7 @@ HEADER: Final[Shape] = {
     "seed": _hex(32),
     "commitment": _hex(32),
     "nonces": _list_of(_hex(16), "a list of texts of 32 lower-case hex digits"),
+    "stand_in": TEXT,
     "policy": OBJECT,
     "started": TEXT,
     "server": TEXT,
@@ -87,18 +89,32 @@ _SEAT: Final[Shape] = {"at": INSTANT, "seat": WHOLE}
 _CHOICE: Final[Shape] = {"seat": WHOLE, "decision": WHOLE, "action": WHOLE, "name": NAME}
 INPUTS: Final[Mapping[str, Shape]] = {
     "begun": {"at": INSTANT},
-    "sent": {**_SEAT, "decision": WHOLE},
+    "sent": {**_SEAT, "decision": WHOLE, "lag": WHOLE},
     "acted": {"at": INSTANT, **_CHOICE},
+    "stood_in": {"at": INSTANT, **_CHOICE},
     "time_up": {"at": INSTANT},
     "left": _SEAT,
     "returned": _SEAT,
+    "restored": {"at": INSTANT},
     "interrupted": {"at": INSTANT, "reason": TEXT},
 }
-_OVER: Final[Shape] = {"scores": WHOLES, "places": WHOLES, "forced": WHOLES, "interrupted": TEXT}
+_OVER: Final[Shape] = {
+    "scores": WHOLES,
+    "places": WHOLES,
+    "forced": WHOLES,
+    "troubled": YESES,
+    "counts": YESES,
+    "interrupted": TEXT,
+}
 EFFECTS: Final[Mapping[str, Shape]] = {
     "refused": {**_CHOICE, "why": REFUSAL, "legal": WHOLES, "time": NATURAL},
     "forced": {**_CHOICE, "why": CAUSE},
     "suspended": {"seat": NATURAL},
+    "gone": {"seat": NATURAL, "time": NATURAL},
+    "substituted": {"seat": NATURAL},
+    "back": {"seat": NATURAL},
+    "hold": {"time": NATURAL},
+    "release": {},
     "round": {"round": NATURAL, "points": WHOLES, "scores": WHOLES},
     "over": _OVER,
 }

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from arena.match.effects import Cause, Effect, Force, Refuse
-from arena.match.inputs import Acted, Instant, TimeUp
+from arena.match.effects import Cause, Effect, Force
+from arena.match.inputs import Acted, Instant, StoodIn, TimeUp
 from arena.replay.replay import Replay
 from engine.game import OVER, RoundReport, SeatView, State
 
@@ -25,7 +25,7 @@ class Made(NamedTuple):
     decision: int
     action: int
     forced: Cause | None
-    """Why the server made it; None where the bot did."""
+    """Why the server, or a house bot in its stead, made it; None where the bot did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,19 @@ def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
     for event in replay.inputs:
         # Settling the clocks first changes nothing, but tells what was forced before an answer from what it led to.
         yield from _forced(event.at, match.receive(TimeUp(event.at)))
+        if not isinstance(event, Acted | StoodIn):
+            yield from _forced(event.at, match.receive(event))
+            continue
+        _, seat, decision, action = event
+        was_open = match.asking(seat) == decision
         effects = match.receive(event)
-        if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
-            yield event.at, Made(event.seat, event.decision, event.action, None)
+        if was_open and match.asking(seat) != decision and not _is_forced(decision, effects):
+            yield event.at, Made(seat, decision, action, Cause.ABSENCE if isinstance(event, StoodIn) else None)
         yield from _forced(event.at, effects)
+
+
+def _is_forced(decision: int, effects: Sequence[Effect]) -> bool:
+    return any(isinstance(effect, Force) and effect.decision == decision for effect in effects)
 
 
 def _forced(at: Instant, effects: Sequence[Effect]) -> Iterator[tuple[Instant, Made]]:

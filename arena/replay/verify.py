@@ -16,8 +16,8 @@ from arena.replay.lines import objects
 from arena.replay.replay import Rating, RatingChange, Replay, Result
 from engine.deal import opens
 
-Rate: TypeAlias = Callable[[Sequence[Rating], Sequence[int], Sequence[str]], Sequence[Rating]]
-"""Ratings after a match from the ratings before it, the places and the bots' names, all by seat."""
+Rate: TypeAlias = Callable[[Sequence[Rating], Sequence[int], Sequence[str], Sequence[bool]], Sequence[Rating]]
+"""Ratings after a match from those before it, the places, the bots' names and for whom it counts, all by seat."""
 
 
 class Difference(NamedTuple):
@@ -88,7 +88,7 @@ def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]
-    after = rate(before, replay.result.places, [bot.name for bot in replay.header.bots])
+    after = rate(before, replay.result.places, [bot.name for bot in replay.header.bots], replay.result.counts)
     return tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
 
 

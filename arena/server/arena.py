@@ -6,7 +6,6 @@ A match is one task from its invitations to its record; nothing runs per decisio
 from __future__ import annotations
 
 import secrets
-import time
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -15,35 +14,28 @@ import structlog
 import trio
 
 from arena.house import HOUSE_BOTS
-from arena.match.effects import Over
-from arena.match.match import Match
-from arena.replay.record import Bot, Header
 from arena.server.alarms import Alarms
 from arena.server.contestant import Contestant
 from arena.server.gathering import Gathering
 from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.players import HousePlayer, Player
+from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
-from arena.server.table import Table
+from arena.server.wall import now_us
 from arena.store import bots, matches
 from arena.store.errors import StoreError, UnknownToken
-from arena.version import __version__
-from engine.deal import SEED_BYTES, SeededDecks, match_key
-from engine.game import settle_options
+from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from sqlalchemy import Connection
-
-    from arena.ladder import live
+    from arena.house import HouseBot
     from arena.server.config import Config, Offer
     from arena.server.messages import Hello, Link, Said
+    from arena.server.table import Table
     from arena.store.store import Store
 
-RETRY: Final = 2.0
-"""Seconds after which what could not be stored is tried again."""
 LAST_RETRIES: Final = 10.0
 """Seconds a stopping server goes on trying."""
 STOPPED: Final = "the server was stopped"
@@ -51,22 +43,25 @@ STOPPED: Final = "the server was stopped"
 log = structlog.get_logger(__name__)
 
 
-def now_us() -> int:
-    """The wall clock in microseconds since 1970, as the store keeps instants."""
-    return time.time_ns() // 1000
-
-
 @asynccontextmanager
-async def open_arena(config: Config, store: Store) -> AsyncIterator[Arena]:
-    """A running server; on leaving, what is still being played is interrupted and recorded as such."""
+async def open_arena(
+    config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS
+) -> AsyncIterator[Arena]:
+    """A running server; on leaving, what is still being played is left to the next one.
+
+    `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
+    """
     house: dict[str, list[HousePlayer]] = {}
     for game in config.games:
-        fillers = HOUSE_BOTS.get(game.name, ()) if config.house else ()
+        fillers = house_bots.get(game.name, ()) if config.house else ()
         rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in fillers], at=now_us()))
         house[game.name] = [HousePlayer(row.id, bot) for row, bot in zip(rows, fillers, strict=True)]
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
-        arena = Arena(config, store, house, newest, nursery)
+        alarms = Alarms()
+        scribe = Scribe(config, store, house_bots, alarms.watch)
+        arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
+        await arena.take_up()
         nursery.start_soon(arena.run)
         try:
             yield arena
@@ -83,27 +78,38 @@ class Arena:
         self,
         config: Config,
         store: Store,
-        house: Mapping[str, Sequence[HousePlayer]],
+        hall: Hall,
+        scribe: Scribe,
+        alarms: Alarms,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
         self.store = store
-        self.hall = Hall(config, house)
+        self.hall = hall
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
-        self._alarms = Alarms()
+        self._alarms = alarms
         self._gatherings: set[Gathering] = set()
         self._tables: set[Table] = set()
-        self._ended = trio.Event()
+        self._scribe = scribe
+        self._leaving = False  # running matches are left to the next server
+        self._changed = trio.Event()
 
     @property
     def playing(self) -> int:
         """Matches being played."""
         return len(self._tables)
+
+    async def take_up(self) -> None:
+        """Goes on with the matches that an earlier server left running."""
+        for table, inputs in await self._scribe.restore(self.hall.contestant):
+            self._tables.add(table)
+            table.resume(inputs)
+            self._nursery.start_soon(self._finish, table)
 
     async def run(self) -> None:
         """Forms tables, rings alarms and sends heartbeats until cancelled."""
@@ -134,7 +140,7 @@ class Arena:
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = Session(link, hello)
+        session = Session(link, hello, self._scribe.commit)
         session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit))
         contestant.connected(trio.current_time(), session)
         self.hall.changed()
@@ -169,7 +175,10 @@ class Arena:
         return code
 
     async def drain(self, limit: float) -> None:
-        """Forms no more matches, lets those that run end, and interrupts what is left after `limit` seconds."""
+        """Forms no more matches and lets those that run end; what is left after `limit` seconds the next server plays.
+
+        Afterwards nothing that bots say or fail to say counts any more.
+        """
         self.stopping.set()
         self.hall.close()
         for session in self.hall.sessions():
@@ -177,22 +186,25 @@ class Arena:
         for gathering in self._gatherings:
             gathering.call_off(STOPPED)
         with trio.move_on_after(limit):
-            await self._all_over()
+            await self._until(lambda: self._leaving or not (self._tables or self._gatherings))
+        self._leaving = True
         for table in self._tables:
-            table.interrupt(trio.current_time(), STOPPED)
+            table.freeze()
+        self._change()
         with trio.move_on_after(LAST_RETRIES):
-            await self._all_over()
+            await self._until(lambda: not self._gatherings and not any(table.over for table in self._tables))
         if self._tables:
-            log.critical("results could not be stored", matches=sorted(table.match_id for table in self._tables))
+            log.info("matches are left to the next start", matches=sorted(table.match_id for table in self._tables))
 
     def dismiss(self) -> None:
         """Ends every bot's line."""
         for session in self.hall.sessions():
             session.close(Reason.STOPPING, "the server is stopping; come back later")
 
-    async def _all_over(self) -> None:
-        while self._tables or self._gatherings:
-            await self._ended.wait()
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Returns when a condition holds that the end of matches brings about."""
+        while not condition():
+            await self._changed.wait()
 
     def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
         """A table was formed: its match is announced, which keeps the players' places."""
@@ -207,91 +219,47 @@ class Arena:
         try:
             with trio.move_on_after(self.config.ready_limit):
                 await gathering.complete()
-            if gathering.failure is None and (table := await self._open(gathering)) is not None:
-                self._tables.add(table)
-            else:
+            if gathering.failure is None:
+                table = await self._open(gathering)
+            if table is None:
                 gathering.withdraw()
         finally:
             gathering.dissolve()
             self._gatherings.discard(gathering)
-        if table is not None:
-            if gathering.failure is not None:  # called off while its beginning was being stored
-                table.interrupt(trio.current_time(), gathering.failure)
-            await self._record(table, await table.play())
-            self._tables.discard(table)
-            table.dissolve()
-        for player in gathering.players:
-            if isinstance(player, Contestant):
-                self.hall.release(player)
-        self._ended.set()
-        self._ended = trio.Event()
+        if table is None:
+            self._release(gathering.players)
+            return
+        if self._leaving:
+            table.freeze()
+        table.begin()
+        await self._finish(table)
 
     async def _open(self, gathering: Gathering) -> Table | None:
-        """The table of a match that everybody is ready for, its beginning recorded; None if that failed."""
-        game, options, players = gathering.game, gathering.options, gathering.players
-        started = now_us()
+        """The table of a match that everybody is ready for; None if it cannot be stored."""
         try:
-            await self.store.write(
-                partial(
-                    matches.begin,
-                    game=game.name,
-                    options=options,
-                    bots=[bots.BotId(player.bot_id) for player in players],
-                    at=started,
-                    number=gathering.match_id,
-                )
-            )
+            table = await self._scribe.begin(gathering)
         except StoreError as error:
             log.error("match not begun", match=gathering.match_id, error=str(error))
             self.hall.close(trio.current_time() + RETRY)
             gathering.call_off("the server cannot store matches at the moment")
             return None
-        key = match_key(gathering.seed, gathering.nonces)
-        header = Header(
-            match=gathering.match_id,
-            game=game,
-            options=settle_options(game, len(players), options),
-            bots=tuple(Bot(player.name, isinstance(player, HousePlayer)) for player in players),
-            seed=gathering.seed,
-            commitment=gathering.commitment,
-            nonces=gathering.nonces,
-            policy=self.config.policy,
-            started=started,
-            server=__version__,
-        )
-        match = Match(game, len(players), options, SeededDecks(key), self.config.policy)
-        log.info("match began", match=gathering.match_id, game=game.name, bots=[player.name for player in players])
-        return Table(gathering.match_id, match, game.actions, players, key, header, self._alarms.watch)
+        self._tables.add(table)
+        return table
 
-    async def _record(self, table: Table, over: Over) -> None:
-        """Stores how a match ended, as often as it takes, and tells its bots."""
-        number, at = matches.MatchId(table.match_id), now_us()
+    async def _finish(self, table: Table) -> None:
+        """Waits for the end of a match that is being played, stores it and tells its bots."""
+        table.report(*await self._scribe.record(table, await table.played()))
+        self._tables.discard(table)
+        table.dissolve()
+        self._release(table.players)
 
-        def store(connection: Connection) -> tuple[live.RatingChange, ...]:
-            if over.interrupted:
-                matches.interrupt(connection, [number], over.interrupted, at)
-                return ()
-            return matches.finish(
-                connection,
-                number,
-                scores=over.scores,
-                places=over.places,
-                forced=over.forced,
-                at=at,
-                replay=table.replay,
-            )
+    def _release(self, players: Sequence[Player]) -> None:
+        for player in players:
+            if isinstance(player, Contestant):
+                self.hall.release(player)
+        self._change()
 
-        while True:
-            try:
-                changes = await self.store.write(store)
-                break
-            except StoreError as error:
-                log.error("result not stored yet", match=table.match_id, error=str(error), retry_in=RETRY)
-                await trio.sleep(RETRY)
-            except Exception:
-                if over.interrupted:
-                    raise
-                log.exception("a fault of the server: the match is recorded as interrupted", match=table.match_id)
-                over = Over((), (), over.forced, "the server could not record the result")
-        log.info("match over", match=table.match_id, scores=over.scores, places=over.places, reason=over.interrupted)
-        table.report(over, changes)
+    def _change(self) -> None:
+        """Whoever waits for matches to end looks again."""
+        self._changed.set()
+        self._changed = trio.Event()

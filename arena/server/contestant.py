@@ -88,7 +88,7 @@ class Contestant:
                     NoticeKind.UNKNOWN,
                     f"you have no seat at match {said.match_id}: it is over, withdrawn or was never yours",
                     said.match_id,
-                    said.decision if isinstance(said, Answer) else 0,
-                    said.action if isinstance(said, Answer) else None,
+                    decision=said.decision if isinstance(said, Answer) else 0,
+                    action=said.action if isinstance(said, Answer) else None,
                 )
             )

@@ -88,17 +88,24 @@ class NoticeKind(Enum):
     FORCED_BY_TIME = auto()
     FORCED_BY_ILLEGALITY = auto()
     SUSPENDED = auto()
+    GONE = auto()
+    SUBSTITUTED = auto()
+    BACK = auto()
+    HELD = auto()
+    RELEASED = auto()
     WITHDRAWN = auto()
     DRAINING = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something went wrong; the stream goes on."""
+    """Something out of the ordinary happened; the stream goes on."""
 
     kind: NoticeKind
     text: str
     match_id: int = 0
+    seat: int | None = None
+    """Whom it is about, where that is not the bot itself."""
     decision: int = 0
     action: int | None = None
     legal: Sequence[int] = ()
@@ -129,6 +136,8 @@ class MatchOver:
     scores: tuple[int, ...]
     places: tuple[int, ...]
     rating: RatingChange | None
+    counts: tuple[bool, ...]
+    """By seat, whether the result counts for its bot."""
     interrupted: str
 
 

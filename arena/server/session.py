@@ -6,7 +6,9 @@ flight, which bounds memory and batches without a timer. Everything else goes ou
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -24,6 +26,8 @@ SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
 LAST_WORDS: Final = 1.0
 """Seconds that what still waits has to leave when the server ends a stream."""
+ROUND_TRIPS: Final = 9
+"""Of so many heartbeats the median is the round trip."""
 MOST_NOTICES: Final = 10_000
 """Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
 
@@ -31,13 +35,14 @@ MOST_NOTICES: Final = 10_000
 class Session:
     """The line to a bot, with what waits to be sent."""
 
-    def __init__(self, link: Link, hello: Hello) -> None:
+    def __init__(self, link: Link, hello: Hello, commit: Callable[[], Awaitable[None]]) -> None:
+        """`commit` stores what happened so far; nothing is sent before it returns."""
         self.link = link
         self.hello = hello
         self.capacity = hello.capacity
         """How many matches the bot can play at once."""
-        self.round_trip: float | None = None
-        """Seconds from the last heartbeat to its answer; the bot's thinking may be part of it."""
+        self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
+        self._commit = commit
         self._waiting = Outgoing()
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
@@ -99,7 +104,12 @@ class Session:
 
     def beaten(self, at: float, number: int) -> None:
         """A heartbeat was answered."""
-        self.round_trip = max(0.0, at - number / 1e6)
+        self._round_trips.append(max(0.0, at - number / 1e6))
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
+        return median(self._round_trips) if self._round_trips else None
 
     def ask(self, table: Table, ask: Ask) -> None:
         """Queues a question. It goes out with all others as soon as the bot owes no answer."""
@@ -138,14 +148,16 @@ class Session:
                 self._in_flight.update(self._questions)
                 self._questions.clear()
                 message.questions = [Question(table.match_id, ask) for table, ask in asked]
+            await self._commit()
             with trio.move_on_after(SEND_LIMIT) as limit:
                 await self.link.send(message)
             if limit.cancelled_caught:
                 raise Closed(
                     Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
                 )
-            now = trio.current_time()
-            for table, ask in asked:
-                table.sent(now, ask)
+            if asked:
+                now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
+                for table, ask in asked:
+                    table.sent(now, ask, lag)
             if self._end is not None:
                 raise self._end

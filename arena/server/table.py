@@ -13,39 +13,50 @@ from typing import TYPE_CHECKING, assert_never
 import structlog
 import trio
 
-from arena.match.effects import Ask, Cause, Force, Over, Refusal, Refuse, Show, Suspend
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.effects import (
+    Ask,
+    Back,
+    Force,
+    Gone,
+    Hold,
+    Over,
+    Refuse,
+    Release,
+    Show,
+    Substitute,
+    Suspend,
+)
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Instant,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.replay.record import Recorder, encode
 from arena.server.contestant import Contestant
-from arena.server.messages import MatchOver, Notice, NoticeKind, RatingChange, RoundOver
+from arena.server.messages import MatchOver, RatingChange, RoundOver
+from arena.server.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.house import HouseBot
     from arena.ladder import live
     from arena.match.effects import Effect
     from arena.match.match import Match
     from arena.replay.record import Header
-    from arena.server.messages import Answer
-    from arena.server.players import HousePlayer, Player
+    from arena.server.messages import Answer, Notice
+    from arena.server.players import Player
     from arena.server.session import Session
-    from engine.game import Action
+    from arena.store.journal import Journal
 
 log = structlog.get_logger(__name__)
-
-NOTICE_OF_REFUSAL = {
-    Refusal.ILLEGAL: (
-        NoticeKind.ILLEGAL,
-        "is not legal here; the decision is open, choose a legal action",
-    ),
-    Refusal.STALE: (NoticeKind.STALE, "came after the decision was made and was ignored"),
-    Refusal.UNKNOWN: (NoticeKind.UNKNOWN, "answers no decision that was put to you in this match and was ignored"),
-}
-NOTICE_OF_FORCE = {
-    Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
-    Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
-    Cause.SUSPENSION: (NoticeKind.SUSPENDED, "you are suspended; send Ready for this match to play on"),
-}
 
 
 class Table:
@@ -53,21 +64,24 @@ class Table:
 
     def __init__(
         self,
-        match_id: int,
         match: Match,
-        actions: Sequence[Action],
-        players: Sequence[Player],
-        chance: bytes,
         header: Header,
+        players: Sequence[Player],
+        stand_in: HouseBot,
+        chance: bytes,
+        journal: Journal,
         watch: Callable[[Table], None],
     ) -> None:
-        self.match_id = match_id
+        self.match_id = header.match
         self.players = players
-        self._header = header
-        self._recorder = Recorder()
         self.wakes_at = math.inf
         self._match = match
-        self._actions = actions
+        self._header = header
+        self._stand_in = stand_in
+        self._journal = journal
+        self._recorder = Recorder()
+        self._frozen = False
+        self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
         self._chance = chance
         self._over: Over | None = None
         self._ended = trio.Event()
@@ -75,25 +89,59 @@ class Table:
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
         for contestant in self._seats:
-            contestant.tables[match_id] = self
+            contestant.tables[self.match_id] = self
 
     @property
     def deadline(self) -> float:
         """When the match wants to be woken, in seconds of the server's clock."""
         deadline = self._match.deadline
-        return math.inf if deadline is None else self._began + deadline / 1e6
+        return math.inf if deadline is None or self._frozen else self._began + deadline / 1e6
 
     def ring(self, now: float) -> None:
         """The alarm rings."""
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
-    async def play(self) -> Over:
-        """Plays the match; returns how it ended. Bots that are gone already are absent from the start."""
+    @property
+    def over(self) -> bool:
+        """Whether the match has ended; its result may yet have to be stored."""
+        return self._over is not None
+
+    def begin(self) -> None:
+        """Begins the match. Bots that are gone already are absent from the start."""
         now = trio.current_time()
         self._feed(Begun(self._instant(now)))
         for contestant in self._seats:
             if contestant.session is None:
                 self.left(now, contestant)
+
+    def resume(self, inputs: Sequence[Input]) -> None:
+        """Takes a match up where a dead server left it, and has everybody's clock stand still until all are back."""
+        questions: dict[int, Ask] = {}
+        for event in inputs:
+            effects = self._match.receive(event)
+            self._recorder.add(event, effects)
+            questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
+            self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
+        if self._over is not None:
+            self._ended.set()
+            return
+        now = self._match.now
+        self._began = trio.current_time() - now / 1e6
+        if not inputs:
+            self._feed(Begun(now))
+        self._feed(Restored(now))
+        for seat, player in enumerate(self.players):
+            if not isinstance(player, Contestant):
+                self._feed(Returned(now, seat))
+            elif self._match.substituted(seat) and self._match.asking(seat) is not None:
+                self._feed(self._stand_in_choice(now, questions[seat]))
+
+    def freeze(self) -> None:
+        """Takes no more inputs: the next server goes on from here."""
+        self._frozen = True
+
+    async def played(self) -> Over:
+        """How the match ended, once it has."""
         await self._ended.wait()
         assert self._over is not None, "that is what has ended"
         return self._over
@@ -104,7 +152,7 @@ class Table:
             if contestant.session is not None:
                 rating = RatingChange(changes[seat].before.value, changes[seat].after.value) if changes else None
                 contestant.session.report(
-                    MatchOver(self.match_id, seat, over.scores, over.places, rating, over.interrupted)
+                    MatchOver(self.match_id, seat, over.scores, over.places, rating, over.counts, over.interrupted)
                 )
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
@@ -116,9 +164,9 @@ class Table:
         for contestant in self._seats:
             del contestant.tables[self.match_id]
 
-    def sent(self, now: float, ask: Ask) -> None:
-        """A question was handed to the transport."""
-        self._feed(Sent(self._instant(now), ask.seat, ask.decision))
+    def sent(self, now: float, ask: Ask, lag: int) -> None:
+        """A question was handed to the transport; `lag` is the bot's round trip in microseconds."""
+        self._feed(Sent(self._instant(now), ask.seat, ask.decision, lag))
 
     def answered(self, at: float, contestant: Contestant, answer: Answer) -> None:
         """A bot answered."""
@@ -133,20 +181,22 @@ class Table:
 
     def returned(self, now: float, contestant: Contestant) -> None:
         """A bot is back, or ready again."""
-        self._feed(Returned(self._instant(now), self._seats[contestant]))
-
-    def interrupt(self, now: float, reason: str) -> None:
-        """Breaks the match off."""
-        self._feed(Interrupted(self._instant(now), reason))
+        seat = self._seats[contestant]
+        self._feed(Returned(self._instant(now), seat))
+        if self._match.substituted(seat):
+            self._notify(seat, self._words.wait_for_the_round())
 
     def _instant(self, now: float) -> Instant:
         return Instant(max(0, round((now - self._began) * 1e6)))
 
     def _feed(self, first: Input) -> None:
+        if self._frozen:
+            return
         todo: deque[Input] = deque((first,))
         while todo:
             happened = todo.popleft()
             effects = self._match.receive(happened)
+            self._journal.add(self._header, happened)
             self._recorder.add(happened, effects)
             for effect in effects:
                 self._do(effect, happened.at, todo)
@@ -155,58 +205,54 @@ class Table:
     def _do(self, effect: Effect, at: Instant, todo: deque[Input]) -> None:
         match effect:
             case Ask():
-                player = self.players[effect.seat]
-                if not isinstance(player, Contestant):
-                    todo.append(Acted(at, effect.seat, effect.decision, self._house_choice(player, effect)))
-                elif player.session is not None:
-                    player.session.ask(self, effect)
-            case Refuse():
-                self._refused(effect)
+                self._put(effect, at, todo)
+            case Refuse() | Suspend():
+                self._notify(effect.seat, self._words.to_seat(effect))
             case Force():
-                self._forced(effect)
-            case Suspend():
-                text = "you were late too often in a row and are suspended; send Ready for this match to play on"
-                self._notify(effect.seat, Notice(NoticeKind.SUSPENDED, text, self.match_id))
+                if (session := self._session(effect.seat)) is not None:
+                    session.settle(self.match_id, effect.decision)
+                self._notify(effect.seat, self._words.to_seat(effect))
+            case Gone() | Substitute() | Back() | Hold() | Release():
+                notice = self._words.to_all(effect)
+                for seat in self._seats.values():
+                    self._notify(seat, notice)
             case Show():
-                for contestant in self._seats:
-                    if contestant.session is not None:
-                        contestant.session.show(RoundOver(self.match_id, effect.report))
+                for session in self._sessions():
+                    session.show(RoundOver(self.match_id, effect.report))
             case Over():
                 self._over = effect
                 self._ended.set()
             case _:
                 assert_never(effect)
 
-    def _house_choice(self, player: HousePlayer, ask: Ask) -> int:
+    def _put(self, ask: Ask, at: Instant, todo: deque[Input]) -> None:
+        """Puts a question to whoever plays the seat; house bots answer at once."""
+        player = self.players[ask.seat]
+        if not isinstance(player, Contestant):
+            todo.append(Acted(at, ask.seat, ask.decision, self._house_choice(player.bot, ask)))
+        elif self._match.substituted(ask.seat):
+            todo.append(self._stand_in_choice(at, ask))
+        elif player.session is not None:
+            player.session.ask(self, ask)
+
+    def _stand_in_choice(self, at: Instant, ask: Ask) -> StoodIn:
+        return StoodIn(at, ask.seat, ask.decision, self._house_choice(self._stand_in, ask))
+
+    def _house_choice(self, bot: HouseBot, ask: Ask) -> int:
         """What a house bot plays. A fault of ours must not hold up the table: then it is the first legal action."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         try:
-            action = player.bot.decide(ask.view, ask.legal, chance)
+            action = bot.decide(ask.view, ask.legal, chance)
         except Exception:
-            log.exception("a house bot failed", bot=player.name, match=self.match_id, decision=ask.decision)
+            log.exception("a house bot failed", bot=bot.name, match=self.match_id, decision=ask.decision)
             return ask.legal[0]
         if action not in list(ask.legal):
-            log.error("a house bot chose what is not legal", bot=player.name, match=self.match_id, action=action)
+            log.error("a house bot chose what is not legal", bot=bot.name, match=self.match_id, action=action)
             return ask.legal[0]
         return action
 
-    def _refused(self, refuse: Refuse) -> None:
-        kind, what = NOTICE_OF_REFUSAL[refuse.why]
-        text = f"{self._name(refuse.action)} {what}"
-        if refuse.why is Refusal.STALE and refuse.time:
-            text += f"; it was {refuse.time / 1e6:.3f} s late"
-        self._notify(
-            refuse.seat,
-            Notice(kind, text, self.match_id, refuse.decision, refuse.action, refuse.legal, refuse.time or None),
-        )
-
-    def _forced(self, force: Force) -> None:
-        session = self._session(force.seat)
-        if session is not None:
-            session.settle(self.match_id, force.decision)
-        kind, why = NOTICE_OF_FORCE[force.why]
-        text = f"{why}: {self._name(force.action)} was chosen for you"
-        self._notify(force.seat, Notice(kind, text, self.match_id, force.decision, force.action))
+    def _sessions(self) -> list[Session]:
+        return [contestant.session for contestant in self._seats if contestant.session is not None]
 
     def _session(self, seat: int) -> Session | None:
         player = self.players[seat]
@@ -216,6 +262,3 @@ class Table:
         session = self._session(seat)
         if session is not None:
             session.notify(notice)
-
-    def _name(self, action: int) -> str:
-        return self._actions[action].name if action < len(self._actions) else f"action {action}"

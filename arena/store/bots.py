@@ -91,7 +91,7 @@ def authenticate(connection: Connection, token: str) -> Bot:
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
-    return _bot(row)
+    return bot_of(row)
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
@@ -101,7 +101,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
         if not name.startswith(f"{HOUSE}-"):
             raise NameNotAllowed(name, f"house bots' names begin with '{HOUSE}-'")
         row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
-        bots.append(_add(connection, name, HOUSE, at, token_hash=None) if row is None else _bot(row))
+        bots.append(_add(connection, name, HOUSE, at, token_hash=None) if row is None else bot_of(row))
     return tuple(bots)
 
 
@@ -114,7 +114,7 @@ def list_bots(connection: Connection) -> tuple[BotMatches, ...]:
         .group_by(schema.bots.c.id)
         .order_by(schema.bots.c.key)
     )
-    return tuple(BotMatches(_bot(row), row.matches) for row in rows)
+    return tuple(BotMatches(bot_of(row), row.matches) for row in rows)
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
@@ -148,5 +148,6 @@ def _hash(secret: str) -> bytes:
     return sha256(secret.encode(errors="surrogatepass")).digest()
 
 
-def _bot(row: Row[Any]) -> Bot:
+def bot_of(row: Row[Any]) -> Bot:
+    """The bot of a row of the table of bots."""
     return Bot(row.id, row.name, row.owner, bool(row.house), row.registered)

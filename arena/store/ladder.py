@@ -16,8 +16,10 @@ from arena.store import schema
 from arena.store.bots import BotId
 
 
-def rate(connection: Connection, game: str, bots: Sequence[BotId], places: Sequence[int]) -> tuple[RatingChange, ...]:
-    """Moves the ratings of the bots of one match, by seat; for a bot in several seats it is one match.
+def rate(
+    connection: Connection, game: str, bots: Sequence[BotId], places: Sequence[int], counts: Sequence[bool]
+) -> tuple[RatingChange, ...]:
+    """Moves the ratings of the bots of one match, by seat, for whom it counts; for a bot in several seats it is one.
 
     It won where one of its seats did, and its relative rank is the mean of its seats'.
     """
@@ -25,12 +27,12 @@ def rate(connection: Connection, game: str, bots: Sequence[BotId], places: Seque
     known = (columns.game == game) & columns.bot_id.in_(set(bots))
     rows = {row.bot_id: row for row in connection.execute(select(schema.ratings).where(known))}
     before = tuple(_rating(rows[bot]) if bot in rows else live.NEW for bot in bots)
-    after = live.update(before, places, bots)
+    after = live.update(before, places, bots, counts)
     changes = tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
 
     new: list[dict[str, Any]] = []
     old: list[dict[str, Any]] = []
-    for bot, change in dict(zip(bots, changes, strict=True)).items():
+    for bot, change in {bot: each for bot, each, does in zip(bots, changes, counts, strict=True) if does}.items():
         own = [place for owner, place in zip(bots, places, strict=True) if owner == bot]
         row = rows.get(bot)
         values = {

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.live import Rating, RatingChange
 from arena.store import ladder, schema
-from arena.store.bots import BotId
+from arena.store.bots import Bot, BotId, bot_of
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 
 MatchId = NewType("MatchId", int)
@@ -87,6 +87,7 @@ def finish(
     scores: Sequence[int],
     places: Sequence[int],
     forced: Sequence[int],
+    counts: Sequence[bool],
     at: int,
     replay: Callable[[tuple[RatingChange, ...]], bytes],
 ) -> tuple[RatingChange, ...]:
@@ -100,7 +101,7 @@ def finish(
         raise MatchNotPlaying(match, state.value)
     taken = schema.match_seats.c
     bots = connection.scalars(select(taken.bot_id).where(taken.match_id == match).order_by(taken.seat)).all()
-    changes = ladder.rate(connection, game, bots, places)
+    changes = ladder.rate(connection, game, bots, places, counts)
     results = [
         {
             "of_match": match,
@@ -134,6 +135,13 @@ def interrupt(connection: Connection, matches: Sequence[MatchId], reason: str, a
     change = update(schema.matches).where(one_match)
     values = {"state": MatchState.INTERRUPTED.value, "reason": reason, "ended": at}
     connection.execute(change, [{"of_match": match, **values} for match in matches])
+
+
+def seated(connection: Connection, match: int) -> tuple[Bot, ...]:
+    """The bots of a match, by seat."""
+    taken = schema.match_seats.c
+    query = select(schema.bots).join(schema.match_seats).where(taken.match_id == match).order_by(taken.seat)
+    return tuple(bot_of(row) for row in connection.execute(query))
 
 
 def playing(connection: Connection) -> tuple[MatchId, ...]:

@@ -6,7 +6,7 @@ must not touch trio, and returns plain values, not rows or cursors.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from arena.store import matches
 from arena.store.directory import locked, operator_token
 from arena.store.errors import StoreUnusable
-from arena.store.matches import MatchId
+from arena.store.journal import Journal, open_journal
 from arena.store.sqlite import DATABASE, named, reading, writing
 from arena.store.upgrade import require_current, upgrade
 from arena.store.writer import Writer
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 READERS: Final = 2
 """Threads that read at the same time."""
-STOPPED: Final = "the server stopped"
+LOST: Final = "the server died and left no journal of the match"
 """Why a match was interrupted that a dead server left behind."""
 
 
@@ -35,10 +35,18 @@ class Store:
     """An open data directory."""
 
     def __init__(
-        self, writer: Writer, reader: Engine, path: Path, operator_token: str, interrupted: tuple[MatchId, ...]
+        self,
+        writer: Writer,
+        reader: Engine,
+        path: Path,
+        operator_token: str,
+        journal: Journal,
+        unfinished: Mapping[int, Sequence[str]],
     ) -> None:
-        self.interrupted: Final = interrupted
-        """Matches a dead server had left behind, marked as interrupted at the opening."""
+        self.journal: Final = journal
+        """What running matches are continued from."""
+        self.unfinished: Final = unfinished
+        """Matches that an earlier server left running: what its journal has of them."""
         self.operator_token: Final = operator_token
         """The operator's secret."""
         self._writer: Final = writer
@@ -71,13 +79,15 @@ async def open_store(directory: Path, at: int) -> AsyncIterator[Store]:
     with locked(directory), _naming(path), writing(path).connect() as connection:
         with connection.begin():
             upgrade(connection, path)
-            left = matches.playing(connection)
-            matches.interrupt(connection, left, STOPPED, at)
+            playing = matches.playing(connection)
+            journal, unfinished = open_journal(directory, playing)
+            matches.interrupt(connection, [match for match in playing if match not in unfinished], LOST, at)
         writer = Writer(connection, path)
         try:
-            yield Store(writer, reading(path), path, operator_token(directory), left)
+            yield Store(writer, reading(path), path, operator_token(directory), journal, unfinished)
         finally:
             await writer.close()
+            journal.close()
 
 
 @contextmanager

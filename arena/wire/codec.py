@@ -147,6 +147,11 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             rejections_per_match=policy.rejections_per_match,
             lates_in_a_row=policy.lates_in_a_row,
             ready_ms=round(welcome.ready_limit * 1000),
+            lag_allowance_ms=policy.lag_allowance // 1000,
+            grace_ms=policy.grace // 1000,
+            incidents=policy.incidents,
+            restart_hold_ms=policy.restart_hold // 1000,
+            substituted_percent=policy.substituted_percent,
         ),
     )
 
@@ -171,6 +176,7 @@ def _notice(notice: Notice) -> play_pb2.Notice:
         action=notice.action,
         legal=notice.legal,
         time_ms=None if notice.time is None else notice.time // 1000,
+        seat=notice.seat,
     )
 
 
@@ -184,5 +190,6 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         scores=over.scores,
         places=over.places,
         rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
+        counts=over.counts,
         interrupted=over.interrupted,
     )

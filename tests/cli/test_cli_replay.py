@@ -235,7 +235,16 @@ def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
     with open_to_amend(empty) as connection:
         here = [bots.register(connection, name, "", 0).bot.id for name in ("one", "two")]
         first = matches.begin(connection, "sixth_sense", {}, here, 0)
-        matches.finish(connection, first, scores=(3, 1), places=(1, 2), forced=(0, 2), at=1, replay=lambda _: b"")
+        matches.finish(
+            connection,
+            first,
+            scores=(3, 1),
+            places=(1, 2),
+            forced=(0, 2),
+            counts=(True, True),
+            at=1,
+            replay=lambda _: b"",
+        )
         later = [matches.begin(connection, "sixth_sense", {}, here, 2) for _ in range(1001)]
         matches.interrupt(connection, later[:-1], "no more", 3)
     rows = json.loads(shown("replay", "list", "--json", "--data", empty))["matches"]

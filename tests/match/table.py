@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arena.match.effects import Ask, Effect
-from arena.match.inputs import Acted, Begun, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.inputs import Acted, Begun, Instant, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.match.match import Match
 from arena.match.policy import Policy
 from tests.match.counting import CountingGame, in_order
@@ -26,14 +26,17 @@ class Table:
     def begin(self, at: int = 0) -> list[Effect]:
         return self._keep(self.match.receive(Begun(Instant(at))))
 
-    def send(self, at: int, seat: int, decision: int | None = None) -> list[Effect]:
-        return self._keep(
-            self.match.receive(Sent(Instant(at), seat, self.open(seat) if decision is None else decision))
-        )
+    def send(self, at: int, seat: int, decision: int | None = None, lag: int = 0) -> list[Effect]:
+        decision = self.open(seat) if decision is None else decision
+        return self._keep(self.match.receive(Sent(Instant(at), seat, decision, lag)))
 
     def act(self, at: int, seat: int, action: int, decision: int | None = None) -> list[Effect]:
         decision = self.open(seat) if decision is None else decision
         return self._keep(self.match.receive(Acted(Instant(at), seat, decision, action)))
+
+    def stand_in(self, at: int, seat: int, action: int, decision: int | None = None) -> list[Effect]:
+        decision = self.open(seat) if decision is None else decision
+        return self._keep(self.match.receive(StoodIn(Instant(at), seat, decision, action)))
 
     def alarm(self, at: int) -> list[Effect]:
         return self._keep(self.match.receive(TimeUp(Instant(at))))
@@ -41,8 +44,15 @@ class Table:
     def leave(self, at: int, seat: int) -> list[Effect]:
         return self._keep(self.match.receive(Left(Instant(at), seat)))
 
+    def desert(self, at: int, seat: int) -> list[Effect]:
+        """Leaves for the second time, so that the clock runs."""
+        return [*self.leave(at, seat), *self.come_back(at, seat), *self.leave(at, seat)]
+
     def come_back(self, at: int, seat: int) -> list[Effect]:
         return self._keep(self.match.receive(Returned(Instant(at), seat)))
+
+    def restore(self, at: int) -> list[Effect]:
+        return self._keep(self.match.receive(Restored(Instant(at))))
 
     def interrupt(self, at: int, reason: str) -> list[Effect]:
         return self._keep(self.match.receive(Interrupted(Instant(at), reason)))

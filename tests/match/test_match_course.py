@@ -54,7 +54,7 @@ def test_match_ends_with_scores_and_places_and_then_refuses_every_answer() -> No
     assert not table.match.over
     assert table.act(1, 1, 4) == [
         Show(CountingReport(round=0, points=(1, 0), scores=(1, 0), guesses=(0, 1))),
-        Over((1, 0), (1, 2), (0, 0), ""),
+        Over((1, 0), (1, 2), (0, 0), (False, False), (True, True), ""),
     ]
     assert table.match.over
     assert table.match.deadline is None
@@ -79,7 +79,7 @@ def test_match_interrupted_is_over_without_a_result_and_says_why() -> None:
     table = Table()
     table.begin()
     table.send(0, 0)
-    assert table.interrupt(5, "the server stops") == [Over((), (), (0, 0), "the server stops")]
+    assert table.interrupt(5, "the server stops") == [Over((), (), (0, 0), (False, False), (), "the server stops")]
     assert table.match.over
     assert table.match.deadline is None
     assert table.act(6, 0, 0, decision=1) == [Refuse(0, 1, 0, Refusal.STALE, (), 0)]
@@ -87,7 +87,7 @@ def test_match_interrupted_is_over_without_a_result_and_says_why() -> None:
 
 def test_match_interrupted_before_it_begins_never_begins() -> None:
     table = Table()
-    assert table.interrupt(5, "no bots") == [Over((), (), (0, 0), "no bots")]
+    assert table.interrupt(5, "no bots") == [Over((), (), (0, 0), (False, False), (), "no bots")]
     assert table.begin(6) == []
 
 

@@ -7,8 +7,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arena.match.clock import NEVER
-from arena.match.effects import Ask, Force, Over, Refuse
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, TimeUp
+from arena.match.effects import Ask, Back, Cause, Effect, Force, Gone, Hold, Over, Refuse, Release, Substitute
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Instant,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.match.match import Match
 from arena.match.policy import Policy
 from engine.game import Game, Option, OptionError
@@ -21,11 +33,13 @@ instants = (st.integers(0, 3000) | st.integers()).map(Instant)
 seats = st.integers(0, 2) | some_int
 garbage: st.SearchStrategy[Input] = st.one_of(
     st.builds(Begun, instants),
-    st.builds(Sent, instants, seats, some_int),
+    st.builds(Sent, instants, seats, some_int, some_int),
+    st.builds(StoodIn, instants, seats, some_int, some_int),
     st.builds(Acted, instants, seats, some_int, some_int),
     st.builds(TimeUp, instants),
     st.builds(Left, instants, seats),
     st.builds(Returned, instants, seats),
+    st.builds(Restored, instants),
 )
 policies = st.builds(
     Policy,
@@ -34,6 +48,11 @@ policies = st.builds(
     rejections_per_decision=st.integers(0, 4),
     rejections_per_match=st.integers(0, 6),
     lates_in_a_row=st.integers(0, 4),
+    lag_allowance=st.integers(0, 100),
+    grace=st.integers(0, 400),
+    incidents=st.integers(0, 3),
+    restart_hold=st.integers(0, 400),
+    substituted_percent=st.integers(0, 100),
 )
 
 
@@ -57,6 +76,39 @@ nearly = st.builds(Nearly, st.integers(0, 6), st.sampled_from([0, 0, 0, 1]), st.
 answers = st.builds(Answers, st.integers(1, 200), st.binary(min_size=1, max_size=20))
 
 
+class Present:
+    """Who is there, as the seats are told."""
+
+    def __init__(self) -> None:
+        self.gone: set[int] = set()
+        self.substituted: set[int] = set()
+        self.held = False
+
+    def see(self, effect: Effect) -> None:
+        match effect:
+            case Gone():
+                assert effect.seat not in self.gone | self.substituted
+                assert effect.time >= 0
+                self.gone.add(effect.seat)
+            case Substitute():
+                self.gone.remove(effect.seat)
+                self.substituted.add(effect.seat)
+            case Back():
+                assert effect.seat in self.gone | self.substituted
+                self.gone.discard(effect.seat)
+                self.substituted.discard(effect.seat)
+            case Hold():
+                self.held = True
+                self.gone.clear()
+            case Release():
+                assert self.held
+                self.held = False
+            case Over():
+                last = {max(effect.places)} if effect.places else set()
+                assert {place for seat, place in enumerate(effect.places) if seat in self.substituted} <= last
+                assert all(effect.troubled[seat] for seat in self.substituted)
+
+
 class Watched:
     """A match whose promises are checked with every input."""
 
@@ -65,6 +117,7 @@ class Watched:
         self.seats = range(seats)
         self.open: dict[int, Ask] = {}
         self.asked: dict[int, int] = {}
+        self.present = Present()
         self.latest = 0
         self.ended = False
 
@@ -74,7 +127,13 @@ class Watched:
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             answered = self.open.pop(event.seat)
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)
+        open_before = {seat: ask.decision for seat, ask in self.open.items()}
+        if isinstance(event, StoodIn) and open_before.get(event.seat) == event.decision != self.match.asking(
+            event.seat
+        ):
+            del self.open[event.seat]
         for effect in effects:
+            self.present.see(effect)
             assert not self.ended or isinstance(effect, Refuse), "nothing happens after the end"
             match effect:
                 case Ask():
@@ -86,6 +145,7 @@ class Watched:
                     assert self.asked.setdefault(effect.decision, effect.seat) == effect.seat
                     self.open[effect.seat] = effect
                 case Force():
+                    assert not (self.present.held and effect.why is Cause.TIME), "no clock runs"
                     before = self.open.pop(effect.seat, None)
                     assert before is None or (before.decision, effect.action in before.legal) == (effect.decision, True)
                     self.asked[effect.decision] = effect.seat
@@ -99,7 +159,9 @@ class Watched:
             self.open[seat].decision if seat in self.open else None for seat in self.seats
         ]
         assert self.match.over == self.ended
-        assert self.match.deadline is None or self.match.deadline > min(self.latest, NEVER - 1)
+        assert {seat for seat in self.seats if self.match.substituted(seat)} == self.present.substituted
+        assert self.match.now == min(self.latest, NEVER - 1)
+        assert self.match.deadline is None or self.match.deadline >= self.match.now
         assert not self.ended or self.match.deadline is None
         assert sorted(self.asked) == list(range(1, len(self.asked) + 1))
 
@@ -123,9 +185,10 @@ class Watched:
             byte = run.tape[count % len(run.tape)]
             seat, decision, legal, *_ = self.open[sorted(self.open)[byte % len(self.open)]]
             if byte % 2:
-                self.receive(Sent(Instant(self.latest), seat, decision))
+                self.receive(Sent(Instant(self.latest), seat, decision, byte))
             if self.match.asking(seat) == decision:
-                answer = Acted(Instant(self.latest + byte), seat, decision, legal[byte % len(legal)])
+                answered = StoodIn if self.match.substituted(seat) else Acted
+                answer = answered(Instant(self.latest + byte), seat, decision, legal[byte % len(legal)])
                 self.receive(answer)
                 if byte % 3 == 0:
                     self.receive(answer)

@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from arena.match.effects import Ask, Cause, Force, Over, Refusal, Refuse, Show, Suspend
+from arena.match.effects import Ask, Back, Cause, Force, Over, Refusal, Refuse, Show, Suspend
 from arena.match.policy import Policy
 from tests.match.counting import CountingReport, CountingView
 from tests.match.table import POLICY, Table, asks
@@ -99,7 +99,7 @@ def test_match_any_input_settles_the_clocks_that_fell_before_it_earliest_first_t
     table.send(10, 0)
     table.send(5, 1)  # before the latest instant: counts as then
     table.send(10, 2)
-    assert table.leave(99_999, 0) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
+    assert table.alarm(99_999) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
         Ask(0, 4, (4, 5), CountingView(0, 0, 0, 0), 100, 0)
     ]
 
@@ -110,7 +110,7 @@ def test_match_outcome_depends_on_instants_and_not_on_whether_the_alarm_rang() -
         table = Table(rounds=1, policy=Policy(soft_limit=10, bank=20))
         table.begin()
         for seat in (0, 1):
-            table.leave(3, seat)
+            table.desert(3, seat)
         if alarms:
             while (due := table.match.deadline) is not None:
                 table.alarm(due)
@@ -136,7 +136,7 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
     table = Table()
     table.begin()
     table.act(0, 1, 0)
-    table.leave(0, 0)
+    table.desert(0, 0)
     table.alarm(1200)  # first late
     table.alarm(1300)  # second, the bank being empty
     table.act(1300, 1, 4)
@@ -148,9 +148,10 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
         Force(0, 7, 0, Cause.SUSPENSION),
         Ask(1, 8, range(4), CountingView(1, 0, None, 2), 100, 1000),
     ]
-    assert table.match.deadline is None
+    assert table.match.deadline == 30_000_000  # when a house bot takes over
     assert table.act(1500, 0, 1, decision=7) == [Refuse(0, 7, 1, Refusal.STALE, (), 0)]
-    assert table.come_back(1600, 0) == []
+    assert table.come_back(1600, 0) == [Back(0)]
+    assert table.match.deadline is None
     assert table.act(1600, 1, 0) == [Ask(0, 9, (4, 5), CountingView(0, 0, 0, 1), 100, 0)]
 
 
@@ -173,7 +174,7 @@ def test_match_with_every_seat_suspended_plays_itself_to_the_end_at_one_input() 
     table = Table(seats=5, rounds=400, policy=Policy(soft_limit=10, bank=0, lates_in_a_row=1))
     table.begin()
     for seat in range(5):
-        table.leave(0, seat)
+        table.send(0, seat)
     effects = table.alarm(20)
     over = effects[-1]
     assert isinstance(over, Over)
@@ -183,35 +184,35 @@ def test_match_with_every_seat_suspended_plays_itself_to_the_end_at_one_input() 
 
 def test_match_without_any_time_forces_at_once_and_still_ends() -> None:
     table = Table(policy=Policy(soft_limit=0, bank=0, lates_in_a_row=10**6))
-    for seat in (0, 1):
-        table.leave(0, seat)
     table.begin()
+    for seat in (0, 1):
+        table.desert(0, seat)
     table.alarm(0)
     assert table.match.over
 
 
-def test_match_absent_seat_has_its_clock_from_when_it_left_or_was_asked() -> None:
-    table = Table()
-    table.leave(0, 1)
-    table.begin(100)
-    assert table.match.deadline == 100 + 1200
-    table.act(200, 0, 0)
-    table.alarm(1300)  # seat 1 has used up its time; seat 0 is asked
-    assert table.match.deadline is None
-    table.leave(5000, 0)
-    assert table.match.deadline == 5000 + 1100
-    table.act(5000, 0, 4)
-    assert table.match.deadline == 5000 + 100  # asked at once, with an empty bank
+def test_match_measured_lag_delays_the_start_of_the_clock_within_the_policy() -> None:
+    for lag, allowed in ((0, 0), (40, 40), (90, 60), (-5, 0)):
+        table = Table(policy=Policy(soft_limit=100, bank=1000, lag_allowance=60))
+        guess(table, 0)
+        table.send(10, 0, lag=lag)
+        assert table.match.deadline == 10 + allowed + 1100
+        [ask] = table.act(200, 0, 4)
+        assert isinstance(ask, Ask)
+        table.act(200, 1, 4)
+        table.begin()
+        [ask] = [effect for effect in table.effects if isinstance(effect, Ask)][-1:]
+        assert (ask.seat, ask.bank) == (0, 1000 - (190 - allowed - 100))
 
 
-def test_match_seat_that_comes_back_is_asked_again_with_the_time_that_is_left() -> None:
+def test_match_answer_quicker_than_the_lag_costs_nothing() -> None:
     table = Table()
     guess(table, 0)
-    table.leave(10, 0)
-    assert table.come_back(60, 0) == [Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 50, 1000)]
-    assert table.come_back(170, 0) == [Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 0, 940)]
-    table.send(200, 0)  # the question goes out anew; the clock runs on
-    assert table.match.deadline == 10 + 1100
+    table.send(10, 0, lag=50)
+    table.act(20, 0, 4)
+    [ask] = table.act(20, 1, 4)
+    assert isinstance(ask, Ask)
+    assert (ask.soft, ask.bank) == (100, 1000)
 
 
 def test_match_seat_that_comes_back_before_the_question_was_sent_has_its_whole_time() -> None:

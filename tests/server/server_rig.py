@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import shutil
+import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import trio
@@ -29,8 +33,9 @@ from arena.server.messages import (
     Said,
 )
 from arena.server.players import HousePlayer
-from arena.store import bots, schema
+from arena.store import bots, matches, schema
 from arena.store.errors import StoreError
+from arena.store.journal import open_journal
 from arena.store.store import Store
 from engine.game import SeatView
 from tests.match.counting import CountingGame
@@ -116,6 +121,10 @@ class Line:
             return None
 
 
+async def committed() -> None:
+    """Nothing has to be stored first."""
+
+
 class MemoryStore:
     """The store's jobs on SQLite in memory without a thread, so that a virtual clock may jump. It can fail."""
 
@@ -127,26 +136,39 @@ class MemoryStore:
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
         weakref.finalize(self, self._connection.close)  # the last goes first
-        self.troubles: list[StoreError] = []
-        """What the next writes fail with, the first first."""
+        self._directory = Path(tempfile.mkdtemp())
+        weakref.finalize(self, shutil.rmtree, self._directory)
+        self.unfinished: Mapping[int, Sequence[str]]
+        self.journal, self.unfinished = open_journal(self._directory, ())
+        self._closing = weakref.finalize(self, self.journal.close)
+        self.troubles: list[StoreError | None] = []
+        """What the next writes fail with, the first first; None succeeds."""
         self.gate = trio.Event()
         """Writes wait for it."""
         self.gate.set()
         self.writing = 0
         """Writes under way."""
-        self.pace = 0.0
-        """Seconds a write takes, times those under way."""
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()
         self.writing += 1
-        needs = self.pace * self.writing
         await self.gate.wait()
-        await trio.sleep(needs)
         self.writing -= 1
-        if self.troubles:
-            raise self.troubles.pop(0)
+        if self.troubles and (trouble := self.troubles.pop(0)) is not None:
+            raise trouble
         return self.now(job)
+
+    def reopen(self) -> None:
+        """What the next server finds, the present one having died."""
+        self._closing()
+        self.journal, self.unfinished = open_journal(self._directory, self.now(matches.playing))
+        self._closing = weakref.finalize(self, self.journal.close)
+
+    def shorten(self, at: Callable[[str], bool]) -> None:
+        """The journal ends before the first line that is so."""
+        self.unfinished = {
+            match: list(takewhile(lambda line: not at(line), lines)) for match, lines in self.unfinished.items()
+        }
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()
@@ -169,8 +191,8 @@ def config(**changes: Any) -> Config:
 
 
 @asynccontextmanager
-async def running(store: MemoryStore, **changes: Any) -> AsyncIterator[Arena]:
-    async with open_arena(config(**changes), cast("Store", store)) as arena:
+async def running(store: MemoryStore, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
+    async with open_arena(config(**changes), cast("Store", store), {GAME.name: house_bots}) as arena:
         yield arena
 
 

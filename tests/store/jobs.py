@@ -29,7 +29,14 @@ def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) ->
 def finish(connection: Connection, match: MatchId, places: Sequence[int]) -> tuple[RatingChange, ...]:
     scores = [10 - place for place in places]
     return matches.finish(
-        connection, match, scores=scores, places=places, forced=[0] * len(places), at=NOW + 1, replay=replay
+        connection,
+        match,
+        scores=scores,
+        places=places,
+        forced=[0] * len(places),
+        counts=[True] * len(places),
+        at=NOW + 1,
+        replay=replay,
     )
 
 

@@ -13,7 +13,7 @@ from arena.store import ladder, matches, schema
 from arena.store.bots import BotId
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 from arena.store.matches import Match, MatchId, MatchState, Seat
-from arena.store.store import STOPPED, open_readonly, open_store, open_to_amend
+from arena.store.store import LOST, open_readonly, open_store, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
 
 
@@ -48,7 +48,14 @@ def test_a_result_is_stored_whole(data: Path) -> None:
         players = add_bots(connection, "Ada", "Bob", "Eve")
         match = begin(connection, players)
         changes = matches.finish(
-            connection, match, scores=[7, -2, 7], places=[1, 3, 1], forced=[0, 4, 1], at=NOW + 5, replay=content
+            connection,
+            match,
+            scores=[7, -2, 7],
+            places=[1, 3, 1],
+            forced=[0, 4, 1],
+            counts=[True] * 3,
+            at=NOW + 5,
+            replay=content,
         )
         after = live.update([live.NEW] * 3, [1, 3, 1])
         assert changes == tuple(RatingChange(live.NEW, rating) for rating in after)
@@ -87,7 +94,14 @@ async def test_a_replay_that_cannot_be_made_leaves_the_match_unfinished(director
         with pytest.raises(ZeroDivisionError):
             await store.write(
                 lambda connection: matches.finish(
-                    connection, match, scores=[1, 0], places=[1, 2], forced=[0, 0], at=NOW, replay=broken
+                    connection,
+                    match,
+                    scores=[1, 0],
+                    places=[1, 2],
+                    forced=[0, 0],
+                    counts=[True] * 2,
+                    at=NOW,
+                    replay=broken,
                 )
             )
         assert await store.read(audit) == set()
@@ -101,7 +115,7 @@ def test_a_result_must_fit_the_seats(data: Path, misfit: str) -> None:
     with open_to_amend(data) as connection:
         match = begin(connection, add_bots(connection, "Ada", "Bob"))
         with pytest.raises(ValueError, match=r"argument|places"):
-            matches.finish(connection, match, at=NOW, replay=replay, **{**result, misfit: [1]})
+            matches.finish(connection, match, counts=[True] * 2, at=NOW, replay=replay, **{**result, misfit: [1]})
 
 
 def test_a_match_ends_once(data: Path) -> None:
@@ -138,12 +152,11 @@ async def test_what_a_dead_server_left_is_interrupted_at_the_next_start(data: Pa
         finish(connection, finished, [1, 2])
         matches.interrupt(connection, [broken], "before", NOW)
     async with open_store(data, NOW + 99) as store:
-        assert store.interrupted == (left,)
         match = await store.read(lambda connection: matches.get_match(connection, left))
-        assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, STOPPED, NOW + 99)
+        assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, LOST, NOW + 99)
         assert (await store.read(lambda connection: matches.get_match(connection, broken))).reason == "before"
     async with open_store(data, NOW + 100) as store:
-        assert store.interrupted == ()
+        assert await store.read(matches.playing) == ()
 
 
 def test_lists_are_newest_first_filtered_and_paged(data: Path) -> None:

@@ -24,7 +24,7 @@ from arena.wire.archive import CHUNK, LARGEST_NUMBER, PAGE, STATUS, Archive
 from arena.wire.catalog import encode_catalog
 from arena.wire.stream import Call, Refused
 from engine.registry import GAMES
-from tests.server.server_rig import Line, MemoryStore, running
+from tests.server.server_rig import Line, MemoryStore, committed, running
 
 GAME = GAMES["sixth_sense"]
 CALL = cast("Call", SimpleNamespace(peer="memory", metadata={}))
@@ -47,7 +47,14 @@ class Rig:
             places = [1 + sum(other > score for other in scores) for score in scores]
             forced = list(range(len(scores)))
             matches.finish(
-                connection, match, scores=scores, places=places, forced=forced, at=2_000_001, replay=lambda _: replay
+                connection,
+                match,
+                scores=scores,
+                places=places,
+                forced=forced,
+                counts=[True] * len(scores),
+                at=2_000_001,
+                replay=lambda _: replay,
             )
 
         self.store.now(job)
@@ -145,7 +152,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     ann, bob, _ = rig.bots("ann", "bob", "cleo")
     rig.finish(rig.begin([ann, bob]), [1, 2])
     here = rig.arena.hall.contestant(ann, "ann", "ann")
-    here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, "")))
+    here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, ""), committed))
     gone = rig.arena.hall.contestant(bob, "bob", "bob")
     assert gone.session is None
     first, second, third = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
@@ -155,7 +162,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     assert (third.name, third.connected, third.matches) == ("cleo", False, 0)
     assert first.registered.ToMicroseconds() == 0
     assert here.session is not None
-    here.session.round_trip = 0.0125
+    here.session.beaten(0.0125, 0)
     (first, *_) = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert first.round_trip_ms == 12.5
     here.disconnected(0.0, here.session)

@@ -124,7 +124,7 @@ def test_an_empty_message_is_empty() -> None:
 
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
-    policy = Policy(1_500_000, 20_000_000, 4, 11, 5)
+    policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5)).welcome
     assert (welcome.server, welcome.bot) == (__version__, "ann")
     assert welcome.conduct == pb.Conduct(
@@ -134,6 +134,11 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         rejections_per_match=11,
         lates_in_a_row=5,
         ready_ms=12_500,
+        lag_allowance_ms=240,
+        grace_ms=31_000,
+        incidents=6,
+        restart_hold_ms=61_000,
+        substituted_percent=26,
     )
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
@@ -187,7 +192,7 @@ def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
 
 
 def test_a_notice_carries_what_it_is_about() -> None:
-    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 4, 0, (5, 6), 1_234_567)]).notices
+    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, (5, 6), 1_234_567)]).notices
     assert notice == pb.Notice(
         match_id=3,
         decision_id=4,
@@ -196,12 +201,13 @@ def test_a_notice_carries_what_it_is_about() -> None:
         action=0,
         legal=[5, 6],
         time_ms=1234,
+        seat=2,
     )
     assert notice.HasField("action"), "action 0 is an action"
 
 
 def test_a_match_report_with_a_result() -> None:
-    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingChange(1500.0, 1512.25), "")
+    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingChange(1500.0, 1512.25), (True, False), "")
     assert list(sent(reports=[over]).reports) == [
         pb.MatchReport(
             match_id=3,
@@ -209,18 +215,19 @@ def test_a_match_report_with_a_result() -> None:
             scores=[-4, 10],
             places=[2, 1],
             rating=pb.RatingChange(before=1500.0, after=1512.25),
+            counts=[True, False],
         )
     ]
 
 
 def test_a_match_report_without_a_result() -> None:
-    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, "the server was stopped")]).reports
+    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), "the server was stopped")]).reports
     assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped")
     assert not report.HasField("rating")
 
 
 def test_a_rating_of_zero_is_a_rating() -> None:
-    (report,) = sent(reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingChange(0.0, 0.0), "")]).reports
+    (report,) = sent(reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingChange(0.0, 0.0), (True, True), "")]).reports
     assert report.HasField("rating")
 
 

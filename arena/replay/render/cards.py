@@ -18,7 +18,7 @@ _STYLES: Final = {
     "purple": "magenta",
 }
 """By the colour's name."""
-_FORCED: Final = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s"}
+_FORCED: Final = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s", Cause.ABSENCE: "!a"}
 
 
 class Faces:

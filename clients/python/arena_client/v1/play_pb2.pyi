@@ -46,6 +46,16 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The invitation was withdrawn: it was not accepted in time, or another bot did not come."""
     NOTICE_KIND_DRAINING: _NoticeKind.ValueType  # 8
     """The server is stopping and forms no more matches."""
+    NOTICE_KIND_GONE: _NoticeKind.ValueType  # 9
+    """The bot of a seat is gone; it has some time to come back."""
+    NOTICE_KIND_SUBSTITUTED: _NoticeKind.ValueType  # 10
+    """A house bot plays a seat on, until the seat's own bot is back and the next round begins."""
+    NOTICE_KIND_BACK: _NoticeKind.ValueType  # 11
+    """The bot of a seat has its seat back."""
+    NOTICE_KIND_HELD: _NoticeKind.ValueType  # 12
+    """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
+    NOTICE_KIND_RELEASED: _NoticeKind.ValueType  # 13
+    """The clocks of the match run again."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -68,6 +78,16 @@ NOTICE_KIND_WITHDRAWN: NoticeKind.ValueType  # 7
 """The invitation was withdrawn: it was not accepted in time, or another bot did not come."""
 NOTICE_KIND_DRAINING: NoticeKind.ValueType  # 8
 """The server is stopping and forms no more matches."""
+NOTICE_KIND_GONE: NoticeKind.ValueType  # 9
+"""The bot of a seat is gone; it has some time to come back."""
+NOTICE_KIND_SUBSTITUTED: NoticeKind.ValueType  # 10
+"""A house bot plays a seat on, until the seat's own bot is back and the next round begins."""
+NOTICE_KIND_BACK: NoticeKind.ValueType  # 11
+"""The bot of a seat has its seat back."""
+NOTICE_KIND_HELD: NoticeKind.ValueType  # 12
+"""The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
+NOTICE_KIND_RELEASED: NoticeKind.ValueType  # 13
+"""The clocks of the match run again."""
 global___NoticeKind = NoticeKind
 
 @typing.final
@@ -300,6 +320,11 @@ class Conduct(google.protobuf.message.Message):
     REJECTIONS_PER_MATCH_FIELD_NUMBER: builtins.int
     LATES_IN_A_ROW_FIELD_NUMBER: builtins.int
     READY_MS_FIELD_NUMBER: builtins.int
+    LAG_ALLOWANCE_MS_FIELD_NUMBER: builtins.int
+    GRACE_MS_FIELD_NUMBER: builtins.int
+    INCIDENTS_FIELD_NUMBER: builtins.int
+    RESTART_HOLD_MS_FIELD_NUMBER: builtins.int
+    SUBSTITUTED_PERCENT_FIELD_NUMBER: builtins.int
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
@@ -312,6 +337,16 @@ class Conduct(google.protobuf.message.Message):
     """Late decisions in a row after which a seat is suspended."""
     ready_ms: builtins.int
     """Time to accept an invitation, in milliseconds."""
+    lag_allowance_ms: builtins.int
+    """The most that the measured round trip to a bot delays the start of its clock, in milliseconds."""
+    grace_ms: builtins.int
+    """How long a bot that is gone has to come back before a house bot plays its seat on, in milliseconds."""
+    incidents: builtins.int
+    """How often a bot may be gone in a match and have that time; its clock stands still during the first of them only."""
+    restart_hold_ms: builtins.int
+    """How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds."""
+    substituted_percent: builtins.int
+    """A seat that a house bot had for more than this part of the rounds comes last, and no other's result counts."""
     def __init__(
         self,
         *,
@@ -321,8 +356,13 @@ class Conduct(google.protobuf.message.Message):
         rejections_per_match: builtins.int = ...,
         lates_in_a_row: builtins.int = ...,
         ready_ms: builtins.int = ...,
+        lag_allowance_ms: builtins.int = ...,
+        grace_ms: builtins.int = ...,
+        incidents: builtins.int = ...,
+        restart_hold_ms: builtins.int = ...,
+        substituted_percent: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "lates_in_a_row", b"lates_in_a_row", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "soft_limit_ms", b"soft_limit_ms"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
 
 global___Conduct = Conduct
 
@@ -447,6 +487,7 @@ class Notice(google.protobuf.message.Message):
     ACTION_FIELD_NUMBER: builtins.int
     LEGAL_FIELD_NUMBER: builtins.int
     TIME_MS_FIELD_NUMBER: builtins.int
+    SEAT_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match; 0 where no match is concerned."""
     decision_id: builtins.int
@@ -458,7 +499,11 @@ class Notice(google.protobuf.message.Message):
     action: builtins.int
     """The action that was rejected or played instead."""
     time_ms: builtins.int
-    """Time left for an open decision, bank included, or how late an answer was; in milliseconds."""
+    """Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
+    how long the clocks stand still at most. In milliseconds.
+    """
+    seat: builtins.int
+    """The seat that is gone, substituted or back, where everybody at the table is told."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The legal actions, where an answer was rejected and the decision is still open."""
@@ -473,11 +518,14 @@ class Notice(google.protobuf.message.Message):
         action: builtins.int | None = ...,
         legal: collections.abc.Iterable[builtins.int] | None = ...,
         time_ms: builtins.int | None = ...,
+        seat: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_action", b"_action", "_time_ms", b"_time_ms", "action", b"action", "time_ms", b"time_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "kind", b"kind", "legal", b"legal", "match_id", b"match_id", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_action", b"_action", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "kind", b"kind", "legal", b"legal", "match_id", b"match_id", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_action", b"_action"]) -> typing.Literal["action"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_seat", b"_seat"]) -> typing.Literal["seat"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_time_ms", b"_time_ms"]) -> typing.Literal["time_ms"] | None: ...
 
@@ -543,6 +591,7 @@ class MatchReport(google.protobuf.message.Message):
     PLACES_FIELD_NUMBER: builtins.int
     RATING_FIELD_NUMBER: builtins.int
     INTERRUPTED_FIELD_NUMBER: builtins.int
+    COUNTS_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     seat: builtins.int
@@ -561,6 +610,10 @@ class MatchReport(google.protobuf.message.Message):
     def rating(self) -> global___RatingChange:
         """The bot's rating before and after; absent when the match was not rated."""
 
+    @property
+    def counts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
+        """By seat, whether the result counts for its bot; empty when the match was interrupted."""
+
     def __init__(
         self,
         *,
@@ -570,9 +623,10 @@ class MatchReport(google.protobuf.message.Message):
         places: collections.abc.Iterable[builtins.int] | None = ...,
         rating: global___RatingChange | None = ...,
         interrupted: builtins.str = ...,
+        counts: collections.abc.Iterable[builtins.bool] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["rating", b"rating"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["interrupted", b"interrupted", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat"]) -> None: ...
 
 global___MatchReport = MatchReport
 

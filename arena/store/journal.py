@@ -1,0 +1,166 @@
+"""The journal: every input of every running match, appended to a file before anything that depends on it is sent.
+
+Lines are `crc32 match object`: the first of a match is its header, the others its inputs, as a replay has them.
+Appending hands the lines to the operating system, so they survive the death of the process, not that of the machine;
+what a match comes to is in the database, which alone says whether a match still runs. One file is written to; an older
+one goes when the matches that began in it or before are over, and at the opening running ones are copied to a new file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from arena.match.inputs import Input
+from arena.replay.header import Header
+from arena.replay.lines import HEADER_START, header_line, input_line
+from arena.store.errors import DiskFull, StoreUnusable
+
+_DIRECTORY: Final = "journal"
+_FULL: Final = 64 << 20
+"""Bytes after which a new file is begun."""
+
+
+class Journal:
+    """The journal of a data directory, open for writing."""
+
+    def __init__(self, directory: Path, number: int, running: Collection[int]) -> None:
+        """Goes on with the file of a number, in which these matches run."""
+        self._directory: Final = directory
+        self._number = number
+        self._file = _open(_path(directory, number))
+        self._size = os.fstat(self._file).st_size
+        self._torn = False
+        """Whether the file ends in a part of a commit that failed."""
+        self._unwritten: list[str] = []
+        self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
+
+    def begin(self, header: Header) -> None:
+        """A match begins; its header is written at once."""
+        self._began[header.match] = self._number
+        self._unwritten.append(_line(header.match, header_line(header)))
+        self.commit()
+
+    def add(self, header: Header, event: Input) -> None:
+        """An input of a running match, written with the next commit."""
+        self._unwritten.append(_line(header.match, input_line(event, header.game)))
+
+    def commit(self) -> None:
+        """Writes what was added. DiskFull or StoreUnusable: nothing of it is lost, and the next commit tries again."""
+        if not self._unwritten:
+            return
+        content = "".join(self._unwritten).encode()
+        try:
+            if self._torn:
+                os.ftruncate(self._file, self._size)
+            written = os.write(self._file, content)
+            self._torn = written < len(content)
+            if self._torn:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise self._named(error) from error
+        self._size += written
+        self._unwritten.clear()
+        if self._size >= _FULL:
+            self._turn_over()
+
+    def forget(self, match: int) -> None:
+        """A match is over and stored."""
+        del self._began[match]
+
+    def close(self) -> None:
+        """Writes what was added, if it can, and closes the file."""
+        try:
+            self.commit()
+        finally:
+            os.close(self._file)
+
+    def _turn_over(self) -> None:
+        try:
+            file = _open(_path(self._directory, self._number + 1))
+        except StoreUnusable:
+            return  # the old file goes on
+        os.close(self._file)
+        self._number += 1
+        self._file, self._size = file, 0
+        _remove(self._directory, below=min(self._began.values(), default=self._number))
+
+    def _named(self, error: OSError) -> DiskFull | StoreUnusable:
+        path = _path(self._directory, self._number)
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return DiskFull(path)
+        return StoreUnusable(path, error.strerror or str(error))
+
+
+def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping[int, Sequence[str]]]:
+    """The journal of a data directory, and what it holds of the matches that are playing: match → header and inputs.
+
+    A line that was being written when the machine died ends what is read. StoreUnusable, DiskFull.
+    """
+    directory = data / _DIRECTORY
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        numbers = _numbers(directory)
+        found: dict[int, list[str]] = {}
+        for number in numbers:
+            for match, text in _read(_path(directory, number)):
+                if text.startswith(HEADER_START):
+                    found[match] = []
+                found.setdefault(match, []).append(text)
+        left = {match: found[match] for match in sorted(playing) if match in found}
+        number = max(numbers, default=0) + 1
+        copy = directory / "copy"
+        copy.touch(mode=0o600)  # the seeds of running matches are in it
+        copy.write_text("".join(_line(match, text) for match, texts in left.items() for text in texts))
+        with copy.open("rb") as file:
+            os.fsync(file.fileno())
+        copy.replace(_path(directory, number))
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFull(directory) from error
+        raise StoreUnusable(directory, error.strerror or str(error)) from error
+    _remove(directory, below=number)
+    return Journal(directory, number, left), left
+
+
+def _line(match: int, text: str) -> str:
+    body = f"{match} {text}"
+    return f"{zlib.crc32(body.encode()):08x} {body}\n"
+
+
+def _read(path: Path) -> Iterator[tuple[int, str]]:
+    """Match and text of every line, up to one that is damaged."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        for line in file:
+            crc, _, body = line.rstrip("\n").partition(" ")
+            match, _, text = body.partition(" ")
+            if not line.endswith("\n") or f"{zlib.crc32(body.encode()):08x}" != crc or not match.isdecimal():
+                return
+            yield int(match), text
+
+
+def _numbers(directory: Path) -> list[int]:
+    return sorted(int(path.stem) for path in directory.glob("*.log") if path.stem.isdecimal())
+
+
+def _path(directory: Path, number: int) -> Path:
+    return directory / f"{number:08}.log"
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StoreUnusable(path, error.strerror or str(error)) from error
+
+
+def _remove(directory: Path, below: int) -> None:
+    for number in _numbers(directory):
+        if number < below:
+            with suppress(OSError):  # the next opening tries again
+                _path(directory, number).unlink()

@@ -12,10 +12,8 @@ from arena_client.v1 import ladder_pb2, ladder_pb2_grpc
 
 from tests.end_to_end.e2e_rig import (
     IMPATIENT,
-    PATIENCE,
     Crowd,
     audit,
-    channel_to,
     listed,
     program,
     register,
@@ -23,6 +21,7 @@ from tests.end_to_end.e2e_rig import (
     server,
     until,
 )
+from tests.end_to_end.raw_bot import PATIENCE, channel_to
 
 
 def test_sample_bots_play_and_the_ladder_moves(tmp_path: Path) -> None:

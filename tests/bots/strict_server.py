@@ -1,0 +1,13 @@
+"""`arena serve` with short limits: what takes half a minute takes a second here."""
+
+from functools import partial
+
+from arena.cli import serve
+from arena.match.policy import Policy
+from arena.server import session
+from arena.server.config import Config
+
+POLICY = Policy(soft_limit=400_000, bank=1_000_000, grace=600_000)
+vars(serve)["Config"] = partial(Config, policy=POLICY, ready_limit=5.0, heartbeat=0.5)
+vars(session)["SEND_LIMIT"] = 1.0
+serve.command()

@@ -64,10 +64,17 @@ class Frames:
             frame = rng.randbytes(rng.choice((0, 1, 2, 10, 100, 5000)))
         return frame
 
-    def accept(self, match: int) -> bytes:
-        """A good acceptance of an invitation."""
-        nonce = self._rng.randbytes(self._rng.choice((0, 16)))
-        return pb.PlayRequest(ready=[pb.Ready(match_id=match, nonce=nonce)]).SerializeToString()
+    def proper(self, message: pb.PlayResponse) -> bytes:
+        """What a good bot would reply."""
+        reply = pb.PlayRequest()
+        for invitation in message.invitations:
+            reply.ready.add(match_id=invitation.match_id, nonce=self._rng.randbytes(self._rng.choice((0, 16))))
+        for decision in message.decisions:
+            action = self._rng.choice(decision.legal)
+            reply.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
+        frame = reply.SerializeToString()
+        self._said.append(frame)
+        return frame
 
     def _sensible(self) -> pb.PlayRequest:
         """What a bot would say that mixes things up."""

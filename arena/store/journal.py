@@ -35,6 +35,8 @@ class Journal:
         self._number = number
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
+        self._torn = False
+        """Whether the file ends in a part of a commit that failed."""
         self._unwritten: list[str] = []
         self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
 
@@ -54,9 +56,11 @@ class Journal:
             return
         content = "".join(self._unwritten).encode()
         try:
-            written = os.write(self._file, content)
-            if written < len(content):
+            if self._torn:
                 os.ftruncate(self._file, self._size)
+            written = os.write(self._file, content)
+            self._torn = written < len(content)
+            if self._torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._named(error) from error
@@ -111,6 +115,7 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
         left = {match: found[match] for match in sorted(playing) if match in found}
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
+        copy.touch(mode=0o600)  # the seeds of running matches are in it
         copy.write_text("".join(_line(match, text) for match, texts in left.items() for text in texts))
         with copy.open("rb") as file:
             os.fsync(file.fileno())

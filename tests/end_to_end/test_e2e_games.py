@@ -12,8 +12,7 @@ import pytest
 from arena_client.v1.matches_pb2 import MATCH_STATE_FINISHED
 
 from engine.registry import GAMES
-from tests.end_to_end.e2e_rig import ARENA, Crowd, audit, listed, server
-from tests.end_to_end.raw_bot import PATIENCE, RawBot
+from tests.end_to_end.e2e_rig import ARENA, PATIENCE, Crowd, RawBot, audit, listed, server
 
 TABLES = [word for name, game in GAMES.items() for size in game.seats for word in ("--seats", f"{name}:{size}")]
 

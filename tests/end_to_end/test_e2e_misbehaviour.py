@@ -9,8 +9,7 @@ import grpc
 import pytest
 from arena_client.v1 import play_pb2 as pb
 
-from tests.end_to_end.e2e_rig import Crowd, Server, audit, server
-from tests.end_to_end.raw_bot import Ended, RawBot
+from tests.end_to_end.e2e_rig import Crowd, Ended, RawBot, Server, audit, server
 
 NUMBERS = count()
 

@@ -10,15 +10,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, cast
 
-import grpc
 from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2, matches_pb2_grpc
-from arena_client.v1 import play_pb2 as pb
 
 from arena.ladder import live
 from arena.replay.read import read
@@ -28,9 +25,11 @@ from arena.store import ladder, matches
 from arena.store.matches import Match, MatchState
 from arena.store.store import open_readonly
 from engine.registry import GAMES
+from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
+from tests.end_to_end.raw_bot import Ended as Ended
+from tests.end_to_end.raw_bot import RawBot as RawBot
+from tests.end_to_end.raw_bot import channel_to as channel_to
 
-PATIENCE = 30.0
-"""Seconds after which a test gives up; only ever reached when it fails."""
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ARENA = Path(sys.executable).with_name("arena")
@@ -77,12 +76,12 @@ class Server:
         """The exit status."""
         return self.process.wait(patience)
 
-    def memory(self) -> int:
-        """Bytes resident."""
+    def memory(self, kind: str = "VmRSS") -> int:
+        """Bytes resident; the most there ever were are "VmHWM"."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
+            if line.startswith(kind):
                 return int(line.split()[1]) * 1024
-        raise AssertionError("no VmRSS")
+        raise AssertionError(f"no {kind}")
 
 
 @contextmanager
@@ -133,146 +132,12 @@ def program(*command: str) -> Iterator[subprocess.Popen[str]]:
 # --- bots ---
 
 
-class Ended(Exception):  # noqa: N818 - an event, nobody's error
-    """A stream is over."""
-
-    def __init__(self, code: grpc.StatusCode, text: str) -> None:
-        super().__init__(code, text)
-        self.code = code
-        self.text = text
-
-
-def channel_to(address: str) -> grpc.Channel:
-    return grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)])
-
-
 def register(address: str, name: str, owner: str = "") -> str:
     """The token of a new bot."""
     with channel_to(address) as channel:
         stub = bots_pb2_grpc.BotServiceStub(channel)
         answer = stub.RegisterBot(bots_pb2.RegisterBotRequest(name=name, owner=owner), timeout=PATIENCE)
         return str(answer.token)
-
-
-class RawBot:
-    """A bot that speaks the protocol by hand. It accepts every invitation; answers are the test's affair."""
-
-    def __init__(
-        self,
-        address: str,
-        token: str,
-        *,
-        capacity: int = 1,
-        games: Sequence[str] = ("sixth_sense",),
-        hello: bool = True,
-        patience: float = PATIENCE,
-    ) -> None:
-        self.token = token
-        self._channel = channel_to(address)
-        self._out: SimpleQueue[Any] = SimpleQueue()
-        metadata = (("authorization", f"Bearer {token}"),) if token else ()
-        play = self._channel.stream_stream(
-            "/arena.v1.PlayService/Play",
-            request_serializer=lambda request: request if isinstance(request, bytes) else request.SerializeToString(),
-            response_deserializer=pb.PlayResponse.FromString,
-        )
-        self._call: Any = play(iter(self._out.get, None), metadata=metadata, timeout=patience)
-        self.accepts = True
-        self.decisions: list[pb.Decision] = []
-        """Those not answered yet."""
-        self.matches: set[int] = set()
-        """Those in which a decision came."""
-        self.invitations: list[pb.Invitation] = []
-        self.notices: list[pb.Notice] = []
-        self.reports: list[pb.MatchReport] = []
-        self.rounds = 0
-        self.answered = 0
-        self.end: Ended | None = None
-        self.thread: threading.Thread | None = None
-        if hello:
-            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw")))
-
-    def send(self, request: pb.PlayRequest | bytes) -> None:
-        self._out.put(request)
-
-    def read(self) -> pb.PlayResponse:
-        """The next message; raises Ended."""
-        try:
-            message: pb.PlayResponse = next(self._call)
-        except StopIteration:
-            self.end = Ended(grpc.StatusCode.OK, "")
-            raise self.end from None
-        except grpc.RpcError as error:
-            self.end = Ended(self._call.code(), self._call.details())
-            raise self.end from error
-        self.invitations += message.invitations
-        self.decisions += message.decisions
-        self.matches.update(each.match_id for each in message.decisions)
-        self.notices += message.notices
-        self.reports += message.reports
-        self.rounds += len(message.rounds)
-        request = pb.PlayRequest()
-        if message.HasField("heartbeat"):
-            request.heartbeat = message.heartbeat
-        if self.accepts:
-            request.ready.extend(pb.Ready(match_id=each.match_id) for each in message.invitations)
-        if request.ByteSize():
-            self.send(request)
-        return message
-
-    def read_until(self, done: Callable[[], object]) -> None:
-        while not done():
-            self.read()
-
-    def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
-        self.send(
-            pb.PlayRequest(
-                answers=[
-                    pb.Answer(
-                        match_id=each.match_id,
-                        decision_id=each.decision_id,
-                        action=each.legal[-1] if action is None else action,
-                    )
-                    for each in decisions
-                ]
-            )
-        )
-        self.answered += len(decisions)
-
-    def play_until(self, done: Callable[[], object]) -> None:
-        """Answers everything with the last legal action."""
-        while not done():
-            if self.decisions:
-                due, self.decisions = self.decisions, []
-                self.answer(*due)
-            self.read()
-
-    def play_in_background(self) -> RawBot:
-        """Plays until the stream ends."""
-
-        def play() -> None:
-            with suppress(Ended):
-                self.play_until(lambda: False)
-
-        self.thread = threading.Thread(target=play)
-        self.thread.start()
-        return self
-
-    def last_word(self) -> Ended:
-        """How the stream ends, whatever comes before."""
-        try:
-            self.play_until(lambda: False)
-        except Ended as ended:
-            return ended
-        raise AssertionError
-
-    def close(self) -> None:
-        """Hangs up."""
-        self._call.cancel()
-        self._out.put(None)
-        if self.thread is not None:
-            self.thread.join(PATIENCE)
-        self._channel.close()
 
 
 class Crowd:
@@ -285,9 +150,13 @@ class Crowd:
 
     def come(self, name: str, **how: Any) -> RawBot:
         """A bot of that name, registered the first time, on a new stream."""
+        return self.stranger(self.token(name), **how)
+
+    def token(self, name: str) -> str:
+        """The token of the bot of that name, registered the first time."""
         if name not in self.tokens:
             self.tokens[name] = register(self.address, name)
-        return self.stranger(self.tokens[name], **how)
+        return self.tokens[name]
 
     def stranger(self, token: str, **how: Any) -> RawBot:
         bot = RawBot(self.address, token, **how)

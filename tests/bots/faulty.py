@@ -1,0 +1,424 @@
+"""A bot that misbehaves. Arguments: address, token, game, kind of misbehaviour.
+
+It prints a line of JSON when it has misbehaved, with the match if there is one, and another when its stream is over or
+that match is: what it was told. Bots that die print the first only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from random import Random
+from time import monotonic, sleep
+from typing import Any, Final, NoReturn
+
+from arena_client.v1 import play_pb2 as pb
+
+from engine.registry import GAMES
+from tests.end_to_end.raw_bot import Ended, RawBot
+
+ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
+NOWHERE: Final = 10**9
+"""A match that never was."""
+FORCED_BY_TIME: Final = pb.NOTICE_KIND_FORCED_BY_TIME
+SUSPENDED: Final = pb.NOTICE_KIND_SUSPENDED
+KINDS: dict[str, Callable[[FaultyBot], object]] = {}
+
+
+def misbehaviour(act: Callable[[FaultyBot], object]) -> Callable[[FaultyBot], object]:
+    """A kind by the name of its function."""
+    return KINDS.setdefault(act.__name__.replace("_", "-"), act)
+
+
+class FaultyBot(RawBot):
+    """A bot by hand that plays at random, as long as it plays."""
+
+    def __init__(self, token: str = TOKEN, **how: Any) -> None:
+        super().__init__(ADDRESS, token, games=(GAME,), **how)
+        self.chance = Random(KIND)
+        self.match = 0
+        """The match it misbehaves in."""
+
+    def due(self) -> pb.Decision:
+        """The next decision."""
+        self.read_until(lambda: self.decisions)
+        return self.decisions.pop(0)
+
+    def did(self) -> None:
+        """Say that it has misbehaved."""
+        self.match = max(self.matches, default=0)
+        print(json.dumps({"match": self.match}), flush=True)
+
+    def misbehave_at(self, kind: str) -> pb.Decision:
+        """Plays until a choice of some kind is due, and says so."""
+        while kind not in self.kinds(decision := self.due()):
+            self.choose(decision)
+        self.did()
+        return decision
+
+    def kinds(self, decision: pb.Decision) -> set[str]:
+        """The kinds of its actions, as the game names them; "blind" where the bot does not see its card."""
+        blind = decision.WhichOneof("view") == "nullern" and not decision.nullern.hand
+        return {GAMES[GAME].actions[action].kind for action in decision.legal} | ({"blind"} if blind else set())
+
+    def choose(self, *decisions: pb.Decision) -> None:
+        """Answers at random."""
+        for decision in decisions:
+            self.answer(decision, action=self.chance.choice(decision.legal))
+
+    def play_on(self) -> None:
+        """Plays at random until its match is over."""
+        while not self.over:
+            due, self.decisions = self.decisions, []
+            self.choose(*due)
+            self.read()
+
+    @property
+    def over(self) -> bool:
+        """Whether its match is over."""
+        return any(report.match_id == self.match for report in self.reports)
+
+    def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
+        """Whether it had a notice of a kind, about that decision."""
+        return any(
+            notice.kind == kind and (decision is None or notice.decision_id == decision.decision_id)
+            for notice in self.notices
+        )
+
+
+def die() -> NoReturn:
+    """Dead without a word."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(1)  # never reached
+
+
+# --- bots that say nothing, or too late ---
+
+
+@misbehaviour
+def silent(bot: FaultyBot) -> None:
+    bot.due()
+    bot.did()
+    bot.read_until(lambda: bot.over)
+
+
+@misbehaviour
+def late(bot: FaultyBot) -> None:
+    """Until it is suspended; then it says that it is ready and plays well."""
+    bot.due()
+    bot.did()
+    bot.read_until(lambda: bot.told(FORCED_BY_TIME))
+    for _ in range(2):
+        decision = bot.due()
+        bot.read_until(lambda decision=decision: bot.told(FORCED_BY_TIME, decision))  # type: ignore[misc]
+        bot.choose(decision)
+    bot.read_until(lambda: bot.told(SUSPENDED))
+    bot.decisions.clear()
+    bot.send(pb.PlayRequest(ready=[pb.Ready(match_id=bot.match)]))
+    bot.play_on()
+
+
+@misbehaviour
+def stopped(bot: FaultyBot) -> None:
+    """A process that hangs; somebody may wake it."""
+    bot.due()
+    bot.did()
+    os.kill(os.getpid(), signal.SIGSTOP)
+    bot.read_until(lambda: bot.over)
+
+
+# --- bots that say what is wrong ---
+
+
+@misbehaviour
+def illegal(bot: FaultyBot) -> None:
+    """Whatever it is asked."""
+    bot.send(pb.PlayRequest(answers=[_wrong(bot.due())]))
+    bot.did()
+    while not bot.over:
+        seen = len(bot.notices)
+        bot.read()
+        open_still = [notice for notice in bot.notices[seen:] if notice.kind == pb.NOTICE_KIND_ILLEGAL and notice.legal]
+        due, bot.decisions = bot.decisions, []
+        answers = [_wrong(decision) for decision in due]
+        answers += [
+            pb.Answer(match_id=notice.match_id, decision_id=notice.decision_id, action=1 << 31) for notice in open_still
+        ]
+        if answers:
+            bot.send(pb.PlayRequest(answers=answers))
+
+
+def _wrong(decision: pb.Decision) -> pb.Answer:
+    action = next(action for action in count() if action not in decision.legal)
+    return pb.Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
+
+
+@misbehaviour
+def wrong_ids(bot: FaultyBot) -> None:
+    """Of matches and decisions that are none, or not its own, or over; then the answer that was asked for."""
+    bot.decisions.append(bot.due())
+    bot.did()
+    while not bot.over:
+        due, bot.decisions = bot.decisions, []
+        for decision in due:
+            match, number = decision.match_id, decision.decision_id
+            for wrong in ((match + 1, number), (NOWHERE, number), (match, 1 << 31), (match, number + 1), (match, 0)):
+                bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=wrong[0], decision_id=wrong[1])]))
+            bot.choose(decision)
+        bot.read()
+
+
+@misbehaviour
+def doubled(bot: FaultyBot) -> None:
+    """Every answer twice in a message, and once more."""
+    bot.decisions.append(bot.due())
+    bot.did()
+    while not bot.over:
+        due, bot.decisions = bot.decisions, []
+        for decision in due:
+            bot.answer(decision, decision, action=decision.legal[0])
+            bot.answer(decision, action=decision.legal[-1])
+        bot.read()
+
+
+@misbehaviour
+def garbage(bot: FaultyBot) -> None:
+    bot.due()
+    bot.did()
+    for _ in range(10):
+        bot.send(bot.chance.randbytes(200))
+    bot.last_word()
+
+
+@misbehaviour
+def garbage_for_a_greeting(bot: FaultyBot) -> None:
+    bot.did()
+    bot.send(b"\xff" * 100)
+    bot.last_word()
+
+
+@misbehaviour
+def bad_token(bot: FaultyBot) -> None:
+    bot.did()
+    bot.last_word()
+
+
+# --- bots that say too much, or do not listen ---
+
+
+@misbehaviour
+def flood(bot: FaultyBot) -> None:
+    """Answers that nobody asked for, as fast as it can, while it plays well and reads."""
+    bot.decisions.append(bot.due())
+    bot.did()
+    threading.Thread(target=_flood, args=(bot, 3.0), daemon=True).start()
+    bot.play_on()
+
+
+@misbehaviour
+def deaf(bot: FaultyBot) -> None:
+    """Floods, and for some seconds reads nothing of what that brings."""
+    bot.due()
+    bot.did()
+    _flood(bot, 2.0)
+    bot.last_word()
+
+
+def _flood(bot: FaultyBot, seconds: float) -> None:
+    nonsense = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
+    end = monotonic() + seconds
+    while monotonic() < end:
+        if bot.unsent < 10:
+            bot.send(nonsense)
+        else:
+            sleep(0.001)
+
+
+@misbehaviour
+def one_message_of_100_megabytes(bot: FaultyBot) -> None:
+    bot.due()
+    bot.did()
+    bot.send(bytes(100 << 20))
+    bot.last_word()
+
+
+@misbehaviour
+def messages_of_100_megabytes(bot: FaultyBot) -> None:
+    """Each small enough, and full of a field that nobody knows."""
+    bot.decisions.append(bot.due())
+    bot.did()
+    ballast = pb.Hello(client="x" * 1_000_000).SerializeToString()
+    ballast = b"\xfa\x06" + ballast[1:]  # its length and its text, in a field that the request does not have
+    for _ in range(100):
+        while bot.unsent > 2:
+            sleep(0.001)
+        bot.send(ballast)
+    bot.play_on()
+
+
+# --- bots that die, leave, and come back ---
+
+
+@misbehaviour
+def dies_connected(bot: FaultyBot) -> None:
+    bot.connected()
+    bot.did()
+    die()
+
+
+@misbehaviour
+def dies_greeted(bot: FaultyBot) -> None:
+    bot.read()
+    bot.did()
+    die()
+
+
+@misbehaviour
+def dies_invited(bot: FaultyBot) -> None:
+    bot.accepts = False
+    bot.read_until(lambda: bot.invitations)
+    bot.did()
+    die()
+
+
+@misbehaviour
+def dies_ready(bot: FaultyBot) -> None:
+    """The first thing that it is asked is the sign that its acceptance was heard."""
+    bot.read_until(lambda: bot.invitations)
+    bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE)]))
+    bot.read_until(lambda: bot.notices or bot.decisions)
+    bot.did()
+    die()
+
+
+def dies_at(kind: str) -> None:
+    def act(bot: FaultyBot) -> None:
+        bot.misbehave_at(kind)
+        die()
+
+    KINDS[f"dies-at-{kind}"] = act
+
+
+for _kind in ("predict", "play", "block", "double", "peek", "bid", "blind"):
+    dies_at(_kind)
+
+
+@misbehaviour
+def leaves(bot: FaultyBot) -> None:
+    """With a goodbye, in the middle of a match."""
+    bot.misbehave_at("play")
+    bot.say_goodbye()
+    bot.last_word()
+
+
+@misbehaviour
+def is_started_again(bot: FaultyBot) -> None:
+    """It dies, and its author has it started again at once."""
+    _started_again(bot, 0.0)
+
+
+@misbehaviour
+def is_started_again_late(bot: FaultyBot) -> None:
+    """It dies, and its author does not notice at once."""
+    _started_again(bot, 1.5)
+
+
+def _started_again(bot: FaultyBot, after: float) -> NoReturn:
+    bot.close()
+    command = [sys.executable, "-m", "tests.bots.faulty", ADDRESS, TOKEN, GAME, "dies-at-play"]
+    died = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    print(died.stdout, end="", flush=True)
+    sleep(after)
+    bot = FaultyBot()
+    bot.match = json.loads(died.stdout)["match"]
+    _stay(bot)
+
+
+@misbehaviour
+def connects_twice(bot: FaultyBot) -> None:
+    """And plays on with its second stream; the first says how it ended."""
+    bot.misbehave_at("play")
+    second = FaultyBot()
+    second.match = bot.match
+    bot.last_word()
+    second.play_on()
+    bot.reports, bot.notices = second.reports, bot.notices + second.notices
+    second.close()
+
+
+@misbehaviour
+def storm(bot: FaultyBot) -> None:
+    """Hangs up and comes back at once, twenty times; then it stays and plays."""
+    bot.misbehave_at("play")
+    for number in range(20):
+        bot.close()
+        match, bot = bot.match, FaultyBot()
+        bot.match = match
+        if number % 2:
+            bot.read()
+    _stay(bot)
+
+
+@misbehaviour
+def storm_of_take_overs(bot: FaultyBot) -> None:
+    """Twenty streams at once, none hung up; then it plays with a last one."""
+    bot.misbehave_at("play")
+    streams = [FaultyBot() for _ in range(20)]
+    for stream in streams:
+        with suppress(Ended):
+            stream.read()
+    last = FaultyBot()
+    last.match = bot.match
+    for stream in (bot, *streams):
+        stream.last_word()
+        stream.close()
+    _stay(last)
+
+
+def _stay(bot: FaultyBot) -> NoReturn:
+    bot.play_on()
+    _sum_up(bot)
+    sys.exit()
+
+
+# --- what it was told ---
+
+
+def _sum_up(bot: FaultyBot) -> None:
+    end = bot.end
+    print(
+        json.dumps(
+            {
+                "notices": sorted(
+                    {pb.NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_") for notice in bot.notices}
+                ),
+                "places": next((list(report.places) for report in bot.reports if report.match_id == bot.match), []),
+                "end": end.code.name if end else None,
+                "text": end.text if end else "",
+            }
+        ),
+        flush=True,
+    )
+    bot.close()
+
+
+def main() -> None:
+    strange: dict[str, dict[str, Any]] = {
+        "bad-token": {"token": "arena_guess"},
+        "garbage-for-a-greeting": {"hello": False},
+        "dies-connected": {"hello": False},
+    }
+    bot = FaultyBot(**strange.get(KIND, {}))
+    with suppress(Ended):
+        KINDS[KIND](bot)
+    _sum_up(bot)
+
+
+main()

@@ -1,0 +1,295 @@
+"""Bots that misbehave in every way we know, each a process at a table with two that behave.
+
+Whatever it does: the others finish their match unharmed, the server's memory stays flat, the record says what happened,
+and the bot is told if it can still be told anything.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from time import sleep
+from typing import Any, Final, NamedTuple
+
+import pytest
+from arena_client.v1 import play_pb2 as pb
+
+from arena.replay.read import read
+from arena.replay.verify import verify
+from tests.end_to_end.e2e_rig import Crowd, Server, listed, program, replay_of, server, until
+from tests.end_to_end.raw_bot import PATIENCE, RawBot
+
+STRICT: Final = (sys.executable, str(Path(__file__).with_name("strict_server.py")))
+MEGABYTE: Final = 1 << 20
+PEAK: Final = 32 * MEGABYTE
+"""What the server's memory may rise by while a bot misbehaves."""
+GROWTH: Final = 24 * MEGABYTE
+"""What it may have risen by after all of them."""
+
+
+class Expected(NamedTuple):
+    """What comes of a misbehaviour."""
+
+    record: frozenset[str] = frozenset()
+    """What the replay holds about the seat besides its answers."""
+    perhaps: frozenset[str] = frozenset()
+    """What else it may hold, depending on who is quicker; and nothing beyond that."""
+    last: bool = False
+    """Whether it comes last whatever its points are."""
+    told: frozenset[str] = frozenset()
+    """Kinds of notices it was sent about it, among others."""
+    end: str = ""
+    """The status of its stream, if the server ended it."""
+    text: str = ""
+    """A part of what was said with the status."""
+
+
+def expected(
+    record: str = "", *, perhaps: str = "", last: bool = False, told: str = "", end: str = "", text: str = ""
+) -> Expected:
+    """Several things are divided by commas."""
+    several = [frozenset(part.strip() for part in parts.split(",") if part) for parts in (record, perhaps, told)]
+    return Expected(several[0], several[1], last, several[2], end, text)
+
+
+VANISHED: Final = "gone, substituted"
+IN_A_MATCH: Final = {
+    "silent": expected("forced by time, suspended, forced by suspension", told="FORCED_BY_TIME, SUSPENDED"),
+    "late": expected(
+        "forced by time, refused as stale, suspended",
+        perhaps="forced by suspension",
+        told="FORCED_BY_TIME, STALE, SUSPENDED",
+    ),
+    "stopped": expected("forced by time, suspended, forced by suspension", told="FORCED_BY_TIME, SUSPENDED"),
+    "illegal": expected("refused as illegal, forced by illegality", told="ILLEGAL, FORCED_BY_ILLEGALITY"),
+    "wrong-ids": expected("refused as unknown", told="UNKNOWN"),
+    "doubled": expected("refused as stale", told="STALE"),
+    "garbage": expected(VANISHED, last=True, end="INVALID_ARGUMENT", text="cannot be parsed"),
+    "flood": expected(told="UNKNOWN"),
+    "deaf": expected(VANISHED, last=True, end="DEADLINE_EXCEEDED", text="read the stream while you think"),
+    "one-message-of-100-megabytes": expected(VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="larger than max"),
+    "messages-of-100-megabytes": expected(),
+    "dies-at-predict": expected(VANISHED, last=True),
+    "dies-at-play": expected(VANISHED, last=True),
+    "dies-at-block": expected(VANISHED, last=True),
+    "dies-at-double": expected(VANISHED, last=True),
+    "dies-at-peek": expected(VANISHED, last=True),
+    "dies-at-bid": expected(VANISHED, last=True),
+    "dies-at-blind": expected(VANISHED, last=True),
+    "leaves": expected(VANISHED, last=True, end="OK"),
+    "is-started-again": expected("gone, back", told="BACK"),
+    "is-started-again-late": expected("gone, substituted, back", told="SUBSTITUTED, BACK"),
+    "connects-twice": expected(end="ABORTED", text="took over"),
+    "storm": expected("gone, back, substituted", perhaps="refused as substituted"),
+    "storm-of-take-overs": expected(),
+}
+BEFORE_A_MATCH: Final = {
+    "bad-token": expected(end="UNAUTHENTICATED", text="no bot has this token"),
+    "garbage-for-a-greeting": expected(end="INVALID_ARGUMENT", text="cannot be parsed"),
+    "dies-connected": expected(),
+    "dies-greeted": expected(),
+    "dies-invited": expected(),
+    "dies-ready": expected(),
+}
+OF_ONES_OWN: Final = {
+    pb.NOTICE_KIND_ILLEGAL,
+    pb.NOTICE_KIND_STALE,
+    pb.NOTICE_KIND_UNKNOWN,
+    pb.NOTICE_KIND_FORCED_BY_TIME,
+    pb.NOTICE_KIND_FORCED_BY_ILLEGALITY,
+    pb.NOTICE_KIND_SUSPENDED,
+}
+"""Notices about what the bot itself did."""
+NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
+"""What happens at tables of that game; the rest happens at 6th Sense."""
+
+
+# --- what the tests share ---
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("faulty") / "data"
+    with server(data, "--quiet", "--drain", "0", program=STRICT, seats="3") as arena:
+        yield arena
+
+
+@pytest.fixture(scope="module")
+def level(arena: Server) -> int:
+    """The server's memory, in bytes, once it has played every game."""
+    for game in ("sixth_sense", "nullern"):
+        with Crowd(arena.address) as crowd:
+            three = [citizen(crowd, f"first-{game}-{number}", game) for number in range(3)]
+            until(lambda three=three: all(each.reports for each in three), "the first matches")  # type: ignore[misc]
+    return arena.memory()
+
+
+class Citizen(RawBot):
+    """Plays at random, well within its time."""
+
+    pace = 0.0
+    """Seconds for which it thinks before every answer."""
+
+    def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
+        sleep(self.pace)
+        chance = Random(self.answered)
+        for decision in decisions:
+            super().answer(decision, action=chance.choice(decision.legal))
+
+
+def citizen(crowd: Crowd, name: str, game: str, pace: float = 0.0) -> RawBot:
+    """One that plays in the background."""
+    token = crowd.token(name)
+    bot = Citizen(crowd.address, token, games=(game,))
+    bot.pace = pace
+    crowd.bots.append(bot)
+    return bot.play_in_background()
+
+
+class FaultyBot:
+    """The process."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._said: list[dict[str, Any]] = []
+        self.match: int = self._next()["match"]
+
+    def ended(self) -> dict[str, Any]:
+        """What it was told, once it has ended; empty where it died."""
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            pytest.fail("the faulty bot does not come to an end")
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                said: dict[str, Any] = json.loads(line)
+                return said
+        return {}
+
+    def wake(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def _next(self) -> dict[str, Any]:
+        timer = threading.Timer(PATIENCE, self._process.kill)
+        timer.start()
+        assert self._process.stdout is not None
+        said = []
+        for line in self._process.stdout:
+            said.append(line)
+            if line.startswith("{"):
+                timer.cancel()
+                found: dict[str, Any] = json.loads(line)
+                return found
+        raise AssertionError(f"the bot did not misbehave: {''.join(said)}")
+
+
+@contextmanager
+def faulty(crowd: Crowd, kind: str, game: str) -> Iterator[FaultyBot]:
+    """A bot that misbehaves, once it has."""
+    with program("-m", "tests.bots.faulty", crowd.address, crowd.token(kind), game, kind) as process:
+        yield FaultyBot(process)
+
+
+def played(bots: list[RawBot], match: int) -> bool:
+    """Whether all were told how a match ended."""
+    return all(any(report.match_id == match for report in bot.reports) for bot in bots)
+
+
+def about(seat: int, replay: Any) -> set[str]:
+    """What a replay says of a seat, besides its answers."""
+    found = set()
+    for line in map(json.loads, replay.lines):
+        if line.get("seat") == seat and "out" in line:
+            how = {"refused": "refused as", "forced": "forced by"}.get(line["out"])
+            found.add(f"{how} {line['why']}" if how else line["out"])
+    return found
+
+
+def reset_peak(arena: Server) -> None:
+    Path(f"/proc/{arena.process.pid}/clear_refs").write_text("5")
+
+
+# --- the tests ---
+
+
+@pytest.mark.parametrize("kind", IN_A_MATCH)
+def test_a_faulty_bot_harms_nobody_at_its_table(arena: Server, level: int, kind: str) -> None:
+    expectation = IN_A_MATCH[kind]
+    game = "nullern" if kind in NULLERN else "sixth_sense"
+    reset_peak(arena)
+    with Crowd(arena.address) as crowd:
+        pace = 0.02 if kind == "is-started-again-late" else 0.0  # the match must not be over when it comes
+        others = [citizen(crowd, f"{kind}-{name}", game, pace) for name in ("ann", "bob")]
+        with faulty(crowd, kind, game) as bot:
+            if kind == "stopped":
+                until(lambda: played(others, bot.match), "the end of the match that a hung bot is in")
+                bot.wake()
+            told = bot.ended()
+        until(lambda: played(others, bot.match), "the end of the match")
+    assert told.get("end") == (expectation.end or None), told
+    assert expectation.text in told.get("text", "")
+    assert expectation.told <= set(told.get("notices", ())), told
+    the_match_is_in_order(arena, bot.match, kind, expectation)
+    for other in others:
+        blamed = {notice.kind for notice in other.notices if notice.match_id == bot.match} & OF_ONES_OWN
+        assert not blamed, "somebody is told of what another did as if it were his"
+    assert arena.memory("VmHWM") < level + PEAK
+
+
+def the_match_is_in_order(arena: Server, match: int, faulty: str, expectation: Expected) -> None:
+    replay = read(replay_of(arena.address, match))
+    assert verify(replay).verified
+    names = [bot.name for bot in replay.header.bots]
+    for seat, name in enumerate(names):
+        said = about(seat, replay)
+        if name == faulty:
+            assert expectation.record <= said <= expectation.record | expectation.perhaps
+            assert not expectation.last or replay.result.places[seat] == len(names)
+            assert not expectation.last or replay.result.troubled[seat]
+        else:
+            assert said == set(), f"{name} did nothing wrong"
+            assert replay.result.forced[seat] == 0
+            assert not replay.result.troubled[seat]
+    assert replay.ratings is not None
+    for change, counts in zip(replay.ratings, replay.result.counts, strict=True):
+        assert (change.after != change.before) == counts
+
+
+@pytest.mark.parametrize("kind", BEFORE_A_MATCH)
+def test_a_bot_that_fails_before_its_match_keeps_nobody_from_playing(arena: Server, level: int, kind: str) -> None:
+    expectation = BEFORE_A_MATCH[kind]
+    reset_peak(arena)
+    with Crowd(arena.address) as crowd:
+        others = [citizen(crowd, f"{kind}-ann", "sixth_sense"), crowd.come(f"{kind}-bob", games=("sixth_sense",))]
+        if kind == "dies-ready":
+            others[1].accepts = False
+        with faulty(crowd, kind, "sixth_sense") as bot:
+            told = bot.ended()
+        others[1].accepts = True
+        others[1].play_in_background()
+        others.append(citizen(crowd, f"{kind}-cid", "sixth_sense"))
+        until(lambda: all(other.reports for other in others), "the match of the others")
+    assert bot.match == 0
+    assert told.get("end") == (expectation.end or None), told
+    assert expectation.text in told.get("text", "")
+    [match] = {other.reports[0].match_id for other in others}
+    the_match_is_in_order(arena, match, "", expected())
+    assert not [entry for entry in listed(arena.address) if kind in [seat.bot for seat in entry.seats]]
+    assert arena.memory("VmHWM") < level + PEAK
+
+
+def test_after_all_that_the_server_is_as_it_was(arena: Server, level: int) -> None:
+    with Crowd(arena.address) as crowd:
+        three = [citizen(crowd, f"last-{number}", "sixth_sense") for number in range(3)]
+        until(lambda: all(each.reports for each in three), "a last match")
+    assert arena.memory() < level + GROWTH
+    assert arena.process.poll() is None
+    assert arena.log == ""

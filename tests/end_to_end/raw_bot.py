@@ -1,0 +1,167 @@
+"""A bot that speaks the protocol by hand, for tests that say what no library would."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+import grpc
+from arena_client.v1 import play_pb2 as pb
+
+PATIENCE = 30.0
+"""Seconds after which a test gives up; only ever reached when it fails."""
+
+
+class Ended(Exception):  # noqa: N818 - an event, nobody's error
+    """A stream is over."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+
+def channel_to(address: str) -> grpc.Channel:
+    return grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)])
+
+
+class RawBot:
+    """A bot that speaks the protocol by hand. It accepts every invitation; answers are the test's affair."""
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        capacity: int = 1,
+        games: Sequence[str] = ("sixth_sense",),
+        hello: bool = True,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.token = token
+        self._channel = channel_to(address)
+        self._out: SimpleQueue[Any] = SimpleQueue()
+        metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        play = self._channel.stream_stream(
+            "/arena.v1.PlayService/Play",
+            request_serializer=lambda request: request if isinstance(request, bytes) else request.SerializeToString(),
+            response_deserializer=pb.PlayResponse.FromString,
+        )
+        self._call: Any = play(iter(self._out.get, None), metadata=metadata, timeout=patience)
+        self.accepts = True
+        self.decisions: list[pb.Decision] = []
+        """Those not answered yet."""
+        self.matches: set[int] = set()
+        """Those in which a decision came."""
+        self.invitations: list[pb.Invitation] = []
+        self.notices: list[pb.Notice] = []
+        self.reports: list[pb.MatchReport] = []
+        self.rounds = 0
+        self.answered = 0
+        self.end: Ended | None = None
+        self.thread: threading.Thread | None = None
+        if hello:
+            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw")))
+
+    def send(self, request: pb.PlayRequest | bytes) -> None:
+        self._out.put(request)
+
+    def read(self) -> pb.PlayResponse:
+        """The next message; raises Ended."""
+        try:
+            message: pb.PlayResponse = next(self._call)
+        except StopIteration:
+            self.end = Ended(grpc.StatusCode.OK, "")
+            raise self.end from None
+        except grpc.RpcError as error:
+            self.end = Ended(self._call.code(), self._call.details())
+            raise self.end from error
+        self.invitations += message.invitations
+        self.decisions += message.decisions
+        self.matches.update(each.match_id for each in message.decisions)
+        self.notices += message.notices
+        self.reports += message.reports
+        self.rounds += len(message.rounds)
+        request = pb.PlayRequest()
+        if message.HasField("heartbeat"):
+            request.heartbeat = message.heartbeat
+        if self.accepts:
+            request.ready.extend(pb.Ready(match_id=each.match_id) for each in message.invitations)
+        if request.ByteSize():
+            self.send(request)
+        return message
+
+    def read_until(self, done: Callable[[], object]) -> None:
+        while not done():
+            self.read()
+
+    def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
+        self.send(
+            pb.PlayRequest(
+                answers=[
+                    pb.Answer(
+                        match_id=each.match_id,
+                        decision_id=each.decision_id,
+                        action=each.legal[-1] if action is None else action,
+                    )
+                    for each in decisions
+                ]
+            )
+        )
+        self.answered += len(decisions)
+
+    def play_until(self, done: Callable[[], object]) -> None:
+        """Answers everything with the last legal action."""
+        while not done():
+            if self.decisions:
+                due, self.decisions = self.decisions, []
+                self.answer(*due)
+            self.read()
+
+    def play_in_background(self) -> RawBot:
+        """Plays until the stream ends."""
+
+        def play() -> None:
+            with suppress(Ended):
+                self.play_until(lambda: False)
+
+        self.thread = threading.Thread(target=play)
+        self.thread.start()
+        return self
+
+    @property
+    def unsent(self) -> int:
+        """Messages that wait for their turn."""
+        return self._out.qsize()
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the stream is over, as far as can be known without reading it."""
+        return bool(self._call.done())
+
+    def connected(self) -> None:
+        """Returns when there is a connection."""
+        grpc.channel_ready_future(self._channel).result(PATIENCE)
+
+    def say_goodbye(self) -> None:
+        """Nothing more will be said."""
+        self._out.put(None)
+
+    def last_word(self) -> Ended:
+        """How the stream ends, whatever comes before."""
+        try:
+            self.play_until(lambda: False)
+        except Ended as ended:
+            return ended
+        raise AssertionError
+
+    def close(self) -> None:
+        """Hangs up."""
+        self._call.cancel()
+        self._out.put(None)
+        if self.thread is not None:
+            self.thread.join(PATIENCE)
+        self._channel.close()

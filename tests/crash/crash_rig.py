@@ -108,9 +108,9 @@ class Notes:
 class Trial:
     """One data directory and its bots, from the first server to the last."""
 
-    def __init__(self, directory: Path, chosen: str, bots: int = 5, capacity: int = 16, *options: str) -> None:
+    def __init__(self, directory: Path, data: Path, chosen: str, bots: int, capacity: int) -> None:
         self.chance = Random(chosen)
-        self.data = directory / "data"
+        self.data = data
         self.log = directory / "log"
         self.seeds = {f"bot{number}": f"{chosen} {number}" for number in range(bots)}
         self.notes = {name: Notes(directory / f"{name}.notes") for name in self.seeds}
@@ -118,7 +118,7 @@ class Trial:
         self.server: subprocess.Popen[str] | None = None
         self._directory = directory
         self._capacity = capacity
-        self._options = [*options, *(word for table in TABLES for word in ("--seats", table))]
+        self._options = [word for table in TABLES for word in ("--seats", table)]
         self._address = f"127.0.0.1:{_free_port()}"
         self._bots: list[subprocess.Popen[str]] = []
         self._checked = dict.fromkeys(self.seeds, 0)
@@ -162,6 +162,11 @@ class Trial:
         self.server.terminate()
         self._ended(0)
 
+    def refused(self, why: str) -> None:
+        """Waits for a server that could not begin, and for its reason."""
+        self._ended(1)
+        assert why in self.last_words
+
     def _ended(self, status: int) -> None:
         server, self.server = self.server, None
         assert server is not None
@@ -190,6 +195,24 @@ class Trial:
         goal = self.results() + results
         until(lambda: self.results() >= goal, f"{results} more results")
 
+    def silence(self) -> None:
+        """Waits until the bots are asked nothing more."""
+        known, since = -1, 0.0
+
+        def silent() -> bool:
+            nonlocal known, since
+            asked = sum(len(notes.read().asked) for notes in self.notes.values())
+            if asked > known:
+                known, since = asked, time.monotonic()
+            return time.monotonic() - since > 1
+
+        until(silent, "the bots to be asked nothing more")
+
+    def says(self, words: str) -> None:
+        """Waits for the server's log to have a word on something that it has not had before."""
+        known = self.log.read_text().count(words)
+        until(lambda: self.log.read_text().count(words) > known, words)
+
     def results(self) -> int:
         """Results the bots were told."""
         return sum(len(notes.read().told) for notes in self.notes.values())
@@ -203,8 +226,11 @@ class Trial:
     # --- the judge ---
 
     def look(self) -> None:
-        """While no server runs: nothing was shown or told that the data directory does not account for."""
+        """Nothing was shown or told that the data directory does not account for, should the server die now."""
         assert all(bot.poll() is None for bot in self._bots), "a bot ended"
+        for notes in self.notes.values():
+            if notes.path.exists():
+                notes.read()
         with open_readonly(self.data) as connection:
             stored = {match.id: match for match in matches.list_matches(connection, limit=100_000)}
         void = [match for match in stored.values() if match.state is MatchState.INTERRUPTED]
@@ -213,9 +239,7 @@ class Trial:
         known: dict[int, Mapping[int, Ask]] = {}
         journal = _journal(self.data)
         for name, notes in self.notes.items():
-            if not notes.path.exists():
-                continue
-            new = notes.read().asked[self._checked[name] :]
+            new = notes.asked[self._checked[name] :]
             self._checked[name] += len(new)
             for asked in new:
                 if asked.match in left:
@@ -274,9 +298,11 @@ class Trial:
 
 
 @contextmanager
-def trial(directory: Path, chosen: str, *options: str, bots: int = 5, capacity: int = 16) -> Iterator[Trial]:
-    """A trial, whose processes are gone at the end of the block."""
-    it = Trial(directory, chosen, bots, capacity, *options)
+def trial(
+    directory: Path, chosen: str, *, bots: int = 5, capacity: int = 16, data: Path | None = None
+) -> Iterator[Trial]:
+    """A trial, whose processes are gone at the end of the block; its data may be somewhere else."""
+    it = Trial(directory, data or directory / "data", chosen, bots, capacity)
     try:
         yield it
     finally:

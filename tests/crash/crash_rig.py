@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
 """Seconds after which a trial gives up; only ever reached when it fails."""
 SERVE = ("arena.cli", "serve")
-TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:4", "nullern:7")
+TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 FAIR = (Ask, Show, Over, Hold, Release, Back)
 """What may happen in a match in which only the server misbehaves. `Back` is how a house bot's seat returns."""
 

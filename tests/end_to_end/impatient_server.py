@@ -6,5 +6,7 @@ from arena.cli import serve
 from arena.match.policy import Policy
 from arena.server.config import Config
 
-vars(serve)["Config"] = partial(Config, policy=Policy(soft_limit=300_000, bank=400_000), ready_limit=5.0)
+vars(serve)["Config"] = partial(
+    Config, policy=Policy(soft_limit=300_000, bank=400_000, grace=1_000_000, restart_hold=3_000_000), ready_limit=5.0
+)
 serve.command()

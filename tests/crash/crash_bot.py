@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,15 @@ def fingerprint(view: bytes, legal: Sequence[int]) -> str:
 class CrashBot(Bot):
     games = GAMES
 
-    def __init__(self, name: str, seed: str, capacity: int, notes: Path) -> None:
+    def __init__(self, name: str, seed: str, capacity: int, thinks: float, notes: Path) -> None:
         super().__init__(name=name, capacity=capacity)
         self._seed = seed
+        self._thinks = thinks
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+        time.sleep(self._thinks)  # so that a match outlasts several servers
+        return super().decide_many(decisions)
 
     def decide(self, decision: Decision) -> int:
         view = decision.view.SerializeToString(deterministic=True)
@@ -55,10 +61,10 @@ class CrashBot(Bot):
         os.write(self._notes, json.dumps(words).encode() + b"\n")
 
 
-def main(address: str, name: str, seed: str, capacity: str, directory: str) -> None:
+def main(address: str, name: str, seed: str, capacity: str, thinks: str, directory: str) -> None:
     # Servers die here every second or two; waiting for up to half a minute, as bots do, would leave nothing to kill.
     connection.LONGEST_WAIT = 0.3
-    bot = CrashBot(name, seed, int(capacity), Path(directory, f"{name}.notes"))
+    bot = CrashBot(name, seed, int(capacity), float(thinks), Path(directory, f"{name}.notes"))
     run(bot, address, token_file=Path(directory, f"{name}.token"))
 
 

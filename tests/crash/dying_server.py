@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.cli.serve import command
@@ -57,6 +58,7 @@ STEPS = {
     "before questions leave": Step("before", play.PlayLink, "send", _with_questions),
     "questions have left": Step("after", play.PlayLink, "send", _with_questions),
     # the journal's files
+    "the journal is copied": Step("before", Path, "replace"),
     "a full journal": Step("before", journal.Journal, "_turn_over"),
     "the journal has a new file": Step("before", journal, "_remove"),
     # the restart

@@ -10,8 +10,8 @@ import pytest
 from tests.crash.crash_rig import Trial, seed, trial
 
 
-def run(directory: Path, kills: int) -> None:
-    with trial(directory, seed()) as it:
+def run(directory: Path, kills: int, capacity: int = 8, thinks: float = 0.02) -> None:
+    with trial(directory, seed(), capacity=capacity, thinks=thinks) as it:
         it.start()
         assert it.listens(), it.last_words
         it.come()
@@ -49,5 +49,5 @@ def test_kills_at_random_moments_cost_no_match_and_change_none(tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_hundred_kills_cost_no_match_and_change_none(tmp_path: Path) -> None:
-    run(tmp_path, 120)
+def test_a_hundred_kills_under_a_hundred_matches_at_once_cost_none_and_change_none(tmp_path: Path) -> None:
+    run(tmp_path, 110, capacity=100, thinks=0.1)

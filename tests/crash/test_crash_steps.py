@@ -33,6 +33,7 @@ DEATHS = (
     ("before questions leave", 100),
     ("questions have left", 100),
     # the files of the journal
+    ("the journal is copied", 1),
     ("the journal has a new file", 1),
     ("a full journal", 1),
     ("the journal has a new file", 2),
@@ -41,7 +42,7 @@ DEATHS = (
 
 
 def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:
-    with trial(tmp_path, seed(), capacity=8) as it:
+    with trial(tmp_path, seed()) as it:
         it.start()
         assert it.listens(), it.last_words
         it.come()

@@ -1,0 +1,137 @@
+"""The judge of a trial: every match must be what it would have been undisturbed, seen through the eyes of its bots.
+
+It plays each match again with the same seed and nonces: the same bots must have been asked the same, have chosen the
+same and have come to the same end, although their server died again and again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.house import HOUSE_BOTS
+from arena.match.effects import Ask, Back, Hold, Over, Release, Show
+from arena.match.inputs import Acted, Begun, Input, Instant, Restored, Sent
+from arena.match.match import Match
+from arena.replay.header import Header
+from arena.replay.read import read_unfinished
+from arena.server.messages import Outgoing, Question
+from arena.wire.codec import encode
+from engine.deal import SeededDecks, match_key
+from tests.crash.crash_bot import choice, fingerprint
+
+FAIR = (Ask, Show, Over, Hold, Release, Back)
+"""What may happen in a match in which nobody but the server misbehaves: nobody is forced, missed or replaced."""
+
+
+def journal_of(data: Path) -> dict[int, list[str]]:
+    """Match → the lines that the journal has of it, as far as they are whole."""
+    found: dict[int, list[str]] = {}
+    for path in sorted((data / "journal").glob("*.log")):
+        for line in path.read_bytes().split(b"\n")[:-1]:
+            crc, _, body = line.partition(b" ")
+            if f"{zlib.crc32(body):08x}".encode() != crc:
+                break
+            match, _, text = body.decode().partition(" ")
+            if text.startswith('{"arena_replay"'):
+                found[int(match)] = []
+            found.setdefault(int(match), []).append(text)
+    return found
+
+
+class Move(NamedTuple):
+    """A question and its answer."""
+
+    bot: str
+    question: str
+    """Its fingerprint."""
+    action: int
+
+
+@dataclass
+class Course:
+    """What happened in a match that was recorded."""
+
+    moves: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Decision → the bot that made it and what it chose."""
+    over: Over | None = None
+    restored: int = 0
+    """Deaths of the server it lived through."""
+    least_bank: int = 1 << 62
+    """Microseconds in the bank of whoever had the least."""
+
+
+@dataclass
+class Calm:
+    """A match that nothing disturbed."""
+
+    moves: dict[int, Move] = field(default_factory=dict)
+    """By decision."""
+    over: Over | None = None
+
+
+def _match(header: Header) -> Match:
+    decks = SeededDecks(match_key(header.seed, header.nonces))
+    return Match(header.game, len(header.bots), header.options, decks, header.policy)
+
+
+def question(ask: Ask) -> tuple[bytes, str]:
+    """The bytes of its view as a bot sees it, and its fingerprint."""
+    (decision,) = encode(Outgoing(questions=[Question(0, ask)])).decisions
+    view = getattr(decision, decision.WhichOneof("view") or "").SerializeToString(deterministic=True)
+    return view, fingerprint(view, list(ask.legal))
+
+
+def asks(lines: Sequence[str]) -> Mapping[int, Ask]:
+    """Decision → the question, for all that the inputs in a journal bring about."""
+    header, inputs = read_unfinished(lines, "journal")
+    match = _match(header)
+    effects = [effect for event in inputs or (Begun(Instant(0)),) for effect in match.receive(event)]
+    return {effect.decision: effect for effect in effects if isinstance(effect, Ask)}
+
+
+def course_of(header: Header, inputs: Sequence[Input]) -> Course:
+    """A match as it was recorded."""
+    match, course = _match(header), Course()
+    for event in inputs:
+        effects = match.receive(event)
+        for effect in effects:
+            assert isinstance(effect, FAIR), f"match {header.match}: {effect} because of {event}"
+            if isinstance(effect, Ask):
+                course.least_bank = min(course.least_bank, effect.bank)
+            elif isinstance(effect, Over):
+                course.over = effect
+        if isinstance(event, Restored):
+            course.restored += 1
+        elif isinstance(event, Acted):
+            course.moves[event.decision] = header.bots[event.seat].name, event.action
+    return course
+
+
+def undisturbed(header: Header, seeds: Mapping[str, str]) -> Calm:
+    """The same match played to its end without any server."""
+    match, calm = _match(header), Calm()
+    house = {bot.name: bot for bot in HOUSE_BOTS[header.game.name]}
+    chance = match_key(header.seed, header.nonces)
+    todo: deque[Input] = deque((Begun(Instant(0)),))
+    while todo:
+        for effect in match.receive(todo.popleft()):
+            if isinstance(effect, Over):
+                calm.over = effect
+            elif isinstance(effect, Ask):
+                bot = header.bots[effect.seat]
+                view, mark = question(effect)
+                if bot.house:
+                    drawn = sha256(chance + effect.decision.to_bytes(4)).digest()
+                    action = house[bot.name].decide(effect.view, effect.legal, drawn)
+                else:
+                    action = choice(seeds[bot.name], view, effect.legal)
+                calm.moves[effect.decision] = Move(bot.name, mark, action)
+                at = Instant(match.now + 1)
+                todo += (Sent(at, effect.seat, effect.decision, 0), Acted(at, effect.seat, effect.decision, action))
+    return calm

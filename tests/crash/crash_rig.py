@@ -1,0 +1,305 @@
+"""A server that dies again and again on the same data and port, and bots that live through it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from arena.store import matches
+from arena.store.matches import MatchState
+from arena.store.store import open_readonly
+from tests.crash.crash_judge import Move, asks, course_of, journal_of, question, undisturbed
+from tests.end_to_end.e2e_rig import audit
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120.0
+"""Seconds after which a trial gives up; only ever reached when it fails."""
+SERVE = ("arena.cli", "serve")
+TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
+SLOWNESS = 1_000_000
+"""Microseconds that a busy machine may cost a bot beyond its soft limits; the servers' deaths take many times that."""
+QUIET = {"HELD", "RELEASED", "BACK", "DRAINING", "WITHDRAWN"}
+"""The kinds of notices that a bot may get where nobody but the server misbehaves."""
+
+
+def until(done: Callable[[], object], what: str) -> None:
+    """Waits until something holds that only a look can tell."""
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.01)
+
+
+def seed() -> str:
+    """What all chance of a trial comes from, but the server's own: CRASH_SEED or a new one. Shown when a test fails."""
+    chosen = os.environ.get("CRASH_SEED") or os.urandom(4).hex()
+    print(f"CRASH_SEED={chosen}")
+    return chosen
+
+
+class Asked(NamedTuple):
+    """A question and its answer."""
+
+    match: int
+    decision: int
+    question: str
+    """Its fingerprint."""
+    action: int
+
+
+@dataclass
+class Notes:
+    """What one bot has noted."""
+
+    path: Path
+    asked: list[Asked] = field(default_factory=list)
+    told: dict[int, tuple[int, list[int], list[int]]] = field(default_factory=dict)
+    """Match → its seat, the scores and the places."""
+    noticed: Counter[str] = field(default_factory=Counter)
+    _read: int = 0
+
+    def read(self) -> Notes:
+        """Reads what is new."""
+        with self.path.open("rb") as file:
+            file.seek(self._read)
+            content = file.read()
+        content = content[: content.rfind(b"\n") + 1]
+        self._read += len(content)
+        for line in content.splitlines():
+            kind, *words = json.loads(line)
+            if kind == "asked":
+                self.asked.append(Asked(*words))
+            elif kind == "told":
+                match, seat, scores, places, interrupted = words
+                assert not interrupted, f"match {match} is void: {interrupted}"
+                assert match not in self.told, f"match {match} was reported twice"
+                self.told[match] = seat, scores, places
+            else:
+                self.noticed[words[1].removeprefix("NOTICE_KIND_")] += 1
+        return self
+
+
+class Trial:
+    """One data directory and its bots, from the first server to the last."""
+
+    def __init__(self, directory: Path, data: Path, chosen: str, bots: int, capacity: int, thinks: float) -> None:
+        self.chance = Random(chosen)
+        self.data = data
+        self.log = directory / "log"
+        self.seeds = {f"bot{number}": f"{chosen} {number}" for number in range(bots)}
+        self.notes = {name: Notes(directory / f"{name}.notes") for name in self.seeds}
+        self.kills = 0
+        self.server: subprocess.Popen[str] | None = None
+        self._directory = directory
+        self._capacity = capacity
+        self._thinks = thinks
+        self._options = [word for table in TABLES for word in ("--seats", table)]
+        self._address = f"127.0.0.1:{_free_port()}"
+        self._bots: list[subprocess.Popen[str]] = []
+        self._checked = dict.fromkeys(self.seeds, 0)
+
+    # --- processes ---
+
+    def start(self, *program: str, drain: float = 0.0) -> None:
+        """Starts a server, without waiting for it to be one."""
+        options = ["--data", self.data, "--address", self._address, "--patience", "0.3", "--drain", drain, "--log-json"]
+        command = [sys.executable, "-m", *(program or SERVE), *map(str, options), *self._options]
+        with self.log.open("a") as log:
+            self.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
+
+    def listens(self) -> bool:
+        """Waits until the server listens; False if it died before."""
+        assert self.server is not None
+        assert self.server.stdout is not None
+        return "listens on" in self.server.stdout.readline()
+
+    def kill(self) -> None:
+        """Kills the server, wherever it is."""
+        assert self.server is not None
+        self.server.kill()
+        self.dead()
+
+    def dead(self) -> None:
+        """Waits for the server's death by SIGKILL and looks at what it left."""
+        self._ended(-signal.SIGKILL)
+        self.kills += 1
+        self.look()
+
+    def tear(self) -> None:
+        """Leaves half a line at the end of the journal, as if the server had died while it wrote."""
+        newest = max((self.data / "journal").glob("*.log"))
+        with newest.open("ab") as file:
+            file.write(b'0123abcd 1 {"in":"acted","at":')
+
+    def stop(self) -> None:
+        """Has the server stop in an orderly way."""
+        assert self.server is not None
+        self.server.terminate()
+        self._ended(0)
+
+    def refused(self, why: str) -> None:
+        """Waits for a server that could not begin, and for its reason."""
+        self._ended(1)
+        assert why in self.last_words
+
+    def _ended(self, status: int) -> None:
+        server, self.server = self.server, None
+        assert server is not None
+        found = server.wait(PATIENCE)
+        assert server.stdout is not None
+        server.stdout.close()
+        assert found == status, f"the server ended with {found}:\n{self.last_words}"
+
+    @property
+    def last_words(self) -> str:
+        """The end of the servers' log."""
+        return "\n".join(self.log.read_text().splitlines()[-30:])
+
+    def come(self) -> None:
+        """Starts the bots and waits until all are registered and have been asked something."""
+        for name, own in self.seeds.items():
+            command = [sys.executable, "-m", "tests.crash.crash_bot", self._address, name, own]
+            with (self._directory / f"{name}.log").open("w") as log:
+                words = [*command, str(self._capacity), str(self._thinks), str(self._directory)]
+                self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT))
+        for notes in self.notes.values():
+            until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
+
+    def progress(self, results: int) -> None:
+        """Waits for the bots to be told of so many more results."""
+        goal = self.results() + results
+        until(lambda: self.results() >= goal, f"{results} more results")
+
+    def silence(self) -> None:
+        """Waits until the bots are asked nothing more."""
+        known, since = -1, 0.0
+
+        def silent() -> bool:
+            nonlocal known, since
+            asked = sum(len(notes.read().asked) for notes in self.notes.values())
+            if asked > known:
+                known, since = asked, time.monotonic()
+            return time.monotonic() - since > 1
+
+        until(silent, "the bots to be asked nothing more")
+
+    def says(self, words: str) -> None:
+        """Waits for the server's log to have a word on something that it has not had before."""
+        known = self.log.read_text().count(words)
+        until(lambda: self.log.read_text().count(words) > known, words)
+
+    def results(self) -> int:
+        """Results the bots were told."""
+        return sum(len(notes.read().told) for notes in self.notes.values())
+
+    def leave(self) -> None:
+        """Ends whatever still runs."""
+        for process in self._bots + ([self.server] if self.server is not None else []):
+            process.kill()
+            process.wait()
+
+    # --- the judge ---
+
+    def look(self) -> None:
+        """Nothing was shown or told that the data directory does not account for, should the server die now."""
+        assert all(bot.poll() is None for bot in self._bots), "a bot ended"
+        for notes in self.notes.values():
+            if notes.path.exists():
+                notes.read()
+        with open_readonly(self.data) as connection:
+            stored = {int(match.id): match for match in matches.list_matches(connection, limit=100_000)}
+        void = [match for match in stored.values() if match.state is MatchState.INTERRUPTED]
+        assert not void, f"match {void[0].id} is void: {void[0].reason}"
+        left = {int(match.id) for match in stored.values() if match.state is MatchState.PLAYING}
+        journal = journal_of(self.data)
+        follows = {match: asks(journal[match]) for match in left if match in journal}
+        for name, notes in self.notes.items():
+            new = notes.asked[self._checked[name] :]
+            self._checked[name] += len(new)
+            for asked in new:
+                if asked.match in left:
+                    ask = follows[asked.match].get(asked.decision)
+                    assert ask is not None, f"{name} was asked what does not follow from the journal: {asked}"
+                    assert question(ask)[1] == asked.question
+            for match, (seat, scores, places) in notes.told.items():
+                assert match in stored, f"match {match}, of which {name} was told, is not stored"
+                seats = stored[match].seats
+                assert (seats[seat].bot, [each.score for each in seats]) == (name, scores)
+                assert [each.place for each in seats] == places
+
+    def finish(self) -> None:
+        """Has a last server play everything to its end, and judges it all."""
+        self.start(drain=PATIENCE)
+        assert self.listens(), self.last_words
+        self.stop()
+        self.look()
+        self.judge()
+
+    def judge(self) -> None:
+        """Compares every match with the same match undisturbed, and the ladder with a rebuild."""
+        found = audit(self.data)
+        assert found.playing == []
+        assert found.interrupted == []
+        lives: Counter[int] = Counter()
+        moves: dict[tuple[int, int], Move] = {}
+        for number, replay in found.replays.items():
+            header = replay.header
+            course, calm = course_of(header, replay.inputs), undisturbed(header, self.seeds)
+            chosen = {decision: (move.bot, move.action) for decision, move in calm.moves.items()}
+            assert course.moves == chosen, f"match {number} went another way"
+            assert course.over == calm.over, f"match {number} came to another end"
+            assert course.least_bank > header.policy.bank - SLOWNESS, f"match {number} cost a bot of its bank"
+            lives[course.restored] += 1
+            moves |= {(number, decision): move for decision, move in calm.moves.items()}
+        for name, notes in self.notes.items():
+            for match, decision, mark, action in notes.asked:
+                assert moves[match, decision] == Move(name, mark, action)
+            assert notes.noticed.keys() <= QUIET, f"{name} was told {notes.noticed}"
+        asked = {each[:2] for notes in self.notes.values() for each in notes.asked}
+        assert asked == {key for key, move in moves.items() if move.bot in self.seeds}
+        print(
+            f"{self.kills} kills, {len(found.finished)} matches, {len(moves)} decisions, {self.results()} results told;"
+            f" {len(found.finished) - lives[0]} matches lived through a death, at most through {max(lives)}"
+        )
+        assert max(lives) > 0, "no match lived through anything"
+
+
+@contextmanager
+def trial(
+    directory: Path, chosen: str, *, bots: int = 5, capacity: int = 8, thinks: float = 0.02, data: Path | None = None
+) -> Iterator[Trial]:
+    """A trial, whose processes are gone at the end of the block; its data may be somewhere else.
+
+    A bot plays up to `capacity` matches at once and takes `thinks` seconds for the questions of one message.
+    """
+    it = Trial(directory, data or directory / "data", chosen, bots, capacity, thinks)
+    try:
+        yield it
+    finally:
+        it.leave()
+
+
+def _free_port() -> int:
+    """A port below those that the system gives to connections: a bot that finds nobody there must not meet itself."""
+    chance = Random()
+    while True:
+        port = chance.randrange(20_000, 32_000)
+        with socket.socket() as trial_socket:
+            trial_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial_socket.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port

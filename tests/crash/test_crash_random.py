@@ -1,0 +1,53 @@
+"""A server killed at random moments, over and over, while bots play many matches at once: none is lost or changed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.crash.crash_rig import Trial, seed, trial
+
+
+def run(directory: Path, kills: int, capacity: int = 8, thinks: float = 0.02) -> None:
+    with trial(directory, seed(), capacity=capacity, thinks=thinks) as it:
+        it.start()
+        assert it.listens(), it.last_words
+        it.come()
+        it.kill()
+        while it.kills < kills:
+            it.start()
+            _one_more_end(it)
+        it.finish()
+
+
+def _one_more_end(it: Trial) -> None:
+    """The server's death at any moment of its start, while the bots return, or in the middle of play; or a stop."""
+    way = it.chance.random()
+    if way < 0.2:
+        _moment(it, 1.5)
+        it.kill()
+        return
+    assert it.listens(), it.last_words
+    _moment(it, 0.5 if way < 0.4 else 3.0)
+    if way < 0.9:
+        it.kill()
+        if way < 0.5:
+            it.tear()
+    else:
+        it.stop()
+
+
+def _moment(it: Trial, longest: float) -> None:
+    """Waits for nothing: the end is to come at any moment."""
+    time.sleep(it.chance.uniform(0.0, longest))
+
+
+def test_kills_at_random_moments_cost_no_match_and_change_none(tmp_path: Path) -> None:
+    run(tmp_path, 15)
+
+
+@pytest.mark.long
+def test_a_hundred_kills_under_a_hundred_matches_at_once_cost_none_and_change_none(tmp_path: Path) -> None:
+    run(tmp_path, 110, capacity=100, thinks=0.1)

@@ -1,0 +1,111 @@
+"""A disk without room and a locked database: no match is lost or changed, and play goes on when the trouble is over."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.crash.crash_rig import Trial, seed, trial
+
+NOT_WRITTEN = "journal not written yet"
+NOT_STORED = "result not stored yet"
+
+
+@contextmanager
+def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
+    with trial(directory, seed(), bots=4, data=data) as it:
+        it.start()
+        assert it.listens(), it.last_words
+        it.come()
+        it.progress(5)
+        yield it
+
+
+def _largest_file(it: Trial, size: int) -> None:
+    """Lets no file of the server grow beyond a size."""
+    assert it.server is not None
+    resource.prlimit(it.server.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def test_a_journal_that_cannot_grow_stops_play_and_loses_nothing(tmp_path: Path) -> None:
+    with playing(tmp_path) as it:
+        for dies in (False, True):
+            size = max(path.stat().st_size for path in (it.data / "journal").iterdir())
+            _largest_file(it, size + 1000)
+            it.says(NOT_WRITTEN)
+            it.silence()
+            it.look()
+            if dies:
+                it.kill()
+                it.start()
+                assert it.listens(), it.last_words
+            else:
+                _largest_file(it, resource.RLIM_INFINITY)
+            it.progress(5)
+        it.stop()
+        it.finish()
+
+
+def test_a_full_disk_stops_play_and_loses_nothing(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk is not permitted here")
+    try:
+        _fill_up(tmp_path, disk)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def _fill_up(directory: Path, disk: Path) -> None:
+    ballast = disk / "ballast"
+    with playing(directory, disk / "data") as it:
+        for dies in (False, True):
+            _take_all_room(ballast)
+            it.says(NOT_WRITTEN)
+            it.silence()
+            it.look()
+            if dies:
+                it.kill()
+                it.start()
+                assert not it.listens(), "a server that cannot write does not begin"
+                it.refused("no room left on the disk")
+            ballast.unlink()
+            if dies:
+                it.start()
+                assert it.listens(), it.last_words
+            it.progress(5)
+        it.stop()
+        it.finish()
+
+
+def _take_all_room(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+def test_a_locked_database_holds_up_results_only(tmp_path: Path) -> None:
+    with playing(tmp_path) as it:
+        for dies in (False, True):
+            connection = sqlite3.connect(it.data / "arena.db", isolation_level=None)
+            connection.execute("BEGIN IMMEDIATE")
+            it.says(NOT_STORED)
+            it.look()
+            if dies:
+                it.kill()
+                it.start()
+            connection.execute("ROLLBACK")
+            connection.close()
+            if dies:
+                assert it.listens(), it.last_words
+            it.progress(5)
+        it.stop()
+        it.finish()

@@ -127,7 +127,7 @@ class Watched:
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             answered = self.open.pop(event.seat)
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)
-        open_before = {seat: ask.decision for seat, ask in self.open.items()}
+        decision = self.open[event.seat].decision if isinstance(event, StoodIn) and event.seat in self.open else None
         if isinstance(event, StoodIn) and open_before.get(event.seat) == event.decision != self.match.asking(
             event.seat
         ):

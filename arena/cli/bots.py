@@ -1,4 +1,4 @@
-"""`arena bots`: who is registered, and invitations to register."""
+"""`arena bots`: who is registered, invitations to register, tokens, and who is parked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.right import Right, takes_right
 from arena.cli.screen import json_option, print_json, screen
 from arena.cli.source import takes_data, takes_source
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: arena bots list")
 def command() -> None:
-    """List bots, and invite new ones."""
+    """List bots, invite new ones, replace and revoke tokens, un-park."""
 
 
 @command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")
@@ -28,8 +29,9 @@ def list_bots(place: Place, as_json: bool) -> None:
 
     \b
     JSON: {"bots": [{"bot", "owner", "house", "connected", "playing", "matches",
-    "registered", "round_trip_ms"}]}
-    What only a running server knows (connected, playing, round_trip_ms) is null with --data.
+    "registered", "round_trip_ms", "parked"}]}
+    What only a running server knows (connected, playing, round_trip_ms) is null with --data; parked says why a bot is
+    given no seats and is empty where it is.
     """
     with place.open() as source:
         rows = source.bots()
@@ -54,7 +56,12 @@ def invite(owner: str, place: Place, as_json: bool) -> None:
     \b
     JSON: {"owner", "invitation"}
     """
-    code = _invitation(owner, place)
+    from arena.store import bots
+
+    code = Right(place).change(
+        lambda connection: bots.invite(connection, owner, time.time_ns() // 1000),
+        lambda server, token: server.invite(owner, token),
+    )
     if as_json:
         print_json({"owner": owner, "invitation": code})
         return
@@ -62,19 +69,75 @@ def invite(owner: str, place: Place, as_json: bool) -> None:
     click.echo(f"{owner} registers one bot with it: python my_bot.py --invitation {code}", err=True)
 
 
-def _invitation(owner: str, place: Place) -> str:
-    from arena.store import bots
-    from arena.store.directory import operator_token
-    from arena.store.errors import Refused, StoreError, StoreLocked
-    from arena.store.store import open_to_amend
+@command.command(epilog="Example: arena bots unpark my-bot --token-file ./my-bot.token")
+@click.argument("name")
+@takes_right
+@json_option
+def unpark(name: str, right: Right, as_json: bool) -> None:
+    """Have a parked bot given seats again.
 
-    assert place.data is not None, "it is required"
-    try:
+    A bot is parked after three matches in a row in which it was suspended or a house bot had to play its seat on;
+    `arena bots list` names them. Its author un-parks it with its token, the operator with the data directory.
+
+    \b
+    JSON: {"bot"}
+    """
+    from arena.store import parking
+
+    right.change(lambda connection: parking.unpark(connection, name), lambda server, token: server.unpark(name, token))
+    _done({"bot": name}, f"{name} is given seats again.", as_json)
+
+
+@command.command(epilog="Example: arena bots rotate my-bot --token-file ./my-bot.token")
+@click.argument("name")
+@takes_right
+@json_option
+def rotate(name: str, right: Right, as_json: bool) -> None:
+    """Replace a bot's token.
+
+    The old one dies at once, and the bot's connection with it. The new one is shown this once; with --token-file it is
+    put in the file, too.
+
+    \b
+    JSON: {"bot", "token"}
+    """
+    from arena.store import bots
+
+    token = right.change(
+        lambda connection: bots.rotate(connection, name).token, lambda server, present: server.rotate(name, present)
+    )
+    if as_json:
+        print_json({"bot": name, "token": token})
+    else:
+        click.echo(token)
+    if right.token_file is not None:
         try:
-            with open_to_amend(place.data) as connection:
-                return bots.invite(connection, owner, time.time_ns() // 1000)
-        except StoreLocked:
-            with place.reached_server() as server:
-                return server.invite(owner, operator_token(place.data))
-    except (StoreError, Refused) as error:
-        raise click.ClickException(str(error)) from error
+            right.token_file.write_text(token)
+        except OSError as error:
+            raise click.ClickException(f"keep the new token: it could not be put in the file ({error})") from error
+    click.echo(f"The old token of {name} is dead.", err=True)
+
+
+@command.command(epilog="Example: arena bots revoke my-bot --data ./arena-data")
+@click.argument("name")
+@takes_right
+@json_option
+def revoke(name: str, right: Right, as_json: bool) -> None:
+    """Kill a bot's token, and its connection.
+
+    The bot, its matches and its ratings stay. Only the operator can have it given a new token (`arena bots rotate`).
+
+    \b
+    JSON: {"bot"}
+    """
+    from arena.store import bots
+
+    right.change(lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token))
+    _done({"bot": name}, f"The token of {name} is dead.", as_json)
+
+
+def _done(document: dict[str, object], words: str, as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(words)

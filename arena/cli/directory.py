@@ -79,6 +79,7 @@ class Directory:
                 matches=played,
                 registered=_instant(bot.registered),
                 round_trip_ms=None,
+                parked=bot.why_parked,
             )
             for bot, played in bots.list_bots(self._connection)
         )

@@ -12,10 +12,12 @@ from arena.version import __version__
 VERBS: Final = {
     "demo": ("arena.cli.demo", "Watch bots play for twenty seconds: begin here."),
     "serve": ("arena.cli.serve", "Run a server."),
+    "drain": ("arena.cli.drain", "Stop a server in an orderly way."),
+    "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
-    "bots": ("arena.cli.bots", "List bots, and invite new ones."),
+    "bots": ("arena.cli.bots", "List bots, invite new ones, replace and revoke tokens, un-park."),
     "games": ("arena.cli.games", "List the games, their options and sizes."),
     "rules": ("arena.cli.rules", "Read the rules of a game."),
 }
@@ -52,4 +54,5 @@ def main() -> None:
     """Card-game matches between bots: a server, a ladder, and replays anyone can check.
 
     Exit status: 0 done, 1 failed (no server, no such match, a replay that is not true …), 2 wrong usage.
+    `arena drain` has a status of its own, 3: matches are left to the next start.
     """

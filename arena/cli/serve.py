@@ -20,6 +20,7 @@ from arena.cli.offers import SEATS, parse_offers
 from arena.match.policy import Policy
 from arena.server.arena import open_arena
 from arena.server.config import Config
+from arena.server.limits import Limits
 from arena.server.wall import now_us
 from arena.store.errors import StoreError
 from arena.store.store import open_store
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 SECONDS: Final = click.FloatRange(0, 86_400)
+LIMITS: Final = Limits()
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger("arena")
@@ -86,10 +88,35 @@ log = structlog.get_logger("arena")
 @click.option("--think", type=SECONDS, default=1.0, show_default=True, help="Seconds for a decision before the bank.")
 @click.option("--bank", type=SECONDS, default=30.0, show_default=True, help="Seconds beyond those, a match.")
 @click.option("--grace", type=SECONDS, default=30.0, show_default=True, help="Seconds a bot may be gone.")
+@click.option(
+    "--bots-per-owner", type=click.IntRange(1), default=LIMITS.bots, show_default=True, help="Most bots of one owner."
+)
+@click.option(
+    "--streams-per-owner",
+    type=click.IntRange(1),
+    default=LIMITS.streams,
+    show_default=True,
+    help="Most streams that the bots of one owner have open.",
+)
+@click.option(
+    "--message-rate",
+    type=click.FloatRange(1),
+    default=LIMITS.things,
+    show_default=True,
+    help="Answers and other things a second that a bot may say unasked; saved up for 200 s.",
+)
+@click.option(
+    "--byte-rate",
+    type=click.FloatRange(1024),
+    default=LIMITS.traffic,
+    show_default=True,
+    help="Bytes a second that a bot may send; saved up for 16 s.",
+)
 @click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate chain (PEM); with --tls-key.")
 @click.option("--tls-key", type=click.Path(path_type=Path), help="Private key (PEM); with --tls-cert.")
 @click.option("--log-json", is_flag=True, help="Log as JSON lines; the default when standard error is no terminal.")
 @click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
+@click.option("--debug", is_flag=True, help="Log everything; there are no secrets in it.")
 def command(
     address: str,
     data: Path,
@@ -104,18 +131,23 @@ def command(
     think: float,
     bank: float,
     grace: float,
+    bots_per_owner: int,
+    streams_per_owner: int,
+    message_rate: float,
+    byte_rate: float,
     tls_cert: Path | None,
     tls_key: Path | None,
     log_json: bool,
     quiet: bool,
+    debug: bool,
 ) -> None:
     """Run a server until it is told to stop (SIGINT or SIGTERM).
 
     It listens on this machine only unless --address says otherwise. It plays every game that has a table of the size
-    asked for, unless --game says which; of several table sizes one is drawn for every match. Matches that still run
-    when it ends go on when it is started again on the same data; a second signal makes it end at once.
+    asked for, unless --game says which; of several table sizes one is drawn for every match. A stop lets matches run on
+    for --drain seconds; what then still runs, or at a second signal, is taken up by the next start on the same data.
     """
-    _log_to_stderr(log_json or not sys.stderr.isatty(), logging.WARNING if quiet else logging.INFO)
+    _log_to_stderr(log_json or not sys.stderr.isatty(), _level(quiet, debug))
     try:
         config = Config(
             offers=parse_offers(GAMES, games, seats, options),
@@ -124,6 +156,7 @@ def command(
             capacity=capacity,
             drain=drain,
             policy=Policy(soft_limit=_microseconds(think), bank=_microseconds(bank), grace=_microseconds(grace)),
+            limits=Limits(bots=bots_per_owner, streams=streams_per_owner, things=message_rate, traffic=byte_rate),
         )
         credentials = _credentials(tls_cert, tls_key)
         serve = partial(_serve, config, data, address, registration == "invited", credentials)
@@ -162,19 +195,19 @@ async def _serve(
             gc.collect()
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)
-            await anext(signals)
-            log.info("stopping", matches=arena.playing, limit=config.drain)
-            nursery.start_soon(_hurry, signals, arena)
-            await arena.drain(config.drain)
+            nursery.start_soon(_obey, signals, arena)
+            await arena.drained.wait()
             arena.dismiss()
             nursery.cancel_scope.cancel()
     log.info("stopped")
 
 
-async def _hurry(signals: AsyncIterator[int], arena: Arena) -> None:
-    """A second signal: whatever is still being played is left to the next start now."""
+async def _obey(signals: AsyncIterator[int], arena: Arena) -> None:
+    """The first signal drains; the second leaves what is still being played to the next start now."""
     await anext(signals)
-    await arena.drain(0)
+    arena.begin_drain(arena.config.drain)
+    await anext(signals)
+    arena.begin_drain(0)
 
 
 def _microseconds(seconds: float) -> int:
@@ -195,8 +228,16 @@ def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials 
     return grpc.ssl_server_credentials([pair])
 
 
+def _level(quiet: bool, debug: bool) -> int:
+    if quiet and debug:
+        raise click.UsageError("--quiet and --debug: choose one")
+    return logging.WARNING if quiet else logging.DEBUG if debug else logging.INFO
+
+
 def _log_to_stderr(as_json: bool, level: int) -> None:
-    renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
+    # Pretty tracebacks show local variables, and those hold secrets.
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if as_json else console
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

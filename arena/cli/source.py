@@ -96,9 +96,9 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
         server, data = _one_of(server, data)
         verb(place=Place(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
 
-    return _with(
+    return with_options(
         command,
-        *_server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
+        *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
         data_option("Read this data directory instead; a server may work on it meanwhile."),
     )
 
@@ -110,10 +110,10 @@ def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
     def command(*, server: str | None, data: Path, tls: bool, tls_roots: Path | None, **others: object) -> None:
         verb(place=Place(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
 
-    return _with(
+    return with_options(
         command,
         data_option("The data directory of the server.", required=True),
-        *_server_options(f"Where the server listens, if one works on it.  [default: {DEFAULT_SERVER}]"),
+        *server_options(f"Where the server listens, if one works on it.  [default: {DEFAULT_SERVER}]"),
     )
 
 
@@ -130,7 +130,8 @@ def data_option(words: str, *, required: bool = False) -> Callable[[Callable[...
     )
 
 
-def _server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+    """--server, --tls and --tls-roots."""
     roots = click.Path(path_type=Path, exists=True, dir_okay=False)
     return (
         click.option("--server", metavar="HOST:PORT", envvar="ARENA_SERVER", show_envvar=True, help=words),
@@ -141,9 +142,10 @@ def _server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callabl
     )
 
 
-def _with(
+def with_options(
     command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
 ) -> Callable[..., None]:
+    """A command with options, shown in this order."""
     for option in reversed(options):
         command = option(command)
     return command

@@ -98,11 +98,20 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
         table.add_column("Now", no_wrap=True)
         table.add_column("Round trip", justify="right", no_wrap=True)
     table.add_column("Registered", no_wrap=True)
+    if parked := any(row.parked for row in rows):
+        table.add_column("Parked")
     for row in rows:
         trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
         now_cells: list[RenderableType] = [_presence(row), trip] if live else []
         registered = f"{_span((now - row.registered).total_seconds())} ago"
-        table.add_row(_bot(row), _owner(row), str(row.matches), *now_cells, registered)
+        table.add_row(
+            _bot(row),
+            _owner(row),
+            str(row.matches),
+            *now_cells,
+            registered,
+            *([Text(row.parked, style="red")] if parked else []),
+        )
     return table
 
 
@@ -133,6 +142,8 @@ def _presence(row: BotRow) -> Text:
         return Text("always here", style="dim")
     if not row.connected:
         return Text("○ away", style="dim")
+    if row.parked and not row.playing:
+        return Text("● parked", style="red")
     return Text(f"● plays {row.playing}" if row.playing else "● waits", style="green")
 
 

@@ -72,6 +72,10 @@ class Match:
         """Whether a house bot plays the seat on."""
         return self._seats[seat].substituted
 
+    def suspended(self, seat: int) -> bool:
+        """Whether the server plays for a seat at once until its bot is ready again."""
+        return self._seats[seat].suspended
+
     def receive(self, event: Input) -> list[Effect]:
         """Takes one input and returns its effects in the order they happened.
 

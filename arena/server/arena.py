@@ -16,15 +16,17 @@ import trio
 from arena.house import HOUSE_BOTS
 from arena.server.alarms import Alarms
 from arena.server.contestant import Contestant
+from arena.server.door import Door
 from arena.server.gathering import Gathering
 from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.players import HousePlayer, Player
+from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
 from arena.server.wall import now_us
 from arena.store import bots, matches
-from arena.store.errors import StoreError, UnknownToken
+from arena.store.errors import StoreError
 from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 LAST_RETRIES: Final = 10.0
 """Seconds a stopping server goes on trying."""
 STOPPED: Final = "the server was stopped"
+DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 
 log = structlog.get_logger(__name__)
 
@@ -89,6 +92,10 @@ class Arena:
         self.hall = hall
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
+        self.drained = trio.Event()
+        """Set when no match runs any more, or those that do are left to the next start."""
+        self.roster = Roster(store, hall, config.limits)
+        self.door = Door(config.limits)
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
@@ -121,13 +128,6 @@ class Arena:
                 for session in self.hall.sessions():
                     session.beat(trio.current_time())
 
-    async def authenticate(self, token: str) -> bots.Bot | None:
-        """The bot that has a token; None if nobody has."""
-        try:
-            return await self.store.read(partial(bots.authenticate, token=token))
-        except UnknownToken:
-            return None
-
     async def attend(self, link: Link, bot: bots.Bot, hello: Hello) -> None:
         """Lets a bot play on a line until it has said its last.
 
@@ -140,11 +140,16 @@ class Arena:
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = Session(link, hello, self._scribe.commit)
-        session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit))
+        session = Session(link, hello, self._scribe.commit, self.config.limits)
+        session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit, self.config.park_after))
+        contestant.parked = bot.parked is not None
+        if contestant.parked:
+            session.notify(parked_notice(bot))
         contestant.connected(trio.current_time(), session)
         self.hall.changed()
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
+        if self.stopping.is_set():
+            session.notify(DRAINING)
 
         def hear(said: Said) -> None:
             contestant.hear(said)
@@ -158,21 +163,15 @@ class Arena:
             self.hall.release(contestant)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(contestant.tables))
 
-    async def register(self, name: str, owner: str, invitation: str, by_invitation: bool) -> bots.Registered:
-        """A new bot; raises what `bots.register` raises."""
-        registered = await self.store.write(
-            partial(
-                bots.register, name=name, owner=owner, at=now_us(), invitation=invitation, by_invitation=by_invitation
-            )
-        )
-        log.info("bot registered", bot=name, owner=registered.bot.owner)
-        return registered
+    def begin_drain(self, limit: float) -> None:
+        """Has `drain` go on whoever goes away; a later call with a lower limit hurries it."""
+        log.info("draining", matches=self.playing, limit=limit)
+        self._nursery.start_soon(self.drain, limit)
 
-    async def invite(self, owner: str) -> str:
-        """The code of a new invitation; raises what `bots.invite` raises."""
-        code = await self.store.write(partial(bots.invite, owner=owner, at=now_us()))
-        log.info("invitation made", owner=owner)
-        return code
+    @property
+    def next_change(self) -> trio.Event:
+        """Is set when a match ends or a drain is over."""
+        return self._changed
 
     async def drain(self, limit: float) -> None:
         """Forms no more matches and lets those that run end; what is left after `limit` seconds the next server plays.
@@ -182,7 +181,7 @@ class Arena:
         self.stopping.set()
         self.hall.close()
         for session in self.hall.sessions():
-            session.notify(Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches"))
+            session.notify(DRAINING)
         for gathering in self._gatherings:
             gathering.call_off(STOPPED)
         with trio.move_on_after(limit):
@@ -195,6 +194,8 @@ class Arena:
             await self._until(lambda: not self._gatherings and not any(table.over for table in self._tables))
         if self._tables:
             log.info("matches are left to the next start", matches=sorted(table.match_id for table in self._tables))
+        self.drained.set()
+        self._change()
 
     def dismiss(self) -> None:
         """Ends every bot's line."""
@@ -248,7 +249,9 @@ class Arena:
 
     async def _finish(self, table: Table) -> None:
         """Waits for the end of a match that is being played, stores it and tells its bots."""
-        table.report(*await self._scribe.record(table, await table.played()))
+        over, changes, parked = await self._scribe.record(table, await table.played())
+        table.report(over, changes)
+        self.roster.park(parked)
         self._tables.discard(table)
         table.dissolve()
         self._release(table.players)

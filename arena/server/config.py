@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from arena.ladder.pairing import PATIENCE
 from arena.match.policy import Policy
+from arena.server.limits import Limits
 from engine.game import Game, Option
 
 
@@ -37,6 +38,9 @@ class Config:
     """The most matches one bot plays at once, whatever it announces."""
     heartbeat: float = 10.0
     """Between two heartbeats of a stream."""
+    park_after: int = 3
+    """Matches in a row in which a bot was suspended or a house bot played on, after which it is given no seats."""
+    limits: Limits = field(default_factory=Limits)
     drain: float = 10.0
     """How long a stopping server lets running matches go on."""
 

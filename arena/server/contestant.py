@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.server.messages import Answer, Notice, NoticeKind
+from arena.server.messages import Answer, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
     from arena.server.gathering import Gathering
@@ -23,6 +23,8 @@ class Contestant:
         self.session: Session | None = None
         self.waiting_since: dict[str, float] = {}
         """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
+        self.parked = False
+        """Whether it is given no seats."""
         self.seated = 0
         """Seats it was given since it came."""
         self.gatherings: dict[int, Gathering] = {}
@@ -73,11 +75,16 @@ class Contestant:
             for table in list(self.tables.values()):
                 table.left(now, self)
 
+    def shut_out(self, why: str) -> None:
+        """Its stream is closed: it floods."""
+        if self.session is not None:
+            self.session.close(Reason.FLOODING, why)
+
     def _ready(self, at: float, ready: Ready) -> None:
         if (gathering := self.gatherings.get(ready.match_id)) is not None:
             gathering.ready(self, ready.nonce)
         elif (table := self.tables.get(ready.match_id)) is not None:
-            table.returned(at, self)
+            table.ready(at, self)
         else:
             self._unknown(ready)
 

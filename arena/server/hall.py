@@ -93,7 +93,7 @@ class Hall:
         here = [
             contestant
             for contestant in self.contestants.values()
-            if contestant.session is not None and game in contestant.session.hello.games
+            if contestant.session is not None and not contestant.parked and game in contestant.session.hello.games
         ]
         owners = len({contestant.owner for contestant in here})
         sizes = [size for size in offer.seats if house or size <= owners]

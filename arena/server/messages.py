@@ -47,6 +47,8 @@ class Said(NamedTuple):
     """How many matches it can play at once from now on."""
     declined: Sequence[int] = ()
     """Matches whose invitations it does not accept."""
+    size: int = 0
+    """Bytes it had on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Welcome:
     policy: Policy
     ready_limit: float
     """Seconds to accept an invitation."""
+    park_after: int
+    """Troubled matches in a row that park a bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class NoticeKind(Enum):
     RELEASED = auto()
     WITHDRAWN = auto()
     DRAINING = auto()
+    PARKED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +198,9 @@ class Reason(Enum):
     """The bot said what the protocol does not allow."""
     NO_SUCH_GAME = auto()
     """The server plays none of the bot's games."""
+    FLOODING = auto()
+    """The bot said too much or came too often, or the bots of its owner have too many streams."""
+    SILENT = auto()
+    """The bot opened a stream and said nothing."""
+    TOKEN_DEAD = auto()
+    """The bot's token was replaced or revoked."""

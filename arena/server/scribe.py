@@ -6,7 +6,7 @@ Whatever the store cannot do at the moment is tried again until it can; meanwhil
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 import trio
@@ -20,7 +20,7 @@ from arena.replay.replay import ReplayError
 from arena.server.players import HousePlayer
 from arena.server.table import Table
 from arena.server.wall import now_us
-from arena.store import bots, matches
+from arena.store import bots, matches, parking
 from arena.store.errors import StoreError
 from arena.version import __version__
 from engine.deal import SeededDecks, match_key
@@ -48,6 +48,16 @@ log = structlog.get_logger(__name__)
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
     """A match that was left running cannot be continued; the message says why."""
+
+
+class Recorded(NamedTuple):
+    """What was stored of the end of a match."""
+
+    over: Over
+    changes: tuple[live.RatingChange, ...]
+    """By seat; none where it is void."""
+    parked: tuple[bots.Bot, ...]
+    """Bots that are given no seats from now on."""
 
 
 class Scribe:
@@ -129,12 +139,12 @@ class Scribe:
                 await self.void(number, f"the server died and the match cannot be restored: {error}")
         return restored
 
-    async def record(self, table: Table, over: Over) -> tuple[Over, tuple[live.RatingChange, ...]]:
-        """Stores how a match ended, as often as it takes. Returns what was stored, and the rating changes by seat."""
+    async def record(self, table: Table, over: Over) -> Recorded:
+        """Stores how a match ended, as often as it takes."""
         number, at = matches.MatchId(table.match_id), now_us()
 
-        def store(connection: Connection) -> tuple[live.RatingChange, ...]:
-            return matches.finish(
+        def store(connection: Connection) -> Recorded:
+            changes = matches.finish(
                 connection,
                 number,
                 scores=over.scores,
@@ -144,10 +154,13 @@ class Scribe:
                 at=at,
                 replay=table.replay,
             )
+            return Recorded(
+                over, changes, parking.count(connection, number, over.troubled, self._config.park_after, at)
+            )
 
         while True:
             try:
-                changes = await self._store.write(store)
+                recorded = await self._store.write(store)
                 break
             except StoreError as error:
                 log.error("result not stored yet", match=number, error=str(error), retry_in=RETRY)
@@ -156,10 +169,10 @@ class Scribe:
                 log.exception("a fault of the server: the match is void", match=number)
                 reason = "the server could not record the result"
                 await self.void(number, reason)
-                return Over((), (), over.forced, over.troubled, (), reason), ()
+                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), ())
         self._store.journal.forget(number)
         log.info("match over", match=number, scores=over.scores, places=over.places)
-        return over, changes
+        return recorded
 
     async def void(self, number: int, reason: str) -> None:
         """Records that a match has no result, as often as it takes."""

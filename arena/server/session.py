@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.server.messages import Closed, LinkLost, Outgoing, Question, Reason
+from arena.server.limits import Limits
+from arena.server.messages import Closed, LinkLost, NoticeKind, Outgoing, Question, Reason
+from arena.server.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,7 +37,13 @@ MOST_NOTICES: Final = 10_000
 class Session:
     """The line to a bot, with what waits to be sent."""
 
-    def __init__(self, link: Link, hello: Hello, commit: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        hello: Hello,
+        commit: Callable[[], Awaitable[None]],
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+    ) -> None:
         """`commit` stores what happened so far; nothing is sent before it returns."""
         self.link = link
         self.hello = hello
@@ -43,6 +51,7 @@ class Session:
         """How many matches the bot can play at once."""
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
         self._commit = commit
+        self._pace = Pace(limits)
         self._waiting = Outgoing()
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
@@ -135,7 +144,9 @@ class Session:
 
     async def _read(self, hear: Callable[[Said], None]) -> None:
         while (said := await self.link.receive()) is not None:
-            hear(said)
+            if self._end is None:  # else its last words are on their way, and what it says counts no more
+                self._pace.heard(said)
+                hear(said)
 
     async def _write(self) -> None:
         while True:
@@ -148,6 +159,7 @@ class Session:
                 self._in_flight.update(self._questions)
                 self._questions.clear()
                 message.questions = [Question(table.match_id, ask) for table, ask in asked]
+            self._pace.asked(_asks(message))
             await self._commit()
             with trio.move_on_after(SEND_LIMIT) as limit:
                 await self.link.send(message)
@@ -161,3 +173,9 @@ class Session:
                     table.sent(now, ask, lag)
             if self._end is not None:
                 raise self._end
+
+
+def _asks(message: Outgoing) -> int:
+    """How many things a message asks a bot for; whoever is told that it is suspended is to say that it is back."""
+    suspended = sum(notice.kind is NoticeKind.SUSPENDED for notice in message.notices)
+    return len(message.questions) + len(message.invitations) + (message.heartbeat is not None) + suspended

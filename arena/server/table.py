@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import deque
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import structlog
 import trio
@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from arena.server.session import Session
     from arena.store.journal import Journal
 
+MOST_STRAYS: Final = 500
+"""Answers of one seat in one match that come too late or to no decision of it: more a slow bot cannot give, and all are
+recorded."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -85,6 +89,7 @@ class Table:
         self._chance = chance
         self._over: Over | None = None
         self._ended = trio.Event()
+        self._strays = [0] * len(players)
         self._watch = watch
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
@@ -171,6 +176,11 @@ class Table:
     def answered(self, at: float, contestant: Contestant, answer: Answer) -> None:
         """A bot answered."""
         seat = self._seats[contestant]
+        if self._match.asking(seat) != answer.decision or self._match.substituted(seat):
+            self._strays[seat] += 1
+            if self._strays[seat] > MOST_STRAYS:
+                contestant.shut_out(f"flooding: {MOST_STRAYS} answers to no open decision in match {self.match_id}")
+                return
         self._feed(Acted(self._instant(at), seat, answer.decision, answer.action))
         if contestant.session is not None and self._match.asking(seat) != answer.decision:
             contestant.session.settle(self.match_id, answer.decision)
@@ -179,8 +189,14 @@ class Table:
         """A bot is gone."""
         self._feed(Left(self._instant(now), self._seats[contestant]))
 
+    def ready(self, now: float, contestant: Contestant) -> None:
+        """A bot is ready again after a suspension; at any other time that says nothing new."""
+        seat = self._seats[contestant]
+        if self._match.suspended(seat):
+            self._feed(Returned(self._instant(now), seat))
+
     def returned(self, now: float, contestant: Contestant) -> None:
-        """A bot is back, or ready again."""
+        """A bot is back."""
         seat = self._seats[contestant]
         self._feed(Returned(self._instant(now), seat))
         if self._match.substituted(seat):

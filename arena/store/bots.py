@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +13,15 @@ from typing import Any, Final, NamedTuple, NewType
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from arena.store import schema
-from arena.store.errors import InvitationRefused, NameNotAllowed, NameTaken, UnknownToken
+from arena.store.errors import (
+    InvitationRefused,
+    NameNotAllowed,
+    NameTaken,
+    OfTheHouse,
+    TooManyBots,
+    UnknownBot,
+    UnknownToken,
+)
 
 BotId = NewType("BotId", int)
 
@@ -31,6 +40,21 @@ class Bot:
     house: bool
     registered: int
     """Instant, in microseconds since 1970."""
+    troubles: tuple[int, ...] = ()
+    """Its last matches, as long as a house bot had to play on or it was suspended in each of them."""
+    parked: int | None = None
+    """Since when it is given no seats because of them, in microseconds since 1970."""
+    forgiven: int = 0
+    """No match up to this one counts as troubled."""
+
+    @property
+    def why_parked(self) -> str:
+        """What it is parked for; empty when it is not."""
+        if self.parked is None:
+            return ""
+        *most, last = map(str, self.troubles)
+        matches = f"matches {', '.join(most)} and {last}" if most else f"match {last}"
+        return f"in {matches}, in a row, it was suspended or a house bot had to play on"
 
 
 class Registered(NamedTuple):
@@ -54,11 +78,12 @@ def register(
     at: int,
     invitation: str = "",
     by_invitation: bool = False,
+    most: int | None = None,
 ) -> Registered:
     """Registers a bot at the instant `at`; without an owner it is its own.
 
     An invitation, which must be given where registration is `by_invitation`, is used up, and its owner goes before.
-    NameNotAllowed, NameTaken, InvitationRefused.
+    `most` is how many bots an owner may have. NameNotAllowed, NameTaken, InvitationRefused, TooManyBots.
     """
     _check(name)
     _check(owner or name)
@@ -69,8 +94,11 @@ def register(
     holder = connection.scalar(select(schema.bots.c.name).where(schema.bots.c.key == name.lower()))
     if holder is not None:
         raise NameTaken(name, holder)
-    token = f"arena_{token_urlsafe(32)}"
-    bot = _add(connection, name, owner or name, at, token_hash=_hash(token))
+    owner = owner or name
+    if most is not None and _owned(connection, owner) >= most:
+        raise TooManyBots(owner, most)
+    token = _new_token()
+    bot = _add(connection, name, owner, at, token_hash=_hash(token))
     if invitation:
         invited = schema.invitations.c.code_hash == _hash(invitation)
         connection.execute(update(schema.invitations).where(invited).values(used_by=bot.id))
@@ -87,11 +115,36 @@ def invite(connection: Connection, owner: str, at: int) -> str:
 
 def authenticate(connection: Connection, token: str) -> Bot:
     """The bot of a token; UnknownToken if there is none."""
-    # Looking up a hash tells nothing by its timing that helps to guess a token.
+    # No comparison of secrets here that could tell by its time how much of a guess is right: what is looked up is the
+    # SHA-256 of the guess, and nobody can choose guesses whose hashes come closer and closer to a stored one.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
     return bot_of(row)
+
+
+def find(connection: Connection, name: str) -> Bot:
+    """The bot of a name, whatever its capitals; UnknownBot, or OfTheHouse for a house bot."""
+    row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
+    if row is None:
+        raise UnknownBot(name)
+    if row.house:
+        raise OfTheHouse(row.name)
+    return bot_of(row)
+
+
+def rotate(connection: Connection, name: str) -> Registered:
+    """A new token for a bot, shown this once; its old one is no longer known. UnknownBot, OfTheHouse."""
+    bot, token = find(connection, name), _new_token()
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=_hash(token)))
+    return Registered(bot, token)
+
+
+def revoke(connection: Connection, name: str) -> Bot:
+    """A bot's token is no longer known; `rotate` gives it a new one. UnknownBot, OfTheHouse."""
+    bot = find(connection, name)
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
+    return bot
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
@@ -124,6 +177,16 @@ def _add(connection: Connection, name: str, owner: str, at: int, token_hash: byt
     return Bot(BotId(added.scalar_one()), name, owner, house, at)
 
 
+def _new_token() -> str:
+    return f"arena_{token_urlsafe(32)}"
+
+
+def _owned(connection: Connection, owner: str) -> int:
+    """How many bots an owner has, whatever the capitals of its name."""
+    same = func.lower(schema.bots.c.owner) == owner.lower()
+    return connection.scalar(select(func.count()).where(same)) or 0
+
+
 def _inviter(connection: Connection, code: str) -> str:
     """The owner of an unused invitation."""
     invitations = schema.invitations.c
@@ -150,4 +213,5 @@ def _hash(secret: str) -> bytes:
 
 def bot_of(row: Row[Any]) -> Bot:
     """The bot of a row of the table of bots."""
-    return Bot(row.id, row.name, row.owner, bool(row.house), row.registered)
+    troubles = tuple(json.loads(row.troubles))
+    return Bot(row.id, row.name, row.owner, bool(row.house), row.registered, troubles, row.parked, row.forgiven)

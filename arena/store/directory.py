@@ -61,6 +61,21 @@ def operator_token(directory: Path) -> str:
         raise StoreUnusable(path, error.strerror or str(error)) from error
 
 
+def holder(directory: Path) -> int | None:
+    """The process id of the server that works on a directory; None if none does. StoreUnusable if that is unknown."""
+    path = directory / _LOCK
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreUnusable(path, error.strerror or str(error)) from error
+    try:
+        return _holder(lock)
+    finally:
+        os.close(lock)
+
+
 def _holder(lock: int) -> int | None:
     """The process id in the lock file; None in the moment before its holder has written it."""
     text = os.pread(lock, 20, 0)

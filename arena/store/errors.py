@@ -90,6 +90,39 @@ class NameTaken(Refused):
         self.holder = holder
 
 
+class TooManyBots(Refused):
+    """An owner has as many bots as one may have."""
+
+    def __init__(self, owner: str, most: int) -> None:
+        super().__init__(f"{owner} has {most} bots, and more are not allowed here; use one of them")
+        self.owner = owner
+        self.most = most
+
+
+class UnknownBot(Refused):
+    """No bot has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no bot {name!r}; `arena bots list` has their names")
+        self.name = name
+
+
+class OfTheHouse(Refused):
+    """House bots have no tokens and are never parked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is one of the server's own: it has no token and is never parked")
+        self.name = name
+
+
+class NotParked(Refused):
+    """The bot is not parked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not parked; it is given seats whenever it is connected and has room")
+        self.name = name
+
+
 class InvitationRefused(Refused):
     """Registration needs an invitation that nobody has used."""
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The newest migration: the schema that this program reads and writes."""
 
 # SQLite's STRICT tables take INTEGER, REAL, TEXT and BLOB only; elsewhere instants need 64 bits and ratings a double.
@@ -47,6 +47,9 @@ bots = Table(
     Column("house", Int, CheckConstraint("house IN (0, 1)", name="house"), nullable=False),
     Column("token_hash", LargeBinary, unique=True, comment="SHA-256; none for house bots"),
     Column("registered", Int, nullable=False),
+    Column("troubles", Text, nullable=False, server_default="[]", comment="JSON: troubled matches in a row"),
+    Column("parked", Int, comment="since when, if it is"),
+    Column("forgiven", Int, nullable=False, server_default="0", comment="no match up to this one counts as troubled"),
     sqlite_strict=True,
 )
 

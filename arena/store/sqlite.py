@@ -84,6 +84,7 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
 
 
 def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> Engine:
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    # Errors without their parameters: those are seeds and hashes, and errors are logged.
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine

@@ -143,6 +143,7 @@ class BotEntry(google.protobuf.message.Message):
     MATCHES_FIELD_NUMBER: builtins.int
     REGISTERED_FIELD_NUMBER: builtins.int
     ROUND_TRIP_MS_FIELD_NUMBER: builtins.int
+    PARKED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -157,6 +158,8 @@ class BotEntry(google.protobuf.message.Message):
     """Rated matches finished, all games together."""
     round_trip_ms: builtins.float
     """From the last heartbeat to its answer, in milliseconds; absent when it is not connected or has not answered one."""
+    parked: builtins.str
+    """Why it is given no seats, with the matches that led to it; empty when it is not parked."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was registered."""
@@ -172,9 +175,106 @@ class BotEntry(google.protobuf.message.Message):
         matches: builtins.int = ...,
         registered: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         round_trip_ms: builtins.float | None = ...,
+        parked: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_round_trip_ms", b"_round_trip_ms"]) -> typing.Literal["round_trip_ms"] | None: ...
 
 global___BotEntry = BotEntry
+
+@typing.final
+class UnparkBotRequest(google.protobuf.message.Message):
+    """Un-parks a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """Its name."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___UnparkBotRequest = UnparkBotRequest
+
+@typing.final
+class UnparkBotResponse(google.protobuf.message.Message):
+    """The bot is given seats again."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___UnparkBotResponse = UnparkBotResponse
+
+@typing.final
+class RotateTokenRequest(google.protobuf.message.Message):
+    """Replaces a token."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___RotateTokenRequest = RotateTokenRequest
+
+@typing.final
+class RotateTokenResponse(google.protobuf.message.Message):
+    """The token is replaced."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: builtins.int
+    token: builtins.str
+    """The new secret. It is not shown again."""
+    def __init__(
+        self,
+        *,
+        token: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["token", b"token"]) -> None: ...
+
+global___RotateTokenResponse = RotateTokenResponse
+
+@typing.final
+class RevokeTokenRequest(google.protobuf.message.Message):
+    """Kills a token."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name"]) -> None: ...
+
+global___RevokeTokenRequest = RevokeTokenRequest
+
+@typing.final
+class RevokeTokenResponse(google.protobuf.message.Message):
+    """The token is dead."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___RevokeTokenResponse = RevokeTokenResponse

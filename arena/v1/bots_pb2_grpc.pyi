@@ -27,6 +27,7 @@ class BotServiceStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
     CreateInvitation: grpc.UnaryUnaryMultiCallable[
@@ -44,6 +45,30 @@ class BotServiceStub:
     ]
     """The bots known here."""
 
+    UnparkBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.UnparkBotRequest,
+        arena.v1.bots_pb2.UnparkBotResponse,
+    ]
+    """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    """
+
+    RotateToken: grpc.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.RotateTokenRequest,
+        arena.v1.bots_pb2.RotateTokenResponse,
+    ]
+    """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    """
+
+    RevokeToken: grpc.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.RevokeTokenRequest,
+        arena.v1.bots_pb2.RevokeTokenResponse,
+    ]
+    """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+    The statuses are those of RotateToken.
+    """
+
 class BotServiceAsyncStub:
     """Who plays here."""
 
@@ -53,6 +78,7 @@ class BotServiceAsyncStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
     CreateInvitation: grpc.aio.UnaryUnaryMultiCallable[
@@ -70,6 +96,30 @@ class BotServiceAsyncStub:
     ]
     """The bots known here."""
 
+    UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.UnparkBotRequest,
+        arena.v1.bots_pb2.UnparkBotResponse,
+    ]
+    """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    """
+
+    RotateToken: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.RotateTokenRequest,
+        arena.v1.bots_pb2.RotateTokenResponse,
+    ]
+    """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    """
+
+    RevokeToken: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.RevokeTokenRequest,
+        arena.v1.bots_pb2.RevokeTokenResponse,
+    ]
+    """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+    The statuses are those of RotateToken.
+    """
+
 class BotServiceServicer(metaclass=abc.ABCMeta):
     """Who plays here."""
 
@@ -81,6 +131,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
 
     @abc.abstractmethod
@@ -101,5 +152,35 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena.v1.bots_pb2.ListBotsResponse]]:
         """The bots known here."""
+
+    @abc.abstractmethod
+    def UnparkBot(
+        self,
+        request: arena.v1.bots_pb2.UnparkBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.bots_pb2.UnparkBotResponse, collections.abc.Awaitable[arena.v1.bots_pb2.UnparkBotResponse]]:
+        """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        """
+
+    @abc.abstractmethod
+    def RotateToken(
+        self,
+        request: arena.v1.bots_pb2.RotateTokenRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.bots_pb2.RotateTokenResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RotateTokenResponse]]:
+        """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        """
+
+    @abc.abstractmethod
+    def RevokeToken(
+        self,
+        request: arena.v1.bots_pb2.RevokeTokenRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.bots_pb2.RevokeTokenResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RevokeTokenResponse]]:
+        """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+        The statuses are those of RotateToken.
+        """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -56,6 +56,8 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
     NOTICE_KIND_RELEASED: _NoticeKind.ValueType  # 13
     """The clocks of the match run again."""
+    NOTICE_KIND_PARKED: _NoticeKind.ValueType  # 14
+    """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -88,6 +90,8 @@ NOTICE_KIND_HELD: NoticeKind.ValueType  # 12
 """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
 NOTICE_KIND_RELEASED: NoticeKind.ValueType  # 13
 """The clocks of the match run again."""
+NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
+"""The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
 global___NoticeKind = NoticeKind
 
 @typing.final
@@ -325,6 +329,7 @@ class Conduct(google.protobuf.message.Message):
     INCIDENTS_FIELD_NUMBER: builtins.int
     RESTART_HOLD_MS_FIELD_NUMBER: builtins.int
     SUBSTITUTED_PERCENT_FIELD_NUMBER: builtins.int
+    PARK_AFTER_FIELD_NUMBER: builtins.int
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
@@ -347,6 +352,8 @@ class Conduct(google.protobuf.message.Message):
     """How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds."""
     substituted_percent: builtins.int
     """A seat that a house bot had for more than this part of the rounds comes last, and no other's result counts."""
+    park_after: builtins.int
+    """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
     def __init__(
         self,
         *,
@@ -361,8 +368,9 @@ class Conduct(google.protobuf.message.Message):
         incidents: builtins.int = ...,
         restart_hold_ms: builtins.int = ...,
         substituted_percent: builtins.int = ...,
+        park_after: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
 
 global___Conduct = Conduct
 

@@ -28,7 +28,8 @@ class PlayServiceStub:
     """Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
     The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on; a call that ends
-    carries a status. The newest stream of a bot takes over from an older one.
+    carries a status. The newest stream of a bot takes over from an older one. RESOURCE_EXHAUSTED: the bot said far more than it was
+    asked for, connects too often, or its owner's bots have too many streams.
     """
 
 class PlayServiceAsyncStub:
@@ -41,7 +42,8 @@ class PlayServiceAsyncStub:
     """Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
     The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on; a call that ends
-    carries a status. The newest stream of a bot takes over from an older one.
+    carries a status. The newest stream of a bot takes over from an older one. RESOURCE_EXHAUSTED: the bot said far more than it was
+    asked for, connects too often, or its owner's bots have too many streams.
     """
 
 class PlayServiceServicer(metaclass=abc.ABCMeta):
@@ -56,7 +58,8 @@ class PlayServiceServicer(metaclass=abc.ABCMeta):
         """Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
         The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
         carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on; a call that ends
-        carries a status. The newest stream of a bot takes over from an older one.
+        carries a status. The newest stream of a bot takes over from an older one. RESOURCE_EXHAUSTED: the bot said far more than it was
+        asked for, connects too often, or its owner's bots have too many streams.
         """
 
 def add_PlayServiceServicer_to_server(servicer: PlayServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

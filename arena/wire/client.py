@@ -1,4 +1,4 @@
-"""What programs of the house ask a running server: its ladders, matches, bots, replays, and an invitation."""
+"""What programs of the house ask a running server: what is there, and what bots and the operator may change."""
 
 from __future__ import annotations
 
@@ -18,15 +18,22 @@ from arena.v1 import (
     ladder_pb2_grpc,
     matches_pb2,
     matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
 )
-from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.wire.rows import BotRow, DrainRow, LadderRow, MatchRow, MatchState, SeatRow
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
 PATIENCE: Final = 10.0
 """Seconds a call may take."""
-OPTIONS: Final = (("grpc.enable_retries", 0), ("grpc.max_receive_message_length", 64 << 20))
+OPTIONS: Final = (
+    ("grpc.enable_retries", 0),
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.keepalive_time_ms", 10_000),  # a drain is watched for as long as it takes
+    ("grpc.http2.ping_timeout_ms", 10_000),
+)
 STATE: Final = {matches_pb2.MatchState.Value(f"MATCH_STATE_{state.name}"): state for state in MatchState}
 
 
@@ -62,6 +69,7 @@ class Client:
         self._bots = bots_pb2_grpc.BotServiceStub(channel)
         self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
         self._matches = matches_pb2_grpc.MatchServiceStub(channel)
+        self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
 
     def games(self) -> tuple[str, ...]:
         """The games it plays, by name."""
@@ -110,6 +118,7 @@ class Client:
                 matches=row.matches,
                 registered=_instant(row.registered),
                 round_trip_ms=row.round_trip_ms if row.HasField("round_trip_ms") else None,
+                parked=row.parked,
             )
             for row in answer.bots
         )
@@ -118,8 +127,33 @@ class Client:
         """A new invitation for a bot of that owner."""
         request = bots_pb2.CreateInvitationRequest(owner=owner)
         with self._naming():
-            metadata = (("authorization", f"Bearer {operator_token}"),)
-            return self._bots.CreateInvitation(request, timeout=PATIENCE, metadata=metadata).invitation
+            right = _right(operator_token)
+            return self._bots.CreateInvitation(request, timeout=PATIENCE, metadata=right).invitation
+
+    def unpark(self, bot: str, token: str) -> None:
+        """Has a parked bot given seats again; `token` is its own or the operator's."""
+        with self._naming():
+            self._bots.UnparkBot(bots_pb2.UnparkBotRequest(name=bot), timeout=PATIENCE, metadata=_right(token))
+
+    def rotate(self, bot: str, token: str) -> str:
+        """A new token for a bot; `token` is its present one or the operator's."""
+        request = bots_pb2.RotateTokenRequest(name=bot)
+        with self._naming():
+            return self._bots.RotateToken(request, timeout=PATIENCE, metadata=_right(token)).token
+
+    def revoke(self, bot: str, token: str) -> None:
+        """Kills a bot's token; `token` is that or the operator's."""
+        with self._naming():
+            self._bots.RevokeToken(bots_pb2.RevokeTokenRequest(name=bot), timeout=PATIENCE, metadata=_right(token))
+
+    def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
+        """Has the server drain and tells how far it is; the last row is done. A limit in seconds, or its own."""
+        request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
+        with self._naming():
+            for row in self._operator.Drain(request, metadata=_right(operator_token)):
+                yield DrainRow(row.playing, row.done)
+                if row.done:
+                    return
 
     def replay(self, match: int) -> bytes:
         """The replay file of a finished match."""
@@ -144,6 +178,10 @@ class Client:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
                 case _:
                     raise Declined(text) from error
+
+
+def _right(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)
 
 
 def _match(row: matches_pb2.MatchEntry) -> MatchRow:

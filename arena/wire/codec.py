@@ -31,6 +31,7 @@ from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 NONCE_SIZE: Final = 16
+LARGEST_HELLO: Final = 4096
 MOST_AT_ONCE: Final = 10_000
 """Acceptances and answers in one message: far more than a bot can owe, and no long turn for the others."""
 
@@ -61,6 +62,8 @@ _PackedDecision: Final = packed("Decision")
 def decode_hello(request: play_pb2.PlayRequest) -> Hello:
     """The first message of a bot; raises `Closed` where it is no hello or asks for nothing."""
     hello = request.hello
+    if request.ByteSize() > LARGEST_HELLO:
+        raise Closed(Reason.NONSENSE, f"the first message has at most {LARGEST_HELLO} bytes, not {request.ByteSize()}")
     if not request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "the first message must hold a hello")
     if not hello.games:
@@ -74,7 +77,7 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
-    if len(request.ready) + len(request.answers) > MOST_AT_ONCE:
+    if len(request.ready) + len(request.answers) + len(request.declined) > MOST_AT_ONCE:
         raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
     ready: Sequence[Ready] = ()
     if request.ready:
@@ -89,6 +92,7 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
         request.declined,
+        request.ByteSize(),
     )
 
 
@@ -152,6 +156,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             incidents=policy.incidents,
             restart_hold_ms=policy.restart_hold // 1000,
             substituted_percent=policy.substituted_percent,
+            park_after=welcome.park_after,
         ),
     )
 

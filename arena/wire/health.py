@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 from grpc_health.v1 import health_pb2
 
+from arena.wire.answers import send_within
 from arena.wire.stream import Refused
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ class Health:
     ) -> None:
         """How a service is now and whenever that changes."""
         if request.service not in self._services:
-            await stream.send(SERVICE_UNKNOWN)  # as the protocol has it: it might come
+            await send_within(stream, SERVICE_UNKNOWN)  # as the protocol has it: it might come
         elif not self._stopping.is_set():
-            await stream.send(SERVING)
+            await send_within(stream, SERVING)
         await self._stopping.wait()
         if request.service in self._services:
-            await stream.send(NOT_SERVING)
+            await send_within(stream, NOT_SERVING)
 
     def _now(self) -> health_pb2.HealthCheckResponse:
         return NOT_SERVING if self._stopping.is_set() else SERVING

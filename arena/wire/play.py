@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import grpc
+import trio
 
 from arena.server.messages import Closed, LinkLost, Outgoing, Reason, Said
 from arena.store.errors import StoreError
@@ -14,6 +15,8 @@ from arena.wire.stream import Refused, Stream, Vanished, bearer
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
+    from arena.server.messages import Hello
+    from arena.store.bots import Bot
 
 PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, play_pb2.PlayResponse]
 
@@ -23,6 +26,9 @@ STATUS: Final = {
     Reason.NOT_READING: grpc.StatusCode.DEADLINE_EXCEEDED,
     Reason.NONSENSE: grpc.StatusCode.INVALID_ARGUMENT,
     Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Reason.SILENT: grpc.StatusCode.CANCELLED,
+    Reason.TOKEN_DEAD: grpc.StatusCode.UNAUTHENTICATED,
 }
 
 
@@ -65,18 +71,31 @@ class Play:
         if not token:
             raise Refused(grpc.StatusCode.UNAUTHENTICATED, "send the metadata 'authorization: Bearer TOKEN'")
         try:
-            bot = await self._arena.authenticate(token)
+            with self._arena.door.opened(await self._bot(token), stream.received_at):
+                hello = await self._hello(stream)
+                # The token may have been revoked since the stream was opened.
+                await self._arena.attend(PlayLink(stream), await self._bot(token), hello)
+        except LinkLost:
+            return
+        except Closed as closed:
+            raise Refused(STATUS[closed.reason], str(closed)) from closed
+
+    async def _bot(self, token: str) -> Bot:
+        try:
+            bot = await self._arena.roster.authenticate(token)
         except StoreError as error:
             raise Refused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
         if bot is None:
             raise Refused(
                 grpc.StatusCode.UNAUTHENTICATED, "no bot has this token; register one with BotService.RegisterBot"
             )
-        try:
+        return bot
+
+    async def _hello(self, stream: PlayStream) -> Hello:
+        limit = self._arena.config.limits.hello
+        with trio.move_on_after(limit):
             request = await stream.receive()
-            if request is not None:
-                await self._arena.attend(PlayLink(stream), bot, decode_hello(request))
-        except LinkLost:
-            return
-        except Closed as closed:
-            raise Refused(STATUS[closed.reason], str(closed)) from closed
+            if request is None:
+                raise LinkLost
+            return decode_hello(request)
+        raise Closed(Reason.SILENT, f"no hello came within {limit:g} s of the opening of the stream")

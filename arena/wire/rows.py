@@ -84,3 +84,14 @@ class BotRow:
     registered: datetime
     round_trip_ms: float | None
     """Of the last heartbeat; None, too, where none was answered yet."""
+    parked: str
+    """Why it is given no seats; empty when it is not parked."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainRow:
+    """How far a server is that drains."""
+
+    playing: int
+    """Matches being played; when it is done, those left to the next start."""
+    done: bool

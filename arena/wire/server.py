@@ -17,13 +17,17 @@ from arena.v1 import (
     ladder_pb2_grpc,
     matches_pb2,
     matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
 )
 from arena.wire.archive import Archive
 from arena.wire.bridge import Service, serve
 from arena.wire.health import Health
+from arena.wire.operator import Operator
 from arena.wire.play import Play
+from arena.wire.roster import Roster
 from arena.wire.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
 
-FILES: Final = (bots_pb2, game_pb2, ladder_pb2, matches_pb2, play_pb2)
+FILES: Final = (bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2, play_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 
 
@@ -45,7 +49,7 @@ async def serve_arena(
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serves until cancelled; the started value is the bound port. RuntimeError where the address cannot be bound."""
-    archive = Archive(arena, by_invitation)
+    archive = Archive(arena)
 
     def add_reflection(server: grpc.aio.Server) -> None:
         names = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
@@ -54,9 +58,10 @@ async def serve_arena(
     services = (
         Service(play_pb2_grpc.add_PlayServiceServicer_to_server, Play(arena)),
         Service(game_pb2_grpc.add_GameServiceServicer_to_server, archive),
-        Service(bots_pb2_grpc.add_BotServiceServicer_to_server, archive),
+        Service(bots_pb2_grpc.add_BotServiceServicer_to_server, Roster(arena, by_invitation)),
         Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, archive),
         Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, archive),
+        Service(operator_pb2_grpc.add_OperatorServiceServicer_to_server, Operator(arena)),
         Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),
     )
     await serve(

@@ -13,6 +13,8 @@ class Settings:
     """Largest message a peer may send; a larger one ends its call with RESOURCE_EXHAUSTED."""
     max_response: int = 16 << 20
     """Largest message the server may send."""
+    max_metadata: int = 8 << 10
+    """Headers of a call; a call with more ends with RESOURCE_EXHAUSTED."""
     calls_per_connection: int = 8
     """Calls a connection may have open at once; more wait at the client."""
     ping_after: float = 5.0
@@ -27,6 +29,9 @@ class Settings:
         return [
             ("grpc.max_receive_message_length", self.max_request),
             ("grpc.max_send_message_length", self.max_response),
+            # Between the two gRPC refuses at random.
+            ("grpc.max_metadata_size", self.max_metadata),
+            ("grpc.absolute_max_metadata_size", self.max_metadata),
             ("grpc.max_concurrent_streams", self.calls_per_connection),
             ("grpc.keepalive_time_ms", round(1000 * self.ping_after)),
             # grpc.keepalive_timeout_ms, the documented name, is ignored by grpcio 1.85.

@@ -127,10 +127,8 @@ class Watched:
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             answered = self.open.pop(event.seat)
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)
-        decision = self.open[event.seat].decision if isinstance(event, StoodIn) and event.seat in self.open else None
-        if isinstance(event, StoodIn) and open_before.get(event.seat) == event.decision != self.match.asking(
-            event.seat
-        ):
+        stood_in = self.open.get(event.seat) if isinstance(event, StoodIn) else None
+        if stood_in is not None and stood_in.decision == event.decision != self.match.asking(event.seat):
             del self.open[event.seat]
         for effect in effects:
             self.present.see(effect)

@@ -667,9 +667,9 @@ async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp
             with trio.fail_after(20):
                 await ann.until(lambda: ann.reports)
             assert ann.reports[0].match_id == 42
-            assert await arena.authenticate("nobody's") is None
-            registered = await arena.register("cleo", "", "", by_invitation=False)
-            assert await arena.authenticate(registered.token) == registered.bot
+            assert await arena.roster.authenticate("nobody's") is None
+            registered = await arena.roster.register("cleo", "", "", by_invitation=False)
+            assert await arena.roster.authenticate(registered.token) == registered.bot
             nursery.cancel_scope.cancel()
 
 

@@ -82,7 +82,7 @@ async def rig(nursery: trio.Nursery) -> Rig:
 
 async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: MockClock) -> None:
     one, other = table(1), table(2)
-    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0))
+    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     rig.session.ask(one, ask(1))
     rig.session.ask(other, ask(7))

@@ -20,8 +20,10 @@ from arena.store import errors, matches
 from arena.store.bots import BotId
 from arena.store.errors import StoreError
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
-from arena.wire.archive import CHUNK, LARGEST_NUMBER, PAGE, STATUS, Archive
+from arena.wire.answers import STATUS
+from arena.wire.archive import CHUNK, LARGEST_NUMBER, PAGE, Archive
 from arena.wire.catalog import encode_catalog
+from arena.wire.roster import Roster
 from arena.wire.stream import Call, Refused
 from engine.registry import GAMES
 from tests.server.server_rig import Line, MemoryStore, committed, running
@@ -34,7 +36,8 @@ class Rig:
     def __init__(self, arena: Arena, store: MemoryStore) -> None:
         self.arena = arena
         self.store = store
-        self.archive = Archive(arena, by_invitation=False)
+        self.archive = Archive(arena)
+        self.roster = Roster(arena, by_invitation=False)
 
     def bots(self, *names: str) -> list[BotId]:
         return [self.store.register(name).id for name in names]
@@ -97,16 +100,16 @@ async def test_the_catalogues_of_the_games_are_listed(rig: Rig, autojump_clock: 
 
 
 async def test_a_bot_registers_and_its_token_is_good(rig: Rig, autojump_clock: MockClock) -> None:
-    answer = await rig.archive.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="anna"), CALL)
+    answer = await rig.roster.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="anna"), CALL)
     assert answer.name == "ann"
-    bot = await rig.arena.authenticate(answer.token)
+    bot = await rig.arena.roster.authenticate(answer.token)
     assert bot is not None
     assert (bot.name, bot.owner) == ("ann", "anna")
 
 
 async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClock) -> None:
     rig.bots("ann")
-    register = rig.archive.RegisterBot
+    register = rig.roster.RegisterBot
     code, text = await refused(register(bots_pb2.RegisterBotRequest(name="ANN"), CALL))
     assert code is grpc.StatusCode.ALREADY_EXISTS
     assert "'ANN' is taken by 'ann'" in text
@@ -115,7 +118,7 @@ async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClo
     assert "'a b'" in text
     code, text = await refused(register(bots_pb2.RegisterBotRequest(name="bob", invitation="guess"), CALL))
     assert code is grpc.StatusCode.PERMISSION_DENIED
-    invited = Archive(rig.arena, by_invitation=True)
+    invited = Roster(rig.arena, by_invitation=True)
     code, text = await refused(invited.RegisterBot(bots_pb2.RegisterBotRequest(name="bob"), CALL))
     assert code is grpc.StatusCode.PERMISSION_DENIED
     assert "by invitation" in text
@@ -125,24 +128,24 @@ async def test_only_the_operator_invites(rig: Rig, autojump_clock: MockClock) ->
     request = bots_pb2.CreateInvitationRequest(owner="anna")
     for header in ("", "Bearer guess", "Bearer ", rig.store.operator_token, f"Basic {rig.store.operator_token}"):
         call = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header} if header else {}))
-        code, text = await refused(rig.archive.CreateInvitation(request, call))
+        code, text = await refused(rig.roster.CreateInvitation(request, call))
         assert code is grpc.StatusCode.PERMISSION_DENIED
         assert "operator.token" in text
     header = f"Bearer {rig.store.operator_token}"
     operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
-    code, text = await refused(rig.archive.CreateInvitation(bots_pb2.CreateInvitationRequest(owner="a b"), operator))
+    code, text = await refused(rig.roster.CreateInvitation(bots_pb2.CreateInvitationRequest(owner="a b"), operator))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
-    invitation = (await rig.archive.CreateInvitation(request, operator)).invitation
-    invited = Archive(rig.arena, by_invitation=True)
+    invitation = (await rig.roster.CreateInvitation(request, operator)).invitation
+    invited = Roster(rig.arena, by_invitation=True)
     await invited.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="bea", invitation=invitation), CALL)
-    (bot,) = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    (bot,) = (await rig.roster.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert (bot.name, bot.owner) == ("ann", "anna"), "the invitation's owner goes before"
 
 
 async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockClock) -> None:
     rig.store.troubles.append(StoreError("the disk is on fire"))
     request = bots_pb2.RegisterBotRequest(name="ann")
-    assert await refused(rig.archive.RegisterBot(request, CALL)) == (
+    assert await refused(rig.roster.RegisterBot(request, CALL)) == (
         grpc.StatusCode.UNAVAILABLE,
         "the disk is on fire",
     )
@@ -155,7 +158,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, ""), committed))
     gone = rig.arena.hall.contestant(bob, "bob", "bob")
     assert gone.session is None
-    first, second, third = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    first, second, third = (await rig.roster.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert (first.name, first.owner, first.house, first.matches) == ("ann", "ann", False, 1)
     assert (first.connected, first.playing, first.HasField("round_trip_ms")) == (True, 0, False)
     assert (second.name, second.connected, second.matches) == ("bob", False, 1)
@@ -163,7 +166,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     assert first.registered.ToMicroseconds() == 0
     assert here.session is not None
     here.session.beaten(0.0125, 0)
-    (first, *_) = (await rig.archive.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    (first, *_) = (await rig.roster.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert first.round_trip_ms == 12.5
     here.disconnected(0.0, here.session)
 

@@ -82,7 +82,9 @@ def test_a_message_carries_many_things() -> None:
         declined=[7, 8],
     )
     said = decode(request, 2.5)
-    assert said == Said(2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0, 9, [7, 8])
+    assert said == Said(
+        2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0, 9, [7, 8], request.ByteSize()
+    )
 
 
 def test_an_empty_message_says_nothing() -> None:
@@ -125,7 +127,7 @@ def test_an_empty_message_is_empty() -> None:
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
-    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5)).welcome
+    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3)).welcome
     assert (welcome.server, welcome.bot) == (__version__, "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
@@ -139,6 +141,7 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         incidents=6,
         restart_hold_ms=61_000,
         substituted_percent=26,
+        park_after=3,
     )
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)

@@ -45,7 +45,7 @@ def health(channel: grpc.Channel) -> Any:
 
 
 async def test_every_service_is_healthy_until_the_server_stops() -> None:
-    assert len(NAMES) == 5
+    assert len(NAMES) == 6
     async with serving() as (arena, channel):
         check, listing = health(channel).Check, health(channel).List
         for name in ("", *NAMES):
@@ -125,7 +125,7 @@ async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
 
 async def test_a_refusal_that_follows_the_welcome_at_once_arrives() -> None:
     async with serving() as (arena, channel):
-        token = (await arena.register("ann", "", "", by_invitation=False)).token
+        token = (await arena.roster.register("ann", "", "", by_invitation=False)).token
         hello = play_pb2.PlayRequest(hello=play_pb2.Hello(games=["sixth_sense"], capacity=1))
         stub: Any = play_pb2_grpc.PlayServiceStub(channel)
         metadata = (("authorization", f"Bearer {token}"),)

@@ -50,6 +50,21 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.ListBotsRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.ListBotsResponse.FromString,
                 _registered_method=True)
+        self.UnparkBot = channel.unary_unary(
+                '/arena.v1.BotService/UnparkBot',
+                request_serializer=arena_dot_v1_dot_bots__pb2.UnparkBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.UnparkBotResponse.FromString,
+                _registered_method=True)
+        self.RotateToken = channel.unary_unary(
+                '/arena.v1.BotService/RotateToken',
+                request_serializer=arena_dot_v1_dot_bots__pb2.RotateTokenRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.RotateTokenResponse.FromString,
+                _registered_method=True)
+        self.RevokeToken = channel.unary_unary(
+                '/arena.v1.BotService/RevokeToken',
+                request_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer(object):
@@ -59,6 +74,7 @@ class BotServiceServicer(object):
     def RegisterBot(self, request, context):
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -75,6 +91,30 @@ class BotServiceServicer(object):
 
     def ListBots(self, request, context):
         """The bots known here.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnparkBot(self, request, context):
+        """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RotateToken(self, request, context):
+        """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeToken(self, request, context):
+        """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+        The statuses are those of RotateToken.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -97,6 +137,21 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.ListBots,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.ListBotsRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.ListBotsResponse.SerializeToString,
+            ),
+            'UnparkBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnparkBot,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.UnparkBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.UnparkBotResponse.SerializeToString,
+            ),
+            'RotateToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RotateToken,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.RotateTokenRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.RotateTokenResponse.SerializeToString,
+            ),
+            'RevokeToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeToken,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -181,6 +236,87 @@ class BotService(object):
             '/arena.v1.BotService/ListBots',
             arena_dot_v1_dot_bots__pb2.ListBotsRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.ListBotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnparkBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/UnparkBot',
+            arena_dot_v1_dot_bots__pb2.UnparkBotRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.UnparkBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RotateToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/RotateToken',
+            arena_dot_v1_dot_bots__pb2.RotateTokenRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.RotateTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/RevokeToken',
+            arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,106 @@
+"""`arena drain`: a planned stop of a running server, watched to its end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.screen import json_option, print_json, screen
+from arena.cli.source import takes_data
+
+if TYPE_CHECKING:
+    from arena.cli.source import Place
+
+LEFT: Final = 3
+"""Exit status when matches are left to the next start."""
+LAST_STEPS: Final = 30.0
+"""Seconds from the last match to the end of the server's process."""
+
+
+@click.command(epilog="Example: arena drain --data ./arena-data --limit 60")
+@click.option(
+    "--limit", metavar="SECONDS", type=click.FloatRange(0), help="How long matches may go on.  [default: the server's]"
+)
+@takes_data
+@json_option
+def command(limit: float | None, place: Place, as_json: bool) -> None:
+    """Stop a server in an orderly way: no new matches, running ones end.
+
+    Bots are told. What still runs after the limit is left to the next start, which takes it up where it stands; nobody
+    is charged. Returns when the server is gone. Interrupting this does not interrupt the drain; a second one with a
+    lower limit hurries it.
+
+    Exit status: 0 every match ended, 3 some are left to the next start, 1 it failed.
+
+    \b
+    JSON: {"left"}
+    """
+    from arena.store.directory import holder, operator_token
+    from arena.store.errors import StoreError
+
+    assert place.data is not None, "it is required"
+    try:
+        process, token = holder(place.data), operator_token(place.data)
+        if process is None:
+            raise click.ClickException(f"no server works on {place.data}; there is nothing to drain")
+        with _watching() as show, place.reached_server() as server:
+            left = 0
+            for row in server.drain(limit, token):
+                left = row.playing
+                show(left)
+        _await_the_end(place.data, process)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        raise click.ClickException("nobody watches any more; the server goes on draining") from None
+    if as_json:
+        print_json({"left": left})
+    else:
+        click.echo(f"{_matches(left)} left to the next start." if left else "Every match ended; the server is gone.")
+    sys.exit(LEFT if left else 0)
+
+
+def _await_the_end(data: Path, process: int) -> None:
+    """Returns when the server is gone, so that another may be started."""
+    from arena.store.directory import holder
+
+    end = time.monotonic() + LAST_STEPS
+    while holder(data) == process:
+        if time.monotonic() > end:
+            raise click.ClickException(f"the server has drained, but its process {process} does not end")
+        time.sleep(0.02)
+
+
+@contextmanager
+def _watching() -> Iterator[Callable[[int], None]]:
+    """Shows on standard error how many matches still run: in a terminal as it moves, else at most a line a second."""
+    console = screen(stderr=True)
+    shown = 0.0
+
+    def show(left: int) -> None:
+        nonlocal shown
+        if console.is_terminal:
+            status.update(_playing(left))
+        elif time.monotonic() - shown >= 1:
+            shown = time.monotonic()
+            console.print(_playing(left))
+
+    if not console.is_terminal:
+        yield show
+        return
+    with console.status("draining") as status:
+        yield show
+
+
+def _playing(matches: int) -> str:
+    return f"draining: {_matches(matches)} being played"
+
+
+def _matches(number: int) -> str:
+    return "1 match" if number == 1 else f"{number} matches"

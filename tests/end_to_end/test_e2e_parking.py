@@ -1,0 +1,85 @@
+"""Parking from a bot's point of view: real processes, a real socket, the operator's and the author's verbs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from arena_client.v1 import play_pb2 as pb
+
+from tests.end_to_end.e2e_rig import ARENA, IMPATIENT, PATIENCE, ROOT, Crowd, audit, server, until
+
+PARKED = pb.NoticeKind.NOTICE_KIND_PARKED
+
+
+def arena(*words: object) -> str:
+    """What a verb prints."""
+    command = [str(ARENA), *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT).stdout
+
+
+def parked(address: str) -> dict[str, str]:
+    rows = json.loads(arena("bots", "list", "--json", "--server", address))["bots"]
+    return {row["bot"]: row["parked"] for row in rows if not row["house"]}
+
+
+def test_a_bot_that_never_answers_is_parked_and_un_parked_by_its_author(tmp_path: Path) -> None:
+    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
+        silent, good = crowd.come("silent"), crowd.come("good")
+        good.play_in_background()
+        silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
+        troubled = [report.match_id for report in silent.reports]
+        assert len(troubled) == 3
+        assert all(report.scores for report in silent.reports)
+        [notice] = [notice for notice in silent.notices if notice.kind == PARKED]
+        why = "in matches {}, {} and {}, in a row, it was suspended or a house bot had to play on".format(*troubled)
+        assert why in notice.text
+        assert parked(running.address) == {"silent": why, "good": ""}
+        silent.close()
+
+        again = crowd.stranger(silent.token)
+        again.read_until(lambda: again.notices)
+        assert [notice.kind for notice in again.notices] == [PARKED]
+        third = crowd.come("third").play_in_background()
+        until(lambda: third.reports, "the others to play without it")
+        assert not again.invitations
+
+        (tmp_path / "token").write_text(silent.token)
+        arena("bots", "unpark", "silent", "--token-file", tmp_path / "token", "--server", running.address)
+        assert parked(running.address) == {"silent": "", "good": "", "third": ""}
+        third.close()
+        again.play_until(lambda: again.reports)
+        assert again.reports[0].scores
+    assert audit(running.data).finished
+
+
+def test_it_stays_parked_when_the_server_is_killed(tmp_path: Path) -> None:
+    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
+        silent, good = crowd.come("silent"), crowd.come("good")
+        good.play_in_background()
+        silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
+        why = parked(running.address)["silent"]
+        running.signal(9)
+        running.ended()
+        tokens = crowd.tokens
+    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
+        crowd.tokens |= tokens
+        assert parked(running.address)["silent"] == why
+        silent = crowd.come("silent")
+        silent.read_until(lambda: silent.notices)
+        assert why in silent.notices[0].text
+
+
+def test_the_sdk_tells_its_author(tmp_path: Path) -> None:
+    with server(tmp_path / "data", program=IMPATIENT) as running, Crowd(running.address) as crowd:
+        silent, good = crowd.come("silent"), crowd.come("good")
+        good.play_in_background()
+        silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
+        command = (sys.executable, "-m", "arena_client.samples.random_bot", "--server", running.address)
+        with subprocess.Popen([*command, "--token", silent.token], stderr=subprocess.PIPE, text=True) as bot:
+            assert bot.stderr is not None
+            line = next(line for line in bot.stderr if "parked" in line)
+            assert "silent is parked and given no seats" in line
+            bot.terminate()

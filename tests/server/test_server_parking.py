@@ -1,0 +1,173 @@
+"""Parked bots in a running server: they are told, given no seats, and play again once somebody un-parks them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import trio
+from sqlalchemy import Connection
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.server.arena import Arena
+from arena.server.messages import Closed, NoticeKind, Reason
+from arena.store import bots
+from arena.store.errors import NotParked, UnknownBot
+from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def ann(store: MemoryStore) -> Bot:
+    return Bot(store.register("ann"))
+
+
+def state(store: MemoryStore, name: str = "ann") -> bots.Bot:
+    return store.now(partial(bots.find, name=name))
+
+
+async def park(arena: Arena, ann: Bot, nursery: trio.Nursery) -> Bot:
+    """Ann is silent for three matches against house bots and is late each time; she is connected afterwards."""
+    ann.answers = False
+    nursery.start_soon(ann.attend, arena)
+    await ann.until(lambda: NoticeKind.PARKED in ann.kinds())
+    return ann
+
+
+async def test_three_matches_in_a_row_with_a_suspended_seat_park_a_bot_that_is_told_why(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        await park(arena, ann, nursery)
+        assert len(ann.reports) == 3
+        notice = ann.notices[-1]
+        assert (notice.kind, notice.match_id) == (NoticeKind.PARKED, 0)
+        assert "in matches 1, 2 and 3, in a row" in notice.text
+        assert "arena bots unpark ann" in notice.text
+        with trio.move_on_after(1000):
+            await ann.until(lambda: len(ann.invitations) > 3)
+        assert len(ann.invitations) == 3, "no more seats"
+        assert state(store).troubles == (1, 2, 3)
+
+
+async def test_a_parked_bot_that_connects_is_told_and_plays_once_it_is_un_parked(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        await park(arena, ann, nursery)
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        again = ann.again()
+        again.row = state(store)
+        nursery.start_soon(again.attend, arena)
+        await again.until(lambda: again.notices)
+        assert again.kinds() == [NoticeKind.PARKED]
+        with trio.move_on_after(1000):
+            await again.until(lambda: again.invitations)
+        assert not again.invitations
+        await arena.roster.unpark("ANN")
+        await again.until(lambda: again.reports)
+        assert again.reports[0].scores
+        assert state(store).troubles == ()
+        with pytest.raises(NotParked):
+            await arena.roster.unpark("ann")
+
+
+async def test_a_bot_may_be_un_parked_while_it_is_away(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        await park(arena, ann, nursery)
+        ann.line.half_close()
+        await ann.until(lambda: not arena.hall.sessions())
+        await arena.roster.unpark("ann")
+        again = ann.again()
+        again.row = state(store)
+        nursery.start_soon(again.attend, arena)
+        await again.until(lambda: again.reports)
+        assert again.kinds() == []
+
+
+async def test_others_play_without_a_parked_bot(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """Also where tables are as large as there are owners: a parked one does not count."""
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        await park(arena, ann, nursery)
+    async with running(store, seats=(2, 3)) as arena:
+        bots_here = [ann.again(), Bot(store.register("bob")), Bot(store.register("cleo"))]
+        for bot in bots_here:
+            bot.row = state(store, bot.row.name)
+            nursery.start_soon(bot.attend, arena)
+        bob = bots_here[1]
+        await bob.until(lambda: len(bob.reports) >= 5)
+        assert all(len(report.scores) == 2 for report in bob.reports)
+        assert not bots_here[0].invitations
+
+
+async def test_normal_matches_between_troubled_ones_park_nobody(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        for silent in (True, True, False, True, True, False):
+            ann.answers = not silent
+            played = len(ann.reports)
+            await ann.until(lambda played=played: len(ann.reports) > played)  # type: ignore[misc]
+        assert NoticeKind.PARKED not in ann.kinds()
+
+
+async def test_a_new_token_ends_the_stream_of_the_old_one(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store) as arena:
+        for change, why in ((arena.roster.rotate, "replaced"), (arena.roster.revoke, "revoked")):
+            bot = ann.again()
+            nursery.start_soon(bot.attend, arena)
+            await wait_all_tasks_blocked()
+            await change("ann")
+            await bot.until(lambda bot=bot: bot.end)  # type: ignore[misc]
+            assert isinstance(bot.end, Closed)
+            assert bot.end.reason is Reason.TOKEN_DEAD
+            assert why in str(bot.end)
+            with pytest.raises(UnknownBot):
+                await change("nobody")
+
+
+async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
+    store: MemoryStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader still saw the old state; what counts is the moment at which the answer is given."""
+    registered = store.now(partial(bots.register, name="ann", owner="", at=0))
+    async with running(store) as arena:
+        read = store.read
+        reads = 0
+
+        async def slow_read(job):  # type: ignore[no-untyped-def]
+            nonlocal reads
+            reads += 1
+            found = await read(job)
+            if reads == 1:
+                await arena.roster.revoke("ann")
+            return found
+
+        monkeypatch.setattr(store, "read", slow_read)
+        assert await arena.roster.authenticate(registered.token) is None
+
+
+async def test_a_bot_is_counted_in_the_transaction_that_stores_the_result(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+
+        def fail(connection: Connection, *_: object) -> None:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr("arena.store.parking.count", fail)
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].interrupted, "without the count there is no result"
+        assert ann.reports[0].rating is None

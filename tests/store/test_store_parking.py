@@ -1,0 +1,102 @@
+"""Parking: which matches count, what resets the count, what a bot is parked for, and how it is given seats again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from arena.store import bots, parking
+from arena.store.bots import BotId
+from arena.store.errors import NotParked, OfTheHouse, UnknownBot
+from arena.store.matches import MatchId
+from arena.store.store import open_readonly, open_store, open_to_amend
+from tests.store.jobs import NOW, add_bots, begin, finish
+
+LIMIT = 3
+
+
+def play(connection: Connection, players: Sequence[BotId], *troubled: bool, match: MatchId | None = None) -> list[str]:
+    """A match of these bots; the names of those it parks."""
+    match = match or begin(connection, players)
+    finish(connection, match, range(1, len(players) + 1))
+    return [bot.name for bot in parking.count(connection, match, troubled, LIMIT, NOW + 9)]
+
+
+def test_the_third_troubled_match_in_a_row_parks_a_bot_and_names_them(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        assert [play(connection, players, True, False) for _ in range(3)] == [[], [], ["Ada"]]
+        ada, bob = bots.find(connection, "ada"), bots.find(connection, "bob")
+    assert (ada.parked, ada.troubles) == (NOW + 9, (1, 2, 3))
+    assert ada.why_parked == "in matches 1, 2 and 3, in a row, it was suspended or a house bot had to play on"
+    assert (bob.parked, bob.troubles, bob.why_parked) == (None, (), "")
+
+
+def test_a_normal_match_ends_the_row(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        for troubled in (True, True, False, True, True):
+            assert play(connection, players, troubled, False) == []
+        assert bots.find(connection, "Ada").troubles == (4, 5)
+        assert play(connection, players, True, False) == ["Ada"]
+
+
+def test_house_bots_are_never_parked(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        (ada,) = add_bots(connection, "Ada")
+        (house,) = bots.ensure_house_bots(connection, ["house-1"], NOW)
+        for _ in range(2 * LIMIT):
+            assert play(connection, [ada, house.id], False, True) == []
+        with pytest.raises(OfTheHouse):
+            parking.unpark(connection, "house-1")
+
+
+def test_un_parking_forgives_what_began_before(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        running = [begin(connection, players) for _ in range(LIMIT)]
+        for _ in range(LIMIT):
+            play(connection, players, True, False)
+        assert parking.unpark(connection, "ADA").parked is None
+        for match in running:
+            assert play(connection, players, True, False, match=match) == []
+        assert bots.find(connection, "Ada").troubles == ()
+        assert [play(connection, players, True, False) for _ in range(3)] == [[], [], ["Ada"]]
+
+
+def test_a_parked_bot_keeps_the_reason_whatever_its_running_matches_come_to(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        for troubled in (True, True, True, True, False):
+            play(connection, players, troubled, False)
+        assert bots.find(connection, "Ada").troubles == (1, 2, 3)
+
+
+def test_only_a_parked_bot_can_be_un_parked(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        add_bots(connection, "Ada")
+        with pytest.raises(NotParked, match="Ada is not parked"):
+            parking.unpark(connection, "ada")
+        with pytest.raises(UnknownBot, match="'Eve'"):
+            parking.unpark(connection, "Eve")
+
+
+async def test_bots_of_an_older_database_are_kept_and_not_parked(directory: Path) -> None:
+    """A database as the first schema made it."""
+    async with open_store(directory, NOW) as store:
+        token = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW))).token
+    database = sqlite3.connect(directory / "arena.db")
+    for column in ("troubles", "parked", "forgiven"):
+        database.execute(f"ALTER TABLE bots DROP COLUMN {column}")
+    database.execute("UPDATE alembic_version SET version_num = '0001'")
+    database.commit()
+    database.close()
+    async with open_store(directory, NOW):
+        pass
+    with open_readonly(directory) as connection:
+        ada = bots.authenticate(connection, token)
+    assert (ada.name, ada.troubles, ada.parked) == ("Ada", (), None)

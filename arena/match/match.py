@@ -72,6 +72,10 @@ class Match:
         """Whether a house bot plays the seat on."""
         return self._seats[seat].substituted
 
+    def left(self, seat: int) -> tuple[int, int]:
+        """Microseconds that a seat has left of its soft limit and its bank at the latest instant seen."""
+        return self._seats[seat].clock.left(self._now)
+
     def receive(self, event: Input) -> list[Effect]:
         """Takes one input and returns its effects in the order they happened.
 

@@ -17,6 +17,7 @@ VERBS: Final = {
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
+    "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "bots": ("arena.cli.bots", "List bots, invite new ones, replace and revoke tokens, un-park."),
     "games": ("arena.cli.games", "List the games, their options and sizes."),
     "rules": ("arena.cli.rules", "Read the rules of a game."),

@@ -1,4 +1,4 @@
-"""What a match wants done. The server does it; the record keeps all but the questions."""
+"""What a match wants done. The server does it; the record keeps all of it, of the questions a digest."""
 
 from __future__ import annotations
 

@@ -76,6 +76,10 @@ class Match:
         """Whether the server plays for a seat at once until its bot is ready again."""
         return self._seats[seat].suspended
 
+    def left(self, seat: int) -> tuple[int, int]:
+        """Microseconds that a seat has left of its soft limit and its bank at the latest instant seen."""
+        return self._seats[seat].clock.left(self._now)
+
     def receive(self, event: Input) -> list[Effect]:
         """Takes one input and returns its effects in the order they happened.
 

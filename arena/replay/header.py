@@ -65,4 +65,4 @@ class ChangeLike(Protocol):
 
 
 Entry: TypeAlias = tuple[Input, Sequence[Effect]]
-"""An input and what it caused, the questions left out."""
+"""An input and what it caused."""

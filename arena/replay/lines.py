@@ -38,6 +38,7 @@ from arena.match.inputs import (
     TimeUp,
 )
 from arena.replay.header import ChangeLike, Entry, Header
+from arena.replay.shown import Shown, ShownRound
 from engine.game import Game, RoundReport
 
 VERSION: Final = 2
@@ -70,14 +71,19 @@ def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLi
     """The lines of a replay without their chain. While the match is not over there is neither result nor ratings."""
     game = header.game
     over: Over | None = None
+    shown = Shown(len(header.bots), header.policy.bank)
     yield header_line(header, rated=ratings is not None)
     for event, effects in entries:
         yield input_line(event, game)
         for effect in effects:
-            if not isinstance(effect, Ask):
-                yield _write(_effect(effect, game))
+            if isinstance(effect, Ask):
+                shown.add(effect)
+                continue
+            yield _write(_effect(effect, game))
             if isinstance(effect, Over):
                 over = effect
+            if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
+                yield _write(_shown(shown.close()))
     if over is not None:
         names = [bot.name for bot in header.bots]
         yield _write(_result(over, names))
@@ -158,8 +164,12 @@ def _effect(effect: Effect, game: Game) -> dict[str, Any]:
         case Over():
             return {"out": "over", **effect._asdict()}
         case Ask():
-            raise ValueError("questions are not recorded: playing the inputs again asks them again")
+            raise ValueError("questions have no lines of their own: playing the inputs again asks them again")
     assert_never(effect)
+
+
+def _shown(shown: ShownRound) -> dict[str, Any]:
+    return {"shown": shown.round, "views": shown.views, "banks": shown.banks}
 
 
 def _name(game: Game, action: int) -> str | None:

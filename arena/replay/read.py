@@ -162,6 +162,8 @@ class _Reader:
                 inputs.append(self._input(line))
             elif "out" in line:
                 self._check_effect(line)
+            elif "shown" in line:
+                check(line, shape.SHOWN_LINE)
             else:
                 break
         else:

@@ -1,13 +1,14 @@
 """Keeping a match while it runs, and writing it down when it is over.
 
-While a match runs nothing is formatted: a `Recorder` only keeps references. It never changes what it is given.
+While a match runs nothing is formatted: a `Recorder` only keeps references, the questions' views among them. It never
+changes what it is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arena.match.effects import Ask, Effect, Over
+from arena.match.effects import Effect, Over
 from arena.match.inputs import Input
 from arena.replay.chain import Chain, pack
 from arena.replay.header import Bot, ChangeLike, Entry, Header
@@ -26,7 +27,7 @@ class Recorder:
 
     def add(self, event: Input, effects: Sequence[Effect]) -> None:
         """One input and the effects it had, in the order the match took them."""
-        self.entries.append((event, [effect for effect in effects if type(effect) is not Ask]))
+        self.entries.append((event, effects))
 
 
 def encode(header: Header, entries: Sequence[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:

@@ -54,6 +54,7 @@ NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(v
 WHOLES: Final = _list_of(WHOLE, "a list of whole numbers")
 YESES: Final = _list_of(YES_NO, "a list of true and false")
 TEXTS: Final = _list_of(TEXT, "a list of texts")
+NATURALS: Final = _list_of(NATURAL, "a list of whole numbers, 0 or more")
 OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
 OBJECTS: Final = _list_of(OBJECT, "a list of objects")
 OPTIONS: Final = Kind(
@@ -117,6 +118,11 @@ EFFECTS: Final[Mapping[str, Shape]] = {
     "release": {},
     "round": {"round": NATURAL, "points": WHOLES, "scores": WHOLES},
     "over": _OVER,
+}
+SHOWN_LINE: Final[Shape] = {
+    "shown": NATURAL,
+    "views": _list_of(_hex(32), "a list of texts of 64 lower-case hex digits"),
+    "banks": NATURALS,
 }
 RESULT_LINE: Final[Shape] = {"result": RESULT, "bots": TEXTS, **_OVER}
 RATINGS_LINE: Final[Shape] = {"ratings": OBJECTS}

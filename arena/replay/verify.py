@@ -1,6 +1,7 @@
 """Is a replay true? Its seed must open the commitment, and playing its inputs again must give every line as it stands.
 
-It believes nothing in the file but the inputs and, the ladder being no part of a match, the ratings before it.
+It believes nothing in the file but the inputs and, the ladder being no part of a match, the ratings before it. The
+views that were shown are checked by the digests of `arena.replay.shown`.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ def _words(expected: str | None, found: str) -> str:
     if should == stands:
         return f"{_kind(should)}: the same is written differently"
     field, wanted, given = _first_difference(should, stands, "")
+    if field.startswith("views["):
+        return f"seat {field[6:-1]} was not shown in round {stands['shown'] + 1} the views that re-playing gives"
     return f'{_kind(should)}: the file has {_value(given)} in "{field}" where re-playing gives {_value(wanted)}'
 
 

@@ -1,0 +1,142 @@
+"""`arena why`: what went wrong at a seat, decision by decision, and whose doing it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.cli.screen import json_option, print_json, screen
+from arena.cli.source import takes_source
+
+if TYPE_CHECKING:
+    from arena.cli.source import Place
+    from arena.replay.replay import Replay
+    from arena.replay.timeline import Decision, Event, SeatTimeline
+
+
+@click.command(epilog="Example: arena why 17 --seat 2 --slowest 5")
+@click.argument("source")
+@click.option("--seat", metavar="N", type=click.IntRange(0), help="Every decision of this seat.")
+@click.option("--slowest", metavar="N", type=click.IntRange(1), help="Only the N decisions that cost the most time.")
+@takes_source
+@json_option
+def command(source: str, seat: int | None, slowest: int | None, place: Place, as_json: bool) -> None:
+    """Show why a bot lost time, moves or its seat.
+
+    SOURCE is the number of a finished match, or a replay file. Without --seat there is a line a seat; with it, for
+    every decision, how long it waited to be sent, the round trip, how long the bot took, how much of that its clock
+    ran and what was left in the bank; whether it was made for the bot and why; and all else that befell the seat. By
+    which rule a trouble is the bot's, the network's or the server's: docs/why.md.
+
+    \b
+    JSON: {"match", "game", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
+    "median_ms", "p95_ms", "bank_ms", "decisions": [...], "events": [...]}]}; times in
+    milliseconds, "at" and the like since the match began; --seat and --slowest choose.
+    """
+    from arena.cli.replay import read_replay
+    from arena.replay.watch import timelines
+
+    replay = read_replay(source, place)
+    seats = timelines(replay)
+    if seat is not None:
+        if seat >= len(seats):
+            raise click.ClickException(f"there is no seat {seat}; there are seats 0 to {len(seats) - 1}")
+        seats = seats[seat : seat + 1]
+    if as_json:
+        print_json(_document(replay, seats, slowest))
+        return
+    from arena.cli.timelines import course_table, in_words, seats_table
+
+    console = screen()
+    if seat is not None or slowest is not None:
+        for each in seats:
+            console.print(course_table(replay, each, slowest))
+    else:
+        console.print(seats_table(replay, seats))
+    for each in seats:
+        console.print(in_words(each), soft_wrap=True)
+    if seat is None and slowest is None:
+        console.print(f"Decision by decision: arena why {source} --seat 0{place.typed}", style="dim", soft_wrap=True)
+
+
+def _document(replay: Replay, seats: tuple[SeatTimeline, ...], slowest: int | None) -> dict[str, object]:
+    header = replay.header
+    return {
+        "match": header.match,
+        "game": header.game.name,
+        "policy": {
+            "soft_limit_ms": _ms(header.policy.soft_limit),
+            "bank_ms": _ms(header.policy.bank),
+            "lag_allowance_ms": _ms(header.policy.lag_allowance),
+        },
+        "seats": [_seat(replay, seat, slowest) for seat in seats],
+    }
+
+
+def _seat(replay: Replay, seat: SeatTimeline, slowest: int | None) -> dict[str, Any]:
+    decisions = seat.decisions if slowest is None else seat.slowest(slowest)
+    return {
+        "seat": seat.seat,
+        "bot": seat.bot.name,
+        "house": seat.bot.house,
+        "lost": {cause.value: count for cause, count in seat.lost.items()},
+        "troubles": {blame.value: count for blame, count in seat.troubles.items()},
+        "median_ms": _ms(seat.took(50)),
+        "p95_ms": _ms(seat.took(95)),
+        "bank_ms": _ms(seat.bank),
+        "decisions": [_decision(replay, decision) for decision in decisions],
+        "events": [_event(replay, event) for event in seat.events],
+    }
+
+
+def _decision(replay: Replay, decision: Decision) -> dict[str, Any]:
+    return {
+        "decision": decision.number,
+        "round": decision.round,
+        "due_ms": _ms(decision.due),
+        "sent": [{"at_ms": _ms(each.at), "round_trip_ms": _ms(each.lag)} for each in decision.sendings],
+        "answers": [
+            {
+                "at_ms": _ms(each.at),
+                "action": each.action,
+                "name": _name(replay, each.action),
+                "refused": each.refused,
+                "late_ms": _ms(each.late_by),
+            }
+            for each in decision.answers
+        ],
+        "made_ms": _ms(decision.made),
+        "action": decision.action,
+        "name": _name(replay, decision.action),
+        "forced": decision.forced,
+        "waited_ms": _ms(decision.waited),
+        "took_ms": _ms(decision.took),
+        "clock_ms": _ms(decision.spent),
+        "soft_limit_ms": _ms(decision.soft),
+        "bank_before_ms": _ms(decision.bank),
+        "bank_after_ms": _ms(decision.bank_after),
+        "blame": decision.blame,
+    }
+
+
+def _event(replay: Replay, event: Event) -> dict[str, Any]:
+    return {
+        "at_ms": _ms(event.at),
+        "kind": event.kind,
+        "decision": event.decision,
+        "action": event.action,
+        "name": _name(replay, event.action),
+        "refused": event.refused,
+        "time_ms": _ms(event.time),
+        "blame": event.blame,
+    }
+
+
+def _name(replay: Replay, action: int | None) -> str | None:
+    actions = replay.header.game.actions
+    return actions[action].name if action is not None and 0 <= action < len(actions) else None
+
+
+def _ms(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / 1000

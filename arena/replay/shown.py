@@ -1,0 +1,82 @@
+"""What every seat was shown in a round, as one digest a seat: so that a replay vouches for the views themselves.
+
+Digest of a seat = SHA-256 over its questions of the round, one after the other; a question = the decision's number, its
+legal actions as a list, and the view's fields in the order in which the game's file of the protocol declares them. A
+number is 4 bytes, signed, big-endian; true is 1, false 0, what is absent −1; a list is its length and then its items.
+A question that is put again as it was counts once. The time left is no part of it: the banks stand beside the digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import cache
+from hashlib import sha256
+from operator import attrgetter
+from struct import pack
+from typing import Any, Final, NamedTuple
+
+from arena.match.effects import Ask
+from engine.game import SeatView
+
+ABSENT: Final = -1
+"""Stands for what is absent; only points can be negative, and they are never absent."""
+
+
+class ShownRound(NamedTuple):
+    """What was shown in one round."""
+
+    round: int
+    """From 0."""
+    views: tuple[str, ...]
+    """By seat, the digest in hex."""
+    banks: tuple[int, ...]
+    """By seat, microseconds in the bank as its latest question said."""
+
+
+class Shown:
+    """The questions of a match, round by round."""
+
+    def __init__(self, seats: int, bank: int) -> None:
+        """A match about to begin, with so many microseconds in each bank."""
+        self._round = 0
+        self._banks = [bank] * seats
+        self._digests = [sha256() for _ in range(seats)]
+        self._latest: list[tuple[int, bytes]] = [(0, b"")] * seats
+
+    def add(self, ask: Ask) -> None:
+        """A question was put."""
+        question = encoded(ask)
+        if self._latest[ask.seat] != (ask.decision, question):
+            self._latest[ask.seat] = (ask.decision, question)
+            self._digests[ask.seat].update(question)
+        self._banks[ask.seat] = ask.bank
+
+    def close(self) -> ShownRound:
+        """The round is over, or broken off; what comes now belongs to the next one."""
+        closed = ShownRound(self._round, tuple(each.hexdigest() for each in self._digests), tuple(self._banks))
+        self._round += 1
+        self._digests = [sha256() for _ in self._digests]
+        return closed
+
+
+def encoded(ask: Ask) -> bytes:
+    """The bytes of a question."""
+    legal = ask.legal
+    numbers = [ask.decision, len(legal), *legal]
+    values = _values_of(type(ask.view))  # type: ignore[arg-type]  # mypy takes the hash of a view for that of its class
+    for value in values(ask.view):
+        if isinstance(value, int):
+            numbers.append(value)
+        elif value is None:
+            numbers.append(ABSENT)
+        else:
+            numbers.append(len(value))
+            numbers += value
+    return pack(f">{len(numbers)}i", *numbers)
+
+
+@cache
+def _values_of(view: type[SeatView]) -> Callable[[SeatView], Sequence[Any]]:
+    """What takes the fields out of a view of this type, in their order."""
+    return attrgetter(*[field.name for field in fields(view)])

@@ -1,0 +1,195 @@
+"""Plays a replay's inputs again and takes notes for the timelines of its seats.
+
+It believes nothing that the file says came of the inputs. Time is let run to every instant at which something was due,
+so that what happened is noted when it happened and not when the next input came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from arena.match.effects import (
+    Ask,
+    Back,
+    Cause,
+    Effect,
+    Force,
+    Gone,
+    Hold,
+    Over,
+    Refusal,
+    Refuse,
+    Release,
+    Show,
+    Substitute,
+    Suspend,
+)
+from arena.match.inputs import Acted, Input, Instant, Left, Returned, Sent, StoodIn, TimeUp
+from arena.replay.blame import Presence, attributed
+from arena.replay.header import Bot
+from arena.replay.replay import Replay
+from arena.replay.timeline import Answer, Decision, Event, Kind, SeatTimeline, Sending
+
+
+def timelines(replay: Replay) -> tuple[SeatTimeline, ...]:
+    """What every seat lived through, by seat."""
+    watch = _Watch(replay)
+    for event in replay.inputs:
+        watch.see(event)
+    return watch.told()
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is known of one seat so far."""
+
+    bot: Bot
+    decisions: dict[int, Decision] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    gone: bool = False
+    suspended: bool = False
+    lost_while_gone: set[int] = field(default_factory=set)
+    heard: list[tuple[Instant, bool]] = field(default_factory=list)
+    """When an answer came or the bot was gone, and whether it was gone."""
+
+
+class _Watch:
+    def __init__(self, replay: Replay) -> None:
+        self._match = replay.match()
+        self._policy = replay.header.policy
+        self._seats = {seat: _Notes(bot) for seat, bot in enumerate(replay.header.bots)}
+        self._round = 0
+
+    def see(self, event: Input) -> None:
+        """One input."""
+        match = self._match
+        while (due := match.deadline) is not None and due <= event.at:
+            self._note(due, match.receive(TimeUp(due)))
+        match.receive(TimeUp(event.at))
+        if isinstance(event, Acted | StoodIn):
+            self._answered(match.now, event)
+            return
+        if isinstance(event, Sent) and event.seat in self._seats and match.asking(event.seat) == event.decision:
+            decisions = self._seats[event.seat].decisions
+            known = decisions[event.decision]
+            sending = Sending(match.now, event.lag)
+            decisions[event.decision] = replace(known, sendings=(*known.sendings, sending))
+        effects = match.receive(event)
+        if isinstance(event, Left | Returned) and not match.over:
+            self._came_or_went(match.now, event, effects)
+        self._note(match.now, effects)
+
+    def told(self) -> tuple[SeatTimeline, ...]:
+        """What was noted, with its owners."""
+        return tuple(
+            attributed(
+                SeatTimeline(seat, notes.bot, tuple(notes.decisions.values()), tuple(notes.events)),
+                Presence(notes.heard, frozenset(notes.lost_while_gone)),
+                self._policy,
+            )
+            for seat, notes in self._seats.items()
+        )
+
+    def _answered(self, at: Instant, event: Acted | StoodIn) -> None:
+        match, notes = self._match, self._seats.get(event.seat)
+        was_open = match.asking(event.seat) == event.decision
+        left = sum(match.left(event.seat)) if notes is not None else 0
+        effects = match.receive(event)
+        if notes is None:
+            return
+        refused = next((each for each in effects if isinstance(each, Refuse)), None)
+        if isinstance(event, Acted):
+            notes.heard.append((at, False))
+            if (known := notes.decisions.get(event.decision)) is not None:
+                late_by = refused.time if refused is not None and refused.why is Refusal.STALE else 0
+                answer = Answer(at, event.action, refused and refused.why, late_by)
+                notes.decisions[event.decision] = replace(known, answers=(*known.answers, answer))
+        if was_open and match.asking(event.seat) != event.decision:
+            known = notes.decisions[event.decision]
+            made = next((each for each in effects if isinstance(each, Force)), None)
+            forced, action = Cause.ABSENCE if isinstance(event, StoodIn) else None, event.action
+            if made is not None and made.decision == event.decision:
+                forced, action = made.why, made.action
+            self._made(at, event.seat, known, action, forced, known.soft + known.bank - left)
+        self._note(at, effects)
+
+    def _came_or_went(self, at: Instant, event: Left | Returned, effects: Sequence[Effect]) -> None:
+        notes = self._seats.get(event.seat)
+        if notes is None:
+            return
+        told = {type(effect) for effect in effects if isinstance(effect, Gone | Back) and effect.seat == event.seat}
+        if isinstance(event, Left):
+            notes.heard.append((at, True))
+            if not (told or notes.gone):
+                notes.events.append(Event(at, Kind.LEFT))
+            notes.gone = True
+            return
+        notes.gone = False
+        if notes.suspended:
+            notes.suspended = False
+            notes.events.append(Event(at, Kind.READY))
+        elif not told:
+            notes.events.append(Event(at, Kind.RETURNED))
+
+    def _made(self, at: Instant, seat: int, known: Decision, action: int, forced: Cause | None, spent: int) -> None:
+        bank = self._match.left(seat)[1]
+        made = replace(known, made=at, action=action, forced=forced, spent=spent, bank_after=bank)
+        self._seats[seat].decisions[known.number] = made
+
+    def _note(self, at: Instant, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case Ask(seat, decision, _, _, soft, bank):
+                    self._seats[seat].decisions.setdefault(decision, Decision(decision, self._round, at, soft, bank))
+                case Force(seat, decision, action, why):
+                    self._forced(at, seat, decision, action, why)
+                case Refuse(seat, decision, action, why, _, time):
+                    self._add(seat, Event(at, Kind.REFUSED, decision, action, why, time))
+                case Suspend(seat):
+                    self._seats[seat].suspended = True
+                    self._add(seat, Event(at, Kind.SUSPENDED))
+                case Gone() | Substitute() | Back() | Hold() | Release():
+                    self._note_attendance(at, effect)
+                case Show():
+                    self._round += 1
+                case Over(places=places):
+                    if not places:
+                        self._add(None, Event(at, Kind.INTERRUPTED))
+                case _:
+                    assert_never(effect)
+
+    def _note_attendance(self, at: Instant, effect: Gone | Substitute | Back | Hold | Release) -> None:
+        match effect:
+            case Gone(seat, time):
+                self._seats[seat].gone = True
+                self._add(seat, Event(at, Kind.GONE, time=time))
+            case Substitute(seat):
+                self._seats[seat].suspended = False
+                self._add(seat, Event(at, Kind.SUBSTITUTED))
+            case Back(seat):
+                self._add(seat, Event(at, Kind.BACK))
+            case Hold(time):
+                self._add(None, Event(at, Kind.HELD, time=time))
+            case Release():
+                self._add(None, Event(at, Kind.RELEASED))
+            case _:
+                assert_never(effect)
+
+    def _forced(self, at: Instant, seat: int, number: int, action: int, why: Cause) -> None:
+        notes = self._seats[seat]
+        known = notes.decisions.get(number)
+        if known is None:
+            known = Decision(number, self._round, at, 0, self._match.left(seat)[1])
+        if known.made is not None:
+            return  # it was forced by the answer, which has told
+        if why is Cause.TIME and notes.gone:
+            notes.lost_while_gone.add(number)
+        self._made(at, seat, known, action, why, known.soft + known.bank if why is Cause.TIME else 0)
+
+    def _add(self, seat: int | None, event: Event) -> None:
+        """To one seat, or to all."""
+        for number, notes in self._seats.items():
+            if seat in (None, number):
+                notes.events.append(event)

@@ -1,0 +1,21 @@
+// From seed and nonces to the deck of a round: the portable shuffle, written from the text of engine/deal.py.
+import { createHash } from "node:crypto";
+
+export const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
+export const matchKey = (seed, nonces) => sha256(seed, ...nonces);
+const uint32 = (number) => Buffer.from([number >>> 24, number >>> 16, number >>> 8, number]);
+
+/** The first `count` cards of a round's shuffled deck 0 … size−1. */
+export function deal(key, round, size, count) {
+  const deck = [...Array(size).keys()], roundKey = sha256(key, uint32(round));
+  for (let place = 0, counter = 0; place < count; counter++) {
+    const block = sha256(roundKey, uint32(counter));
+    for (let at = 0; at < block.length && place < count; at += 2) {
+      const word = block.readUInt16BE(at), other = place + (word % (size - place));
+      if (word >= 65536 - (65536 % (size - place))) continue; // it would favour the first cards
+      [deck[place], deck[other]] = [deck[other], deck[place]];
+      place++;
+    }
+  }
+  return deck.slice(0, count);
+}

@@ -1,0 +1,173 @@
+"""The verifier in JavaScript, which shares nothing with the server: it agrees with the vectors and finds forgeries."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import engine.deal
+from arena.replay.chain import pack
+from engine.game import Game
+from engine.nullern import NULLERN
+from engine.sixth_sense import SIXTH_SENSE
+from tests.replay.recorded import forged, lines_of, objects_of, rated
+
+VERIFIER: Final = Path(__file__).parents[2] / "clients" / "javascript" / "verify.mjs"
+DEAL: Final = VERIFIER.with_name("deal.mjs")
+VECTORS: Final = Path(engine.deal.__file__).parent / "deal_vectors.json"
+PATIENCE: Final = 60
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js here; .ci/run insists on it")
+
+
+def node(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["node", *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def verified(tmp_path: Path, content: bytes) -> str:
+    """What it says of a file: its last words, without the file's name where it fails."""
+    file = tmp_path / "match.jsonl.gz"
+    file.write_bytes(content)
+    ran = node(VERIFIER, file)
+    if ran.returncode == 0:
+        assert ran.stderr == ""
+        return ran.stdout.rstrip("\n")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    return ran.stderr.removeprefix(f"{file}: ").rstrip("\n")
+
+
+def test_javascript_deals_as_the_published_vectors() -> None:
+    program = """
+        import { readFileSync } from "node:fs";
+        const [shuffle, vectors] = process.argv.slice(1);
+        const { deal, matchKey } = await import(shuffle);
+        const hex = (digits) => Buffer.from(digits, "hex");
+        console.log(JSON.stringify(JSON.parse(readFileSync(vectors)).vectors.map(({ seed, nonces, decks }) => {
+            const key = matchKey(hex(seed), nonces.map(hex));
+            return [key.toString("hex"), ...decks.map(({ round, size }) => deal(key, round, size, size))];
+        })));
+    """
+    ran = node("--input-type=module", "-e", program, DEAL.as_uri(), VECTORS)
+    assert ran.returncode == 0, ran.stderr
+    vectors = json.loads(VECTORS.read_text())["vectors"]
+    assert json.loads(ran.stdout) == [
+        [vector["match_key"], *(deck["deck"] for deck in vector["decks"])] for vector in vectors
+    ]
+
+
+@pytest.mark.parametrize(
+    ("game", "seats"), [(game, seats) for game in (SIXTH_SENSE, NULLERN) for seats in game.seats], ids=str
+)
+def test_javascript_verifies_a_match_of_any_size(game: Game, seats: int, tmp_path: Path) -> None:
+    content = rated(seats, game=game)
+    rounds = sum(line.get("out") == "round" for line in objects_of(content))
+    assert verified(tmp_path, content) == (
+        f"OK match 101: {len(lines_of(content))} lines, an unbroken chain; "
+        f"the seed opens its commitment; {rounds} fair deals"
+    )
+
+
+@pytest.mark.parametrize("options", [{"novice": True}, {"late_trump": True}, {"target": 10}], ids=str)
+def test_javascript_verifies_a_variant(options: dict[str, Any], tmp_path: Path) -> None:
+    assert verified(tmp_path, rated(3, **options)).startswith("OK ")
+
+
+def test_javascript_names_the_line_where_the_chain_is_broken(tmp_path: Path) -> None:
+    lines = lines_of(rated())
+    for number in (0, 7, len(lines) - 1):
+        changed = lines[number].replace('"', " ", 1)
+        content = pack([*lines[:number], changed, *lines[number + 1 :]])
+        assert verified(tmp_path, content) == f"line {number + 1}: the chain is broken"
+    assert verified(tmp_path, pack([*lines[:5], *lines[6:]])) == "line 6: the chain is broken"
+
+
+def change_header(**fields: Any) -> Callable[[list[Any]], None]:
+    return lambda objects: objects[0].update(fields)
+
+
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (change_header(seed="00" * 32), "the seed does not open the commitment"),
+        (change_header(seed="00" * 31), "seed or nonces too short"),
+        (change_header(nonces=["00" * 16] * 3), "seed or nonces too short"),
+        (change_header(nonces=["11" * 16] * 4), "a house bot has a nonce"),
+        (change_header(arena_replay=1), "not a replay of format 2 of a game known here"),
+        (change_header(game="patience"), "not a replay of format 2 of a game known here"),
+    ],
+)
+def test_javascript_refuses_a_header_that_proves_nothing(
+    forge: Callable[[list[Any]], None], words: str, tmp_path: Path
+) -> None:
+    objects: list[Any] = objects_of(rated())
+    forge(objects)
+    assert verified(tmp_path, forged(objects)) == f"line 1: {words}"
+
+
+def exchange_plays(line: dict[str, Any]) -> None:
+    """Two seats exchange a card, each of its own."""
+    plays = line["plays"]
+    plays[0], plays[1] = plays[1], plays[0]
+
+
+def exchange_predictions(line: dict[str, Any]) -> None:
+    line["predictions"] = line["predictions"][::-1]
+
+
+@pytest.mark.parametrize(
+    ("game", "forge", "words"),
+    [
+        (SIXTH_SENSE, exchange_plays, "seat 0 shows the cards "),
+        (SIXTH_SENSE, exchange_predictions, "seat 0 shows the cards "),
+        (SIXTH_SENSE, lambda line: line.update(turned=None), "another card was turned over"),
+        (SIXTH_SENSE, lambda line: line.update(plays=line["plays"][:-1]), "seat "),
+        (NULLERN, exchange_plays, "seat "),
+        (NULLERN, lambda line: line.update(turned=(line["turned"] + 1) % 80), "another card was turned over"),
+    ],
+)
+def test_javascript_names_the_round_that_was_not_dealt_so(
+    game: Game, forge: Callable[[dict[str, Any]], None], words: str, tmp_path: Path
+) -> None:
+    """The forger has put the chain in order again."""
+    objects: list[Any] = objects_of(rated(3, game=game))
+    number = [at for at, line in enumerate(objects) if line.get("out") == "round"][2]
+    forge(objects[number])
+    said = verified(tmp_path, forged(objects))
+    assert said.startswith(f"line {number + 1}: in round 3 {words}"), said
+
+
+def test_javascript_finds_other_nonces_at_the_first_deal(tmp_path: Path) -> None:
+    objects: list[Any] = objects_of(rated(errs=False))
+    objects[0]["nonces"][2] = "11" * 16
+    first = next(at for at, line in enumerate(objects, 1) if line.get("out") == "round")
+    assert verified(tmp_path, forged(objects)).startswith(f"line {first}: in round 1 ")
+
+
+def test_javascript_misses_a_round(tmp_path: Path) -> None:
+    objects = objects_of(rated())
+    first, second = [at for at, line in enumerate(objects) if line.get("out") == "round"][:2]
+    del objects[first]
+    assert verified(tmp_path, forged(objects)) == f"line {second}: a round is missing"
+
+
+@pytest.mark.parametrize("content", [b"", b"cards", pack([])], ids=["empty", "text", "no lines"])
+def test_javascript_refuses_what_is_no_replay(content: bytes, tmp_path: Path) -> None:
+    assert not verified(tmp_path, content).startswith("OK")
+
+
+def test_javascript_refuses_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    assert not verified(tmp_path, rated()[:-100]).startswith("OK")
+    assert node(VERIFIER).returncode == 1
+
+
+def test_javascript_verifier_needs_nothing_but_node() -> None:
+    imported = [
+        line for file in (VERIFIER, DEAL) for line in file.read_text().splitlines() if line.startswith("import")
+    ]
+    assert all('from "node:' in line or 'from "./deal.mjs"' in line for line in imported)

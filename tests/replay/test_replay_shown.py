@@ -1,0 +1,203 @@
+"""The digests of what was shown: every view counts, anybody can work them out, and another view is found and named."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from arena.match.effects import Ask, Effect, Show
+from arena.match.inputs import Instant, Interrupted
+from arena.replay.header import Entry
+from arena.replay.read import read
+from arena.replay.record import encode
+from arena.replay.replay import ReplayError
+from arena.replay.shown import encoded
+from arena.replay.verify import verify
+from arena.server.messages import Outgoing, Question
+from arena.v1 import play_pb2
+from arena.wire import codec
+from engine.game import Game
+from engine.nullern import NULLERN
+from engine.sixth_sense import SIXTH_SENSE
+from tests.replay.recorded import forged, objects_of, play
+
+GAMES = pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+
+
+def asks_of(effects: Sequence[Effect]) -> list[Ask]:
+    return [effect for effect in effects if isinstance(effect, Ask)]
+
+
+def on_the_wire(ask: Ask) -> play_pb2.Decision:
+    """What the bot gets, read from the bytes that leave the server."""
+    response = codec.encode(Outgoing(questions=[Question(1, ask)]))
+    return play_pb2.PlayResponse.FromString(response.SerializeToString()).decisions[0]
+
+
+def numbers_of(decision: play_pb2.Decision) -> list[int]:
+    """The numbers of a question as docs/replay-format.md describes them, from the message alone."""
+    view: Any = getattr(decision, decision.WhichOneof("view") or "")
+    numbers = [decision.decision_id, len(decision.legal), *decision.legal]
+    for field in view.DESCRIPTOR.fields:
+        value = getattr(view, field.name)
+        if field.has_presence and not view.HasField(field.name):
+            numbers.append(-1)
+        elif isinstance(value, int):
+            numbers.append(value)
+        else:
+            numbers += [len(value), *value]
+    return numbers
+
+
+@GAMES
+def test_shown_digests_are_what_a_bot_works_out_from_its_messages(game: Game) -> None:
+    header, recorder = play(3, game=game)
+    rounds, latest = [[b""] * 3], [b""] * 3
+    for _, effects in recorder.entries:
+        for effect in effects:
+            if isinstance(effect, Ask):
+                numbers = numbers_of(on_the_wire(effect))
+                question = struct.pack(f">{len(numbers)}i", *numbers)
+                if latest[effect.seat] != question:
+                    rounds[-1][effect.seat] += question
+                latest[effect.seat] = question
+            elif isinstance(effect, Show):
+                rounds.append([b""] * 3)
+    assert not any(rounds.pop()), "nothing is asked after the last round"
+    lines = [line for line in objects_of(encode(header, recorder.entries)) if "shown" in line]
+    assert [line["shown"] for line in lines] == list(range(len(rounds)))
+    assert [line["views"] for line in lines] == [[sha256(each).hexdigest() for each in views] for views in rounds]
+
+
+@GAMES
+def test_shown_fields_stand_in_the_order_of_the_protocol(game: Game) -> None:
+    _, recorder = play(2, game=game)
+    [ask] = asks_of(recorder.entries[0][1])[:1]
+    decision = on_the_wire(ask)
+    message = getattr(decision, decision.WhichOneof("view") or "")
+    assert [field.name for field in fields(ask.view)] == [field.name for field in message.DESCRIPTOR.fields]
+
+
+def test_shown_line_follows_every_round_and_a_match_that_is_broken_off() -> None:
+    header, recorder = play()
+    kinds = [line.get("out") or next(iter(line)) for line in objects_of(encode(header, recorder.entries))]
+    after = [then for kind, then in pairwise(kinds) if kind == "round"]
+    assert after == ["shown"] * kinds.count("round")
+    header, recorder = play(interrupted_after=200)
+    kinds = [str(line.get("out") or next(iter(line))) for line in objects_of(encode(header, recorder.entries))]
+    assert kinds[-3:] == ["over", "shown", "result"]
+
+
+def test_shown_banks_are_those_of_the_latest_questions() -> None:
+    header, recorder = play(chance=3)
+    banks, expected = [header.policy.bank] * 4, []
+    for _, effects in recorder.entries:
+        for effect in effects:
+            if isinstance(effect, Ask):
+                banks[effect.seat] = effect.bank
+            elif isinstance(effect, Show):
+                expected.append(list(banks))
+    lines = [line for line in objects_of(encode(header, recorder.entries)) if "shown" in line]
+    assert [line["banks"] for line in lines] == expected
+    assert min(min(each) for each in expected) < header.policy.bank
+
+
+def test_shown_question_that_is_put_again_as_it_was_counts_once() -> None:
+    header, recorder = play(chance=2)
+    whole = encode(header, recorder.entries)
+    seen: set[int] = set()
+    again = 0
+    entries: list[Entry] = []
+    for event, effects in recorder.entries:
+        fresh = [each for each in effects if not isinstance(each, Ask) or each.decision not in seen]
+        again += len(effects) - len(fresh)
+        seen |= {ask.decision for ask in asks_of(effects)}
+        entries.append((event, fresh))
+    assert again > 0
+    views = [line["views"] for line in objects_of(whole) if "shown" in line]
+    assert [line["views"] for line in objects_of(encode(header, entries)) if "shown" in line] == views
+
+
+def shown_otherwise(ask: Ask, what: str) -> Ask:
+    """The question with one thing in it changed."""
+    match what:
+        case "decision":
+            return ask._replace(decision=ask.decision + 1)
+        case "legal":
+            return ask._replace(legal=bytes(ask.legal[:-1]))
+        case _:
+            value = getattr(ask.view, what)
+            other = value + 1 if isinstance(value, int) else type(value)([*value[:-1], value[-1] + 1])
+            return ask._replace(view=replace(ask.view, **{what: other}))
+
+
+@pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])
+def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
+    """A server that showed one seat something else, once, and wrote its replay in all honesty."""
+    header, recorder = play(4, chance=5)
+    number, [ask] = [
+        (number, asks)
+        for number, (_, effects) in enumerate(recorder.entries)
+        if len(asks := asks_of(effects)) == 1 and getattr(asks[0].view, "round") == 1  # noqa: B009 - its own game's
+    ][7]
+    event, effects = recorder.entries[number]
+    wrong = [shown_otherwise(ask, what) if effect is ask else effect for effect in effects]
+    entries = [*recorder.entries[:number], (event, wrong), *recorder.entries[number + 1 :]]
+    objects = objects_of(encode(header, entries))
+    difference = verify(read(forged(objects))).difference
+    assert difference is not None
+    [line] = [at for at, each in enumerate(objects, 1) if each.get("shown") == 1]
+    assert difference.line == line
+    assert difference.words == f"seat {ask.seat} was not shown in round 2 the views that re-playing gives"
+
+
+def test_shown_bank_that_differs_is_found_and_named() -> None:
+    header, recorder = play()
+    objects: list[Any] = objects_of(encode(header, recorder.entries))
+    [line] = [at for at, each in enumerate(objects) if each.get("shown") == 2]
+    bank = objects[line]["banks"][3]
+    objects[line]["banks"][3] = bank + 1
+    difference = verify(read(forged(objects))).difference
+    assert difference is not None
+    assert difference.line == line + 1
+    assert difference.words == f'shown: the file has {bank + 1} in "banks[3]" where re-playing gives {bank}'
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("views", ["ab"], 'the field "views" holds a list where a list of texts of 64 lower-case hex digits belongs'),
+        ("banks", [-1], 'the field "banks" holds a list where a list of whole numbers, 0 or more belongs'),
+        ("shown", "all", "the field \"shown\" holds 'all' where a whole number, 0 or more belongs"),
+    ],
+)
+def test_shown_line_of_the_wrong_shape_is_named(field: str, value: object, words: str) -> None:
+    header, recorder = play()
+    objects = objects_of(encode(header, recorder.entries))
+    [line] = [at for at, each in enumerate(objects) if each.get("shown") == 0]
+    objects[line][field] = value
+    with pytest.raises(ReplayError) as caught:
+        read(forged(objects))
+    assert (caught.value.line, caught.value.problem) == (line + 1, words)
+
+
+def test_shown_match_that_was_broken_off_before_it_began_is_verified() -> None:
+    header, recorder = play()
+    match = read(encode(header, recorder.entries)).match()
+    event = Interrupted(Instant(0), "")
+    entries = [(event, match.receive(event))]
+    file = encode(header, entries)
+    assert objects_of(file)[-2]["views"] == [sha256().hexdigest()] * 4
+    assert verify(read(file)).verified
+
+
+def test_shown_numbers_are_four_bytes_each() -> None:
+    _, recorder = play()
+    [ask] = asks_of(recorder.entries[0][1])[:1]
+    assert list(struct.unpack(f">{len(encoded(ask)) // 4}i", encoded(ask))) == numbers_of(on_the_wire(ask))

@@ -69,6 +69,8 @@ class Pair(NamedTuple):
     """Of one decision, on average."""
     client_cpu_us: float
     """CPU time of the bots for one decision, in microseconds."""
+    batch: float
+    """Decisions in a message, on average."""
 
     @property
     def rate(self) -> float:
@@ -105,9 +107,9 @@ def measure(case: Case, seconds: float) -> Pair:
         with subprocess.Popen([*command, str(seconds), str(process.pid)], text=True, stdout=subprocess.PIPE) as bots:
             pin(bots.pid, CLIENT_CORE)
             load = json.loads(bots.communicate()[0])
-    size, client_cpu = load.pop("bytes"), load.pop("client_cpu_us")
+    size, client_cpu, batch = load.pop("bytes"), load.pop("client_cpu_us"), load.pop("batch")
     echo = run_echo("bare", case.streams, ANSWER_BYTES, round(size), seconds)
-    return Pair(Figures(**load), echo, size, client_cpu)
+    return Pair(Figures(**load), echo, size, client_cpu, batch)
 
 
 @contextmanager
@@ -172,9 +174,10 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
             await asyncio.sleep(0.1)
         await asyncio.sleep(WARM_UP)
         trips.clear()
+        sizes.clear()
         before, own, began = cpu(server), time.process_time(), time.perf_counter()
         await asyncio.sleep(seconds)
-        took, count = time.perf_counter() - began, len(trips)
+        took, count, messages = time.perf_counter() - began, len(trips), len(sizes)
         used, own = cpu(server) - before, time.process_time() - own
         percentiles = quantiles(trips[:count], n=100)
         for task in playing:
@@ -183,7 +186,8 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
             with suppress(asyncio.CancelledError):
                 await task
     figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * used / count)
-    print(json.dumps({**asdict(figures), "bytes": sum(sizes) / len(sizes), "client_cpu_us": 1e6 * own / count}))
+    means = {"bytes": sum(sizes) / len(sizes), "batch": count / messages}
+    print(json.dumps({**asdict(figures), **means, "client_cpu_us": 1e6 * own / count}))
 
 
 def cpu(process: int) -> float:
@@ -216,17 +220,17 @@ def main(context: click.Context, cases: tuple[str, ...], seconds: float, repetit
     if as_json:
         click.echo(json.dumps({name: [_plain(pair) for pair in pairs] for name, pairs in turns.items()}, indent=2))
     else:
-        Console().print(_table(turns))
+        Console(width=150).print(_table(turns))
 
 
 def _plain(pair: Pair) -> dict[str, object]:
     own = {"arena": asdict(pair.arena), "echo": asdict(pair.echo)}
-    return {**own, "bytes": pair.bytes, "client_cpu_us": pair.client_cpu_us, "rate": pair.rate, "trip": pair.trip}
+    return {**own, "bytes": pair.bytes, "client_cpu_us": pair.client_cpu_us, "batch": pair.batch, "rate": pair.rate, "trip": pair.trip}
 
 
 def _table(turns: dict[str, list[Pair]]) -> Table:
     table = Table(title="Decisions through Play, beside a bare grpc.aio echo: median (range) of the turns")
-    for heading in ("bots × matches", "", "per second", "median µs", "p99 µs", "server CPU µs", "bots' CPU µs", "ratio"):
+    for heading in ("bots × matches", "", "per second", "median µs", "p99 µs", "server CPU µs", "bots' CPU µs", "a message", "ratio"):
         table.add_column(heading, justify="right")
     table.add_column("bar")
     for name, pairs in turns.items():
@@ -241,6 +245,7 @@ def _table(turns: dict[str, list[Pair]]) -> Table:
                 _spread([run.p99_us for run in runs]),
                 f"{median(run.server_cpu_us for run in runs):,.0f}",
                 f"{median(pair.client_cpu_us for pair in pairs):,.0f}" if arena else "",
+                f"{median(pair.batch for pair in pairs):,.1f}" if arena else "1",
                 _spread([case.meets(pair) for pair in pairs], ".2f") if arena else "",
                 case.bar if arena else "",
                 end_section=not arena,

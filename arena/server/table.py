@@ -38,6 +38,7 @@ from arena.match.inputs import (
     StoodIn,
     TimeUp,
 )
+from arena.replay.lines import input_line
 from arena.replay.record import Recorder, encode
 from arena.server.contestant import Contestant
 from arena.server.messages import MatchOver, RatingChange, RoundOver
@@ -79,6 +80,7 @@ class Table:
         self.players = players
         self._header = header
         self._recorder = Recorder()
+        self._lines: list[str] = []  # what the journal made of each input, for the replay
         self.wakes_at = math.inf
         self._match = match
         self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
@@ -120,6 +122,7 @@ class Table:
         for event in inputs or [Begun(Instant(0))]:
             effects = self._match.receive(event)
             self._recorder.add(event, effects)
+            self._lines.append(input_line(event, self._header.game))
             self._questions.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
         if self._over is not None:
@@ -155,7 +158,7 @@ class Table:
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
         """The replay file of the match, which is over."""
-        return encode(self._header, self._recorder.entries, changes)
+        return encode(self._header, self._recorder.entries, changes, self._lines)
 
     def dissolve(self) -> None:
         """Everybody gets up."""
@@ -194,7 +197,7 @@ class Table:
         while todo:
             happened = todo.popleft()
             effects = self._match.receive(happened)
-            self._journal.add(self._header, happened)
+            self._lines.append(self._journal.add(self._header, happened))
             self._recorder.add(happened, effects)
             for effect in effects:
                 self._do(effect, happened.at, todo)

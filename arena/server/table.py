@@ -74,20 +74,19 @@ class Table:
         watch: Callable[[Table], None],
     ) -> None:
         self.match_id = header.match
-        self._stand_in = stand_in
-        self._journal = journal
-        self._frozen = False
         self.players = players
-        self._header = header
-        self._recorder = Recorder()
-        self._lines: list[str] = []  # what the journal made of each input, for the replay
         self.wakes_at = math.inf
         self._match = match
+        self._header = header
+        self._stand_in = stand_in
+        self._journal = journal
+        self._recorder = Recorder()
+        self._lines: list[str] = []  # what the journal made of each input, for the replay
+        self._frozen = False
         self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
         self._chance = chance
         self._over: Over | None = None
         self._ended = trio.Event()
-        self._questions: dict[int, Ask] = {}
         self._watch = watch
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
@@ -119,23 +118,26 @@ class Table:
 
     def resume(self, inputs: Sequence[Input]) -> None:
         """Takes a match up where a dead server left it, and has everybody's clock stand still until all are back."""
-        for event in inputs or [Begun(Instant(0))]:
+        questions: dict[int, Ask] = {}
+        for event in inputs:
             effects = self._match.receive(event)
             self._recorder.add(event, effects)
             self._lines.append(input_line(event, self._header.game))
-            self._questions.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
+            questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
         if self._over is not None:
             self._ended.set()
             return
         now = self._match.now
         self._began = trio.current_time() - now / 1e6
+        if not inputs:
+            self._feed(Begun(now))
         self._feed(Restored(now))
         for seat, player in enumerate(self.players):
             if not isinstance(player, Contestant):
                 self._feed(Returned(now, seat))
-            elif self._match.substituted(seat) and self._match.asking(seat) == self._questions[seat].decision:
-                self._feed(self._stand_in_choice(now, self._questions[seat]))
+            elif self._match.substituted(seat) and self._match.asking(seat) is not None:
+                self._feed(self._stand_in_choice(now, questions[seat]))
 
     def freeze(self) -> None:
         """Takes no more inputs: the next server goes on from here."""

@@ -35,6 +35,8 @@ class Journal:
         self._number = number
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
+        self._torn = False
+        """Whether the file ends in a part of a commit that failed."""
         self._unwritten: list[bytes] = []
         self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
 
@@ -56,9 +58,11 @@ class Journal:
             return
         content = b"".join(self._unwritten)
         try:
-            written = os.write(self._file, content)
-            if written < len(content):
+            if self._torn:
                 os.ftruncate(self._file, self._size)
+            written = os.write(self._file, content)
+            self._torn = written < len(content)
+            if self._torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._named(error) from error

@@ -1,4 +1,4 @@
-"""A whole match at any table, by bots of seeded chance that now and then err, sleep or leave; and its replay file."""
+"""A whole match at any table, by bots of seeded chance that now and then err, sleep or leave for a moment; and its replay file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arena.replay.record import Bot, Header, Recorder, encode
 from engine.deal import SeededDecks, commitment, match_key
 from tests.conformance.table import Table
 
-POLICY: Final = Policy(soft_limit=1000, bank=20_000)
+POLICY: Final = Policy(soft_limit=1000, bank=20_000, incidents=1000)
 
 
 def recorded(table: Table, chance: int) -> bytes:
@@ -29,6 +29,7 @@ def recorded(table: Table, chance: int) -> bytes:
         seed=seed,
         commitment=commitment(seed),
         nonces=tuple(sha256(b"nonce %d" % seat).digest()[:16] for seat in range(table.seats)),
+        stand_in="house-random 1",
         policy=POLICY,
         started=1_790_000_000_123_456,
         server="1.2.3",
@@ -50,10 +51,11 @@ def recorded(table: Table, chance: int) -> bytes:
             put(Returned(Instant(now), rng.randrange(table.seats)))
             continue
         ask = queue.popleft()
-        put(Sent(Instant(now), ask.seat, ask.decision))
+        put(Sent(Instant(now), ask.seat, ask.decision, lag=rng.randrange(300)))
         match rng.randrange(80):
             case 0:
                 put(Left(Instant(now), ask.seat))
+                put(Returned(Instant(now), ask.seat))
             case 1:
                 pass  # never answers
             case 2:

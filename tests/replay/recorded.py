@@ -11,7 +11,7 @@ from random import Random
 
 from arena.ladder.live import NEW, Rating, RatingChange, update
 from arena.match.effects import Ask, Over
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Returned, Sent, StoodIn
+from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.chain import Chain, pack, unchained, unpack
@@ -37,7 +37,7 @@ def header_of(game: Game, seats: int, options: Mapping[str, Option], chance: int
         commitment=commitment(seed),
         nonces=nonces,
         stand_in="house-counter 1",
-        policy=Policy(soft_limit=100 * STEP, bank=1000 * STEP),
+        policy=Policy(soft_limit=100 * STEP, bank=1000 * STEP, incidents=1000),
         started=STARTED,
         server="0.1.0",
     )
@@ -48,11 +48,12 @@ def play(
     *,
     game: Game = SIXTH_SENSE,
     errs: bool = True,
+    stays_away: bool = False,
     chance: int = 1,
     interrupted_after: int | None = None,
     **options: Option,
 ) -> tuple[Header, Recorder]:
-    """One whole match."""
+    """One whole match. Who leaves comes back at once and never answers, or stays away for chance to bring it back."""
     header = header_of(game, seats, options, chance)
     decks = SeededDecks(match_key(header.seed, header.nonces))
     match = Match(game, seats, header.options, decks, header.policy)
@@ -82,11 +83,17 @@ def play(
         if match.substituted(ask.seat):
             put(StoodIn(Instant(now), ask.seat, ask.decision, choices[0]))
             continue
-        put(Sent(Instant(now), ask.seat, ask.decision, rng.randrange(400_000)))
+        put(Sent(Instant(now), ask.seat, ask.decision, lag=7919 * ask.decision % 400_000))
         now += rng.randrange(STEP)
         match rng.randrange(30) if errs else -1:
             case 0:
                 put(Left(Instant(now), ask.seat))
+                if not stays_away:
+                    known = len(queue)
+                    put(Returned(Instant(now), ask.seat))
+                    while len(queue) > known:
+                        again = queue.pop()
+                        put(Sent(Instant(now), again.seat, again.decision, lag=0))
             case 1:
                 pass
             case 2:
@@ -103,7 +110,7 @@ def rate(
     before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
 ) -> list[RecordedRating]:
     """The ladder's arithmetic, as who verifies a replay passes it in."""
-    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots)
+    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots, counts)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
 
@@ -111,12 +118,48 @@ def changes(recorder: Recorder) -> list[RatingChange]:
     """What the match does to bots of somewhat different strength."""
     [over] = [effect for _, effects in recorder.entries for effect in effects if isinstance(effect, Over)]
     before = [Rating(NEW.value + 10 * seat, NEW.deviation - seat) for seat in range(len(over.places))]
-    return [RatingChange(*pair) for pair in zip(before, update(before, over.places), strict=True)]
+    return [RatingChange(*pair) for pair in zip(before, update(before, over.places, counts=over.counts), strict=True)]
 
 
-def rated(seats: int = 4, *, game: Game = SIXTH_SENSE, chance: int = 1, errs: bool = True, **options: Option) -> bytes:
+def rated(
+    seats: int = 4,
+    *,
+    game: Game = SIXTH_SENSE,
+    chance: int = 1,
+    errs: bool = True,
+    stays_away: bool = False,
+    **options: Option,
+) -> bytes:
     """The file of a rated match."""
-    header, recorder = play(seats, game=game, chance=chance, errs=errs, **options)
+    header, recorder = play(seats, game=game, chance=chance, errs=errs, stays_away=stays_away, **options)
+    return encode(header, recorder.entries, changes(recorder))
+
+
+def restarted() -> bytes:
+    """The file of a rated match whose server died twice in the middle; everybody comes back, once in time."""
+    header, recorder = play(interrupted_after=60)
+    entries = recorder.entries[:-1]
+    match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
+    recorder = Recorder()
+    for event, _ in entries:
+        recorder.add(event, match.receive(event))
+    now, open_to = match.now, dict[int, Ask]()
+
+    def put(event: Input) -> None:
+        effects = match.receive(event)
+        recorder.add(event, effects)
+        open_to.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
+
+    for come_back in (3, 4):
+        put(Restored(now))
+        for seat in range(come_back):
+            put(Returned(now, seat))
+        now = Instant(now + header.policy.restart_hold)
+        put(TimeUp(now))
+        put(Returned(now, 3))
+    while not match.over:
+        ask = next(ask for seat, ask in open_to.items() if match.asking(seat) == ask.decision)
+        put(Acted(now, ask.seat, ask.decision, ask.legal[0]))
     return encode(header, recorder.entries, changes(recorder))
 
 

@@ -14,7 +14,7 @@ from arena.replay.chain import unchained
 from arena.replay.read import read
 from arena.replay.record import Recorder, encode
 from engine.sixth_sense import SIXTH_SENSE
-from tests.replay.recorded import changes, lines_of, objects_of, play, rated
+from tests.replay.recorded import changes, lines_of, objects_of, play, rated, restarted
 
 FORMAT = Path(__file__).parents[2] / "docs" / "replay-format.md"
 
@@ -72,6 +72,8 @@ def test_replay_of_an_interrupted_match_says_why_and_has_no_ratings() -> None:
         "scores": [],
         "places": [],
         "forced": forced,
+        "troubled": [False, False, False, False],
+        "counts": [],
         "interrupted": "the server stops – good night",
     }
     assert read(file).ratings is None
@@ -89,10 +91,13 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
     header_fields = re.findall(
         r"^\| `(\w+)` \| ", documented.partition("## The header")[2].partition("## Inputs")[0], re.MULTILINE
     )
-    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+` ?)+)", documented.partition("## Inputs")[2], re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \| ((?:`\w+` ?)*)(?:and the game's own )?\|", documented.partition("## Inputs")[2], re.MULTILINE
+    )
     fields = {name: re.findall(r"\w+", order) for name, order in rows}
     seen = set()
-    for line in [line for chance in (1, 2, 3) for line in lines_of(rated(chance=chance))]:
+    files = [*(rated(chance=chance) for chance in (1, 2, 3)), rated(chance=1, stays_away=True), restarted()]
+    for line in [line for file in files for line in lines_of(file)]:
         content = json.loads(line)
         assert json.dumps(content, ensure_ascii=False, separators=(",", ":")) == line
         assert json.loads(unchained(line) or "") == {key: content[key] for key in content if key != "chain"}
@@ -100,7 +105,7 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
         if kind:
             seen.add(kind)
             assert list(content)[1 : 1 + len(fields[kind])] == fields[kind]
-    assert seen == fields.keys() - {"time_up", "interrupted"}
+    assert seen == fields.keys() - {"interrupted"}
     assert [*json.loads(lines_of(rated())[0])] == [*header_fields, "chain"]
 
 

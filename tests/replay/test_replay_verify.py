@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from arena.match.inputs import Acted, Instant
+from arena.match.inputs import Acted, Instant, StoodIn
 from arena.replay.chain import Chain, pack
 from arena.replay.read import read
 from arena.replay.record import encode
@@ -16,7 +16,7 @@ from arena.replay.replay import Rating, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import verify
 from engine.nullern import NULLERN
-from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated
+from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated, restarted
 
 WHOLE = rated(2, novice=True)
 LINES = lines_of(WHOLE)
@@ -41,6 +41,27 @@ def test_replay_of_an_unrated_or_interrupted_match_is_verified_without_ratings()
         verdict = verify(read(encode(header, recorder.entries)), rate)
         assert verdict.verified
         assert not verdict.ratings
+
+
+@pytest.mark.parametrize("seats", range(2, 5))
+def test_replay_of_a_match_whose_bots_stayed_away_is_verified(seats: int) -> None:
+    replay = read(rated(seats, stays_away=True))
+    assert any(isinstance(event, StoodIn) for event in replay.inputs)
+    assert verify(replay, rate).verified
+
+
+def test_replay_of_a_match_whose_server_was_restarted_is_verified() -> None:
+    assert verify(read(restarted()), rate).verified
+
+
+def test_replay_that_lets_a_result_count_for_others_is_found() -> None:
+    whole = rated(3, stays_away=True)
+    objects: list[Any] = objects_of(whole)
+    assert not all(objects[-2]["counts"])
+    objects[-2]["counts"] = [True, True, True]
+    line, words = verdict_on(objects)
+    assert line == len(objects) - 1
+    assert ' in "counts[' in words
 
 
 def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> None:
@@ -93,7 +114,7 @@ def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
                 read(pack([*LINES[:number], text, *LINES[number + 1 :]]))
             assert caught.value.line == number + 1
             count += 1
-    assert len(kinds) == 12
+    assert len(kinds) == 14
     assert count > 100
 
 

@@ -44,7 +44,7 @@ async def test_neither_token_nor_invitation_is_anywhere_in_the_files(directory: 
     async with open_store(directory, NOW) as store:
         code = await store.write(lambda connection: bots.invite(connection, "Lovelace", NOW))
         token = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW, code))).token
-        files = {file.name: file.read_bytes() for file in directory.iterdir()}
+        files = {file.name: file.read_bytes() for file in directory.rglob("*") if file.is_file()}
     files["closed"] = (directory / "arena.db").read_bytes()
     assert b"Lovelace" in files["arena.db-wal"]
     assert b"Lovelace" in files["closed"]

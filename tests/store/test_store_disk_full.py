@@ -26,7 +26,7 @@ SIZE = 600_000
 seen = {}
 
 def big_finish(connection, match):
-    return matches.finish(connection, match, scores=[2, 1], places=[1, 2], forced=[0, 0], at=NOW,
+    return matches.finish(connection, match, scores=[2, 1], places=[1, 2], forced=[0, 0], counts=[True, True], at=NOW,
                           replay=lambda changes: replay(changes) + os.urandom(SIZE))
 
 async def attempt(store, match):

@@ -110,7 +110,7 @@ class GrpcStream:
         self._writer.unpark_all()
 
 
-def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None) -> None:
+def _drive(coroutine: Coroutine[Any, Any, object], done: Done) -> None:
     """Step a coroutine of grpc's by hand, without a task; in the end call done(value, error)."""
     try:
         future = coroutine.send(None)
@@ -119,4 +119,4 @@ def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None)
     except Exception as error:  # noqa: BLE001 - handed on
         done(None, error)
     else:
-        future.add_done_callback(partial(_drive, coroutine, done))
+        future.at_once(partial(_drive, coroutine, done))

@@ -15,7 +15,7 @@ from arena.wire.stream import Refused, Stream, Vanished, bearer
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, play_pb2.PlayResponse]
+PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, bytes]
 
 STATUS: Final = {
     Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,

@@ -61,6 +61,7 @@ _TEMPLATES: Final[dict[type[Input], str]] = {
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
+_CHOICES: Final = (Acted, StoodIn)
 HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -141,7 +142,7 @@ def input_line(event: Input, game: Game) -> str:
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
     line = _TEMPLATES[type(event)] % event
-    if isinstance(event, Acted | StoodIn):
+    if isinstance(event, _CHOICES):
         return f'{line[:-1]},"name":{_quoted(_name(game, event.action))}}}'
     return line
 

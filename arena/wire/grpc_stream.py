@@ -68,7 +68,8 @@ class GrpcStream:
         else:
             self._arrived.append((message, self._clock()))
             self.read()
-        self._reader.unpark_all()
+        if self._reader:
+            self._reader.unpark_all()
 
     async def receive(self) -> Any:
         """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
@@ -107,7 +108,8 @@ class GrpcStream:
         self._opened = True
         if error is not None:
             self.end(Vanished)
-        self._writer.unpark_all()
+        if self._writer:
+            self._writer.unpark_all()
 
 
 def _drive(coroutine: Coroutine[Any, Any, object], done: Done) -> None:

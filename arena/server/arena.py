@@ -59,7 +59,7 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         alarms = Alarms()
-        scribe = Scribe(config.policy, store, house_bots, alarms.watch)
+        scribe = Scribe(config, store, house_bots, alarms.watch)
         arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)

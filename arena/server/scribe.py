@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from arena.house import HouseBot
     from arena.ladder import live
     from arena.match.inputs import Input
-    from arena.match.policy import Policy
+    from arena.server.config import Config
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
     from arena.server.players import Player
@@ -55,13 +55,13 @@ class Scribe:
 
     def __init__(
         self,
-        policy: Policy,
+        config: Config,
         store: Store,
         house_bots: Mapping[str, Sequence[HouseBot]],
         watch: Callable[[Table], None],
     ) -> None:
-        """New matches are played under `policy`; `watch` is told when a table's deadline may have moved."""
-        self._policy = policy
+        """`watch` is told when a table's deadline may have moved."""
+        self._config = config
         self._store = store
         self._house_bots = house_bots
         self._watch = watch
@@ -88,7 +88,7 @@ class Scribe:
             commitment=gathering.commitment,
             nonces=gathering.nonces,
             stand_in=_title(self._stand_in(game.name)),
-            policy=self._policy,
+            policy=self._config.policy,
             started=now_us(),
             server=__version__,
         )
@@ -175,6 +175,8 @@ class Scribe:
         self._store.journal.forget(number)
 
     async def _players(self, header: Header, contestant: Callable[[int, str, str], Contestant]) -> tuple[Player, ...]:
+        if header.game not in self._config.games:
+            raise CannotBeRestored(f"this server does not play {header.game.name}")
         house = {bot.name: bot for bot in self._house_bots.get(header.game.name, ())}
         now = _title(self._stand_in(header.game.name))
         if header.stand_in != now:

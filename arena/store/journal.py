@@ -117,6 +117,7 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
         left = {match: found[match] for match in sorted(playing) if match in found}
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
+        copy.touch(mode=0o600)  # the seeds of running matches are in it
         copy.write_bytes(b"".join(_line(match, text) for match, texts in left.items() for text in texts))
         with copy.open("rb") as file:
             os.fsync(file.fileno())

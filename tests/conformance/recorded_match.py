@@ -1,4 +1,4 @@
-"""A whole match at any table, by bots of seeded chance that now and then err, sleep or leave for a moment; and its replay file."""
+"""A whole match at any table, by bots of seeded chance that err, sleep or leave for a moment; and its replay file."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from arena_client.v1 import play_pb2 as pb
 
 from arena.ladder import live
 from arena.replay.read import read
+from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
 from arena.store import ladder, matches
 from arena.store.matches import Match, MatchState
@@ -62,6 +63,8 @@ class Server:
         timer.cancel()
         assert "listens on" in said, f"the server did not start: {said!r}; {self.log}"
         self.address = said.split("listens on ")[1].split(",")[0]
+        self.journal = sum(file.stat().st_size for file in (data / "journal").iterdir())
+        """Bytes of its journal when it began."""
 
     @property
     def log(self) -> str:
@@ -316,8 +319,8 @@ def replay_of(address: str, match: int) -> bytes:
 # --- what is stored ---
 
 
-def rate(before: Sequence[Any], places: Sequence[int], bots: Sequence[str]) -> Sequence[Any]:
-    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots)
+def rate(before: Sequence[Any], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]) -> Sequence[Any]:
+    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots, counts)
 
 
 @dataclass
@@ -327,6 +330,8 @@ class Audit:
     finished: list[Match]
     interrupted: list[Match]
     playing: list[Match]
+    replays: Mapping[int, Replay]
+    """Of the finished matches, by number."""
 
 
 def audit(data: Path) -> Audit:
@@ -335,20 +340,27 @@ def audit(data: Path) -> Audit:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
         assert len({match.id for match in stored}) == len(stored)
-        for match in by_state[MatchState.FINISHED]:
-            _check_replay(match, matches.get_replay(connection, match.id))
+        replays: dict[int, Replay] = {
+            match.id: _checked(match, matches.get_replay(connection, match.id))
+            for match in by_state[MatchState.FINISHED]
+        }
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
             assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
         ladders = {game: ladder.standings(connection, game) for game in GAMES}
     for game, standings in ladders.items():
-        ratings, played = _recomputed([match for match in by_state[MatchState.FINISHED] if match.game == game])
+        ratings, played = _recomputed([match for match in by_state[MatchState.FINISHED] if match.game == game], replays)
         assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
             bot: (rating, played[bot]) for bot, rating in ratings.items()
         }
-    return Audit(*(by_state[state] for state in (MatchState.FINISHED, MatchState.INTERRUPTED, MatchState.PLAYING)))
+    return Audit(
+        finished=by_state[MatchState.FINISHED],
+        interrupted=by_state[MatchState.INTERRUPTED],
+        playing=by_state[MatchState.PLAYING],
+        replays=replays,
+    )
 
 
-def _check_replay(match: Match, content: bytes) -> None:
+def _checked(match: Match, content: bytes) -> Replay:
     replay = read(content)
     verdict = verify(replay, cast("Rate", rate))
     assert verdict.verified, verdict.difference
@@ -362,9 +374,12 @@ def _check_replay(match: Match, content: bytes) -> None:
     for change, seat in zip(replay.ratings, match.seats, strict=True):
         assert seat.rating is not None
         assert (change.before.value, change.after.value) == (seat.rating.before.value, seat.rating.after.value)
+    return replay
 
 
-def _recomputed(finished: Sequence[Match]) -> tuple[dict[str, live.Rating], dict[str, int]]:
+def _recomputed(
+    finished: Sequence[Match], replays: Mapping[int, Replay]
+) -> tuple[dict[str, live.Rating], dict[str, int]]:
     """The ladder that finished matches make: each begins where the ratings of its bots had come to."""
     ratings: dict[str, live.Rating] = {}
     played: dict[str, int] = {}
@@ -378,9 +393,11 @@ def _recomputed(finished: Sequence[Match]) -> tuple[dict[str, live.Rating], dict
         else:
             raise AssertionError(f"no match goes on from {ratings}: {[match.id for match in left]} remain")
         left.remove(match)
-        after = live.update(before, [seat.place or 0 for seat in match.seats], names)
+        counts = replays[match.id].result.counts
+        after = live.update(before, [seat.place or 0 for seat in match.seats], names, counts)
         assert list(after) == [seat.rating.after for seat in match.seats if seat.rating is not None]
-        for name, rating in dict(zip(names, after, strict=True)).items():  # a house bot can have several seats
+        counted = {name: rating for name, rating, does in zip(names, after, counts, strict=True) if does}
+        for name, rating in counted.items():  # a house bot can have several seats
             ratings[name] = rating
             played[name] = played.get(name, 0) + 1
     return ratings, played

@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from tests.end_to_end.e2e_rig import Crowd, Server, audit, server, until
+from tests.end_to_end.e2e_rig import Crowd, Ended, Server, audit, server, until
 
 
 def all_playing(crowd: Crowd, capacity: int = 20) -> None:
@@ -46,7 +46,7 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
     assert "stopping" in crowd.bots[0].end.text  # type: ignore[union-attr]
 
 
-def test_what_outlasts_the_limit_is_interrupted(tmp_path: Path) -> None:
+def test_what_outlasts_the_limit_is_left_to_the_next_server(tmp_path: Path) -> None:
     with server(tmp_path / "data", "--quiet", "--drain", "0.3") as arena, Crowd(arena.address) as crowd:
         all_playing(crowd)
         silent, other = crowd.come("silent"), crowd.come("other")
@@ -57,9 +57,8 @@ def test_what_outlasts_the_limit_is_interrupted(tmp_path: Path) -> None:
         assert arena.ended() == 0
         assert time.monotonic() - begin < 5
     found = audit(arena.data)
-    assert found.playing == []
-    assert "silent" in {seat.bot for match in found.interrupted for seat in match.seats}
-    assert {match.reason for match in found.interrupted} == {"the server was stopped"}
+    assert found.interrupted == []
+    assert "silent" in {seat.bot for match in found.playing for seat in match.seats}
 
 
 def test_a_second_signal_hurries(tmp_path: Path) -> None:
@@ -71,9 +70,10 @@ def test_a_second_signal_hurries(tmp_path: Path) -> None:
         silent.read_until(lambda: silent.notices)
         arena.signal(signal.SIGINT)
         assert arena.ended(10) == 0
-        silent.read_until(lambda: silent.reports)
-        assert silent.reports[0].interrupted == "the server was stopped"
-    assert len(audit(arena.data).interrupted) == 1
+        with pytest.raises(Ended, match="the server is stopping"):
+            silent.read_until(lambda: False)
+        assert silent.reports == []
+    assert len(audit(arena.data).playing) == 1
 
 
 def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_p
         assert told <= {match.id for match in left.finished}, "what a bot was told is stored"
         assert len(left.finished) > finished
         finished = len(left.finished)
-    with server(data, "--quiet") as arena:
+    with server(data, "--quiet", "--drain", "0") as arena:
         found = audit(data)
-        assert found.playing == []
-        assert {match.reason for match in found.interrupted} == {"the server stopped"}
+        assert found.playing == left.playing, "they go on"
+        assert found.interrupted == []
         arena.signal(signal.SIGTERM)
         assert arena.ended() == 0
 

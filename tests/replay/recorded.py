@@ -11,7 +11,19 @@ from random import Random
 
 from arena.ladder.live import NEW, Rating, RatingChange, update
 from arena.match.effects import Ask, Over
-from arena.match.inputs import Acted, Begun, Input, Instant, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
+from arena.match.inputs import (
+    Acted,
+    Begun,
+    Input,
+    Instant,
+    Interrupted,
+    Left,
+    Restored,
+    Returned,
+    Sent,
+    StoodIn,
+    TimeUp,
+)
 from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.chain import Chain, pack, unchained, unpack

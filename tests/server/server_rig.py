@@ -6,8 +6,9 @@ import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -137,27 +138,24 @@ class MemoryStore:
         weakref.finalize(self, self._connection.close)  # the last goes first
         self._directory = Path(tempfile.mkdtemp())
         weakref.finalize(self, shutil.rmtree, self._directory)
+        self.unfinished: Mapping[int, Sequence[str]]
         self.journal, self.unfinished = open_journal(self._directory, ())
         self._closing = weakref.finalize(self, self.journal.close)
-        self.troubles: list[StoreError] = []
-        """What the next writes fail with, the first first."""
+        self.troubles: list[StoreError | None] = []
+        """What the next writes fail with, the first first; None succeeds."""
         self.gate = trio.Event()
         """Writes wait for it."""
         self.gate.set()
         self.writing = 0
         """Writes under way."""
-        self.pace = 0.0
-        """Seconds a write takes, times those under way."""
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()
         self.writing += 1
-        needs = self.pace * self.writing
         await self.gate.wait()
-        await trio.sleep(needs)
         self.writing -= 1
-        if self.troubles:
-            raise self.troubles.pop(0)
+        if self.troubles and (trouble := self.troubles.pop(0)) is not None:
+            raise trouble
         return self.now(job)
 
     def reopen(self) -> None:
@@ -165,6 +163,12 @@ class MemoryStore:
         self._closing()
         self.journal, self.unfinished = open_journal(self._directory, self.now(matches.playing))
         self._closing = weakref.finalize(self, self.journal.close)
+
+    def shorten(self, at: Callable[[str], bool]) -> None:
+        """The journal ends before the first line that is so."""
+        self.unfinished = {
+            match: list(takewhile(lambda line: not at(line), lines)) for match, lines in self.unfinished.items()
+        }
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()

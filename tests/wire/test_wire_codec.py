@@ -124,7 +124,7 @@ def test_an_empty_message_is_empty() -> None:
 
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
-    policy = Policy(1_500_000, 20_000_000, 4, 11, 5)
+    policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5)).welcome
     assert (welcome.server, welcome.bot) == (__version__, "ann")
     assert welcome.conduct == pb.Conduct(
@@ -134,6 +134,11 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         rejections_per_match=11,
         lates_in_a_row=5,
         ready_ms=12_500,
+        lag_allowance_ms=240,
+        grace_ms=31_000,
+        incidents=6,
+        restart_hold_ms=61_000,
+        substituted_percent=26,
     )
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)

@@ -112,6 +112,7 @@ async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
             "scores": [1, 2],
             "places": [2, 1],
             "forced": [0, 0],
+            "counts": [True, True],
             "at": 2,
             "replay": lambda _: bytes(size),
         }

@@ -10,6 +10,20 @@ from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind
 
 _log = logging.getLogger("arena_client")
 
+KINDS = {number: name.removeprefix("NOTICE_KIND_").lower().replace("_", " ") for name, number in NoticeKind.items()}
+"""Kinds of notices in words; a newer server may have others."""
+FAULTS = frozenset(
+    {
+        NoticeKind.NOTICE_KIND_ILLEGAL,
+        NoticeKind.NOTICE_KIND_STALE,
+        NoticeKind.NOTICE_KIND_UNKNOWN,
+        NoticeKind.NOTICE_KIND_FORCED_BY_TIME,
+        NoticeKind.NOTICE_KIND_FORCED_BY_ILLEGALITY,
+        NoticeKind.NOTICE_KIND_SUSPENDED,
+    }
+)
+"""Kinds of notices that tell a bot of something it did or failed to do."""
+
 
 class Bot:
     """A player. Override `decide` (or `decide_many`); the rest is optional.
@@ -80,14 +94,13 @@ class Bot:
         )
 
     def on_notice(self, notice: Notice) -> None:
-        """Something went wrong, or time ran out. The default logs one line: a warning where the bot is concerned."""
-        kind = NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_").lower().replace("_", " ")
+        """Something is out of the ordinary. The default logs one line: a warning where the bot is at fault."""
+        kind = KINDS.get(notice.kind, f"notice {notice.kind}")
         where = f"match {notice.match_id}" if notice.match_id else "server"
         if notice.decision_id:
             where += f", decision {notice.decision_id}"
-        harmless = notice.kind in (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_DRAINING)
         _log.log(
-            logging.INFO if harmless else logging.WARNING,
+            logging.WARNING if notice.kind in FAULTS else logging.INFO,
             "%s: %s: %s",
             where,
             kind,

@@ -1,0 +1,22 @@
+"""A bot that thinks for a moment and plays the last legal action, until it is stopped.
+
+Arguments: address, name, token file, matches at once.
+"""
+
+import sys
+import time
+
+from arena_client import Bot, Decision, run
+
+
+class SlowBot(Bot):
+    """Takes its time."""
+
+    def decide(self, decision: Decision) -> int:
+        """The last legal action, after 2 ms."""
+        time.sleep(0.002)
+        return decision.legal[-1]
+
+
+address, name, token_file, capacity = sys.argv[1:]
+run(SlowBot(name=name, capacity=int(capacity)), address, token_file=token_file)

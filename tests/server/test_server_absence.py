@@ -1,0 +1,144 @@
+"""Bots that are gone: the table is told, a house bot plays on, and the bot has its seat back with the next round."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.server.messages import NoticeKind
+from arena.store import matches
+from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
+
+GRACE = POLICY.grace / 1e6
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def players(store: MemoryStore) -> list[Bot]:
+    return [Bot(store.register(name)) for name in ("ann", "bob", "cleo")]
+
+
+async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_back(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, cleo = players
+    bob.answers = False
+    async with running(store, seats=(3,)) as arena:
+        for bot in players:
+            nursery.start_soon(bot.attend, arena)
+        await bob.until(lambda: bob.questions)
+        seat = bob.invitations[0].seat
+        bob.line.vanish()
+        await ann.until(lambda: ann.notices)
+        await cleo.until(lambda: cleo.notices)
+        for bot in (ann, cleo):
+            (gone,) = bot.notices
+            assert (gone.kind, gone.match_id, gone.seat, gone.time) == (NoticeKind.GONE, 1, seat, POLICY.grace)
+            assert gone.text == "bob is gone; in 30 s a house bot plays its seat on"
+        await trio.sleep(GRACE - 1)
+        back = bob.again()
+        nursery.start_soon(back.attend, arena)
+        await ann.until(lambda: len(ann.notices) == 2)
+        assert (ann.notices[1].kind, ann.notices[1].seat) == (NoticeKind.BACK, seat)
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].counts == (True, True, True)
+
+
+async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_before_are_refused_with_a_notice(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.answers = False
+    async with running(store, options={"rounds": 5}) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        seat, owed = bob.invitations[0].seat, bob.questions[0]
+        bob.line.vanish()
+        await ann.until(lambda: ann.notices)
+        await trio.sleep(GRACE - 0.1)
+        ann.answers = False  # so that the round does not end
+        await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
+        (substituted,) = [notice for notice in ann.notices if notice.kind is NoticeKind.SUBSTITUTED]
+        assert substituted.seat == seat
+        assert substituted.text == "house-random plays the seat of bob on"
+
+        back = bob.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: back.notices)
+        assert (back.notices[0].kind, back.notices[0].seat) == (NoticeKind.SUBSTITUTED, None)
+        assert back.notices[0].text == "house-random plays your seat on; you have it back from the next round"
+        back.line.say((), [answer(owed)])
+        await back.until(lambda: len(back.notices) == 2)
+        assert back.notices[1].kind in {NoticeKind.SUBSTITUTED, NoticeKind.STALE}
+        assert back.questions == []
+
+        ann.answers = True
+        ann.line.say((), [answer(ann.questions[-1])])
+        await back.until(lambda: back.questions)
+        assert back.rounds == 1, "from the second round it plays itself"
+        assert [notice.seat for notice in ann.notices if notice.kind is NoticeKind.BACK] == [seat]
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].counts == (True, True), "a fifth of the rounds was the house bot's"
+    match = store.now(partial(matches.get_match, match=1))
+    assert all(each.rating is not None and each.rating.after.deviation < 150 for each in match.seats)
+
+
+async def test_the_strongest_house_bot_of_the_game_plays_on(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.answers = False
+    async with running(store, [HouseBot("house-weak"), HouseBot("house-strong")]) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        bob.line.vanish()
+        await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
+        assert ann.notices[1].text == "house-strong plays the seat of bob on"
+
+
+async def test_a_table_that_everybody_left_is_played_out_by_house_bots(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    ann.answers = bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.questions)
+        ann.line.vanish()
+        bob.line.vanish()
+        await trio.sleep(GRACE + 1)
+        assert arena.playing == 0
+        assert arena.hall.contestants == {}
+    match = store.now(partial(matches.get_match, match=1))
+    assert match.state is matches.MatchState.FINISHED
+    assert [seat.place for seat in match.seats] == [1, 1], "they share the only place there is"
+
+
+async def test_a_bot_that_is_gone_a_fourth_time_has_no_time_to_come_back(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        for incident in range(4):
+            nursery.start_soon(bob.attend, arena)
+            await bob.until(partial(lambda bot: bot.questions, bob))
+            bob.line.vanish()
+            await ann.until(partial(lambda times: ann.kinds().count(NoticeKind.GONE) == times, incident + 1))
+            bob = bob.again()
+            bob.answers = False
+        times = [notice.time for notice in ann.notices if notice.kind is NoticeKind.GONE]
+        assert times == [POLICY.grace] * 3 + [0]
+        assert ann.notices[-1].kind is NoticeKind.SUBSTITUTED
+        await ann.until(lambda: ann.reports)

@@ -1,0 +1,351 @@
+"""Matches outlive their server: the next one plays on where they stood. In memory, with a virtual clock."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.match.inputs import Acted, Restored, StoodIn
+from arena.replay.read import read
+from arena.replay.replay import Replay
+from arena.replay.verify import verify
+from arena.server.arena import Arena
+from arena.server.messages import NoticeKind
+from arena.server.scribe import RETRY
+from arena.store import matches
+from arena.store.errors import StoreError
+from arena.store.matches import MatchState
+from engine.nullern import NULLERN
+from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
+
+HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def ann(store: MemoryStore) -> Bot:
+    return Bot(store.register("ann"))
+
+
+@pytest.fixture
+def bob(store: MemoryStore) -> Bot:
+    return Bot(store.register("bob"))
+
+
+@asynccontextmanager
+async def ending(
+    store: MemoryStore, *players: Bot, house: Sequence[HouseBot] = (), **changes: Any
+) -> AsyncIterator[Arena]:
+    """A server with these bots that at the end of the block takes nothing more in; the next one may be started."""
+    async with running(store, house, house=bool(house), **changes) as arena, trio.open_nursery() as nursery:
+        for bot in players:
+            nursery.start_soon(bot.attend, arena)
+        yield arena
+        await arena.drain(0)
+        nursery.cancel_scope.cancel()
+    store.reopen()
+
+
+def replay_of(store: MemoryStore, match: int = 1) -> Replay:
+    replay = read(store.now(partial(matches.get_replay, match=match)))
+    assert verify(replay).verified
+    return replay
+
+
+def state_of(store: MemoryStore, match: int = 1) -> matches.Match:
+    return store.now(partial(matches.get_match, match=match))
+
+
+def asked(bot: Bot, questions: int) -> bool:
+    return len(bot.questions) == questions
+
+
+async def substituted(ann: Bot, bob: Bot) -> None:
+    """Bob is gone for so long that a house bot plays on for him; from then on Ann answers nothing more."""
+    bob.answers = False
+    await bob.until(lambda: bob.questions)
+    bob.line.vanish()
+    await ann.until(lambda: ann.notices)
+    await trio.sleep(POLICY.grace / 1e6 - 0.1)
+    ann.answers = False
+    await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
+
+
+async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_charged(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+        await trio.sleep(2.5)
+        bob.line.say((), [answer(bob.questions[0])])
+        await bob.until(lambda: len(bob.questions) == 2)
+        bob.line.say((), [answer(bob.questions[1], 99), answer(bob.questions[1], 98)])
+        await bob.until(lambda: len(bob.notices) == 2)
+        await trio.sleep(0.25)
+    stood = bob.questions[1].ask
+    assert stood.bank == pytest.approx(9_500_000, abs=100)
+    await trio.sleep(1000)
+    async with running(store) as arena:
+        assert arena.playing == 1
+        ann, bob = ann.again(), bob.again()
+        bob.answers = False
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        again = bob.questions[0].ask
+        assert (again.seat, again.decision, again.view) == (stood.seat, stood.decision, stood.view)
+        assert list(again.legal) == list(stood.legal)
+        assert again.bank == stood.bank
+        assert 750_000 <= again.soft <= 1_000_000, "only what had passed by the last input is gone"
+        bob.line.say((), [answer(bob.questions[0], 97)])
+        await bob.until(lambda: NoticeKind.FORCED_BY_ILLEGALITY in bob.kinds())  # the third strike: two are remembered
+        bob.answers = True
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].match_id == 1
+        assert ann.reports[0].rating is not None
+    match = state_of(store)
+    assert match.state is MatchState.FINISHED
+    assert {seat.bot: seat.forced for seat in match.seats} == {"ann": 0, "bob": 1}
+    replay = replay_of(store)
+    assert sum(isinstance(event, Restored) for event in replay.inputs) == 1
+    assert replay.result.counts == (True, True)
+    assert replay.result.troubled == (False, False)
+
+
+async def test_a_match_outlives_any_number_of_servers(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    for _ in range(5):
+        bob.answers = False
+        async with ending(store, ann, bob) as arena:
+            await bob.until(partial(asked, bob, 1))
+            assert arena.playing == 1
+            bob.line.say((), [answer(bob.questions[0])])
+            await bob.until(partial(asked, bob, 2))
+        ann, bob = ann.again(), bob.again()
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+    replay = replay_of(store)
+    assert sum(isinstance(event, Restored) for event in replay.inputs) == 5
+    assert state_of(store).state is MatchState.FINISHED
+
+
+async def test_clocks_stand_still_until_everybody_is_back(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.answers = bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    async with running(store) as arena:
+        ann, bob = ann.again(), bob.again()
+        ann.answers = bob.answers = False
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        await trio.sleep(59)
+        assert bob.notices == []
+        nursery.start_soon(ann.attend, arena)
+        await bob.until(lambda: bob.notices)
+        assert bob.kinds() == [NoticeKind.RELEASED]
+        released = trio.current_time()
+        await bob.until(lambda: NoticeKind.FORCED_BY_TIME in bob.kinds())
+        assert trio.current_time() - released == pytest.approx(12, abs=0.01), "from here his clock runs, whole"
+
+
+async def test_who_is_not_back_within_a_minute_is_missed_and_then_replaced(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    began = trio.current_time()
+    async with running(store) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.notices)
+        assert trio.current_time() - began == pytest.approx(60, abs=0.01)
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() - began == pytest.approx(90, abs=0.01)
+        assert ann.kinds() == [NoticeKind.RELEASED, NoticeKind.GONE, NoticeKind.SUBSTITUTED]
+    assert {seat.bot: seat.place for seat in state_of(store).seats} == {"ann": 1, "bob": 2}
+    replay_of(store)
+
+
+async def test_house_bots_go_on_by_themselves(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.answers = False
+    async with ending(store, ann, house=HOUSE, seats=(3,)):
+        await ann.until(lambda: ann.questions)
+    async with running(store, HOUSE, house=True, seats=(3,)) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+        assert ann.kinds() == [NoticeKind.RELEASED], "nobody waits for house bots"
+    assert state_of(store).state is MatchState.FINISHED
+
+
+@pytest.mark.parametrize("back", [True, False])
+async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock, back: bool
+) -> None:
+    async with ending(store, ann, bob):
+        await substituted(ann, bob)
+        await ann.until(lambda: len(ann.questions) == 2)
+    async with running(store) as arena:
+        ann, bob = ann.again(), bob.again()
+        if back:
+            nursery.start_soon(bob.attend, arena)
+            await wait_all_tasks_blocked()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+        expected = [NoticeKind.RELEASED, NoticeKind.BACK] if back else [NoticeKind.RELEASED]
+        assert ann.kinds() == expected
+    replay = replay_of(store)
+    assert any(isinstance(event, StoodIn) for event in replay.inputs)
+    assert replay.result.counts.count(False) == 1
+    assert (NoticeKind.SUBSTITUTED in bob.kinds()) == back
+
+
+async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """The server died after the house bot had the seat and before what it chose was written."""
+    async with ending(store, ann, bob):
+        await substituted(ann, bob)
+    store.shorten(lambda line: '"in":"stood_in"' in line)
+    async with running(store) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    assert state_of(store).state is MatchState.FINISHED
+    assert any(isinstance(event, StoodIn) for event in replay_of(store).inputs)
+
+
+async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
+    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+) -> None:
+    async with ending(store, ann, bob) as arena:
+        await ann.until(lambda: ann.questions)
+        store.gate = trio.Event()
+        with trio.move_on_after(5):
+            await ann.until(lambda: ann.reports)
+        assert arena.playing == 1
+        assert ann.rounds == 2
+    store.gate.set()
+    store.writing = 0
+    async with running(store) as arena:
+        await wait_all_tasks_blocked()
+        assert arena.playing == 0
+    assert state_of(store).state is MatchState.FINISHED
+    assert not any(isinstance(event, Restored) for event in replay_of(store).inputs)
+
+
+@pytest.mark.parametrize(
+    ("house", "words"),
+    [
+        ((HouseBot("house-one"),), "its stand-in was house-two 1, this server has house-one 1"),
+        ((HouseBot("house-two"),), "this server has no house-one"),
+    ],
+)
+async def test_a_match_that_cannot_be_restored_is_void_and_says_why(
+    store: MemoryStore, ann: Bot, house: tuple[HouseBot, ...], words: str, autojump_clock: MockClock
+) -> None:
+    ann.answers = False
+    async with ending(store, ann, house=HOUSE, seats=(3,)):
+        await ann.until(lambda: ann.questions)
+    async with running(store, house, house=True, seats=(2,)) as arena:
+        assert arena.playing == 0
+    match = state_of(store)
+    assert match.state is MatchState.INTERRUPTED
+    assert match.reason == f"the server died and the match cannot be restored: {words}"
+    assert all(seat.rating is None for seat in match.seats)
+
+
+async def test_a_match_of_a_game_that_is_no_longer_played_is_void(
+    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    async with running(store, games=(NULLERN,)) as arena:
+        assert arena.playing == 0
+    assert state_of(store).reason.endswith("cannot be restored: this server does not play counting")
+
+
+async def test_a_match_whose_journal_makes_no_sense_is_void(
+    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    store.unfinished = {1: ['{"in":"begun","at":0}']}
+    async with running(store) as arena:
+        assert arena.playing == 0
+    assert "the journal of match 1, line 1: it is no replay of an arena" in state_of(store).reason
+
+
+async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(
+    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(lambda: bob.questions)
+    store.unfinished = {1: ["nonsense"]}
+    store.troubles = [None, StoreError("no luck"), StoreError("no luck")]  # the first write is of the house bots
+    began = trio.current_time()
+    async with running(store) as arena:
+        assert trio.current_time() - began == pytest.approx(2 * RETRY)
+        assert arena.playing == 0
+    assert state_of(store).state is MatchState.INTERRUPTED
+
+
+async def test_a_journal_that_cannot_be_written_delays_what_is_sent_and_loses_nothing(
+    store: MemoryStore,
+    ann: Bot,
+    bob: Bot,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        await wait_all_tasks_blocked()
+        write = os.write
+
+        def no_room(file: int, content: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with capture_logs() as logs:
+            monkeypatch.setattr(os, "write", no_room)
+            asked = len(ann.questions)
+            bob.line.say((), [answer(bob.questions[0])])
+            bob.answers = True
+            await trio.sleep(1)
+            assert len(ann.questions) == asked
+            await trio.sleep(5 * RETRY)
+            assert (len(ann.questions), len(bob.questions)) == (asked, 1), "nothing is sent that is not written"
+            monkeypatch.setattr(os, "write", write)
+            await ann.until(lambda: ann.reports)
+        assert {entry["event"] for entry in logs} >= {"journal not written yet", "match over"}
+    assert [seat.forced for seat in state_of(store).seats] == [0, 0], "a question that is not sent has no clock"
+    decisions = sorted(event.decision for event in replay_of(store).inputs if isinstance(event, Acted))
+    assert decisions == list(range(1, 13))

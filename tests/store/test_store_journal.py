@@ -1,0 +1,356 @@
+"""The journal of running matches, on real files: what was committed is found again, whatever happened to the rest."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+from arena.match.inputs import Acted, Begun, Input, Instant, Sent
+from arena.match.policy import Policy
+from arena.replay.header import Bot, Header
+from arena.replay.lines import header_line, input_line
+from arena.replay.read import read_unfinished
+from arena.store import journal as module
+from arena.store.errors import DiskFull, StoreUnusable
+from arena.store.journal import Journal, open_journal
+from engine.deal import commitment
+from engine.nullern import NULLERN
+
+SEED = sha256(b"seed").digest()
+
+
+def header(match: int, server: str = "1.0") -> Header:
+    return Header(
+        match=match,
+        game=NULLERN,
+        options={},
+        bots=(Bot("ann", house=False), Bot("bob", house=False)),
+        seed=SEED,
+        commitment=commitment(SEED),
+        nonces=(bytes(16), bytes(16)),
+        stand_in="house-random 1",
+        policy=Policy(),
+        started=1_790_000_000_123_456,
+        server=server,
+    )
+
+
+BEGUN = Begun(Instant(0))
+
+
+def sent(at: int) -> Input:
+    return Sent(Instant(at), 0, 1, 0)
+
+
+def text(event: Input) -> str:
+    return input_line(event, NULLERN)
+
+
+def begin(journal: Journal, *numbers: int) -> None:
+    for number in numbers:
+        journal.begin(header(number))
+        journal.add(header(number), BEGUN)
+    journal.commit()
+
+
+def found(data: Path, *playing: int) -> Mapping[int, Sequence[str]]:
+    journal, left = open_journal(data, playing)
+    journal.close()
+    return left
+
+
+def files(data: Path) -> list[str]:
+    return sorted(path.name for path in (data / "journal").iterdir())
+
+
+def newest(data: Path) -> Path:
+    return data / "journal" / files(data)[-1]
+
+
+def opened(data: Path, *playing: int) -> Journal:
+    return open_journal(data, playing)[0]
+
+
+def test_what_was_committed_is_found_by_match(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1, 2)
+    journal.add(header(2), sent(5))
+    journal.add(header(1), Acted(Instant(7), 1, 2, 3))
+    journal.commit()
+    journal.add(header(1), sent(9))  # never committed: the process dies here
+    left = open_journal(tmp_path, [2, 1, 99])[1]
+    assert list(left) == [1, 2], "a match that began elsewhere is not known here"
+    assert left[1] == [header_line(header(1)), text(BEGUN), text(Acted(Instant(7), 1, 2, 3))]
+    assert left[2] == [header_line(header(2)), text(BEGUN), text(sent(5))]
+    assert read_unfinished(left[1], "match 1") == (header(1), (BEGUN, Acted(Instant(7), 1, 2, 3)))
+    os.close(journal._file)
+
+
+def test_closing_commits_what_was_added(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.add(header(1), sent(9))
+    journal.close()
+    assert found(tmp_path, 1)[1][-1] == text(sent(9))
+
+
+def test_a_commit_of_nothing_writes_nothing(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    journal.commit()
+    assert newest(tmp_path).stat().st_size == 0
+    journal.close()
+
+
+def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.close()
+    assert (tmp_path / "journal").stat().st_mode & 0o777 == 0o700
+    assert newest(tmp_path).stat().st_mode & 0o777 == 0o600, "seeds of running matches are in it"
+
+
+@pytest.mark.parametrize("torn", range(1, 40, 3))
+def test_a_last_line_cut_off_anywhere_costs_that_line_only(tmp_path: Path, torn: int) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.add(header(1), sent(123_456))
+    journal.close()
+    path = newest(tmp_path)
+    path.write_bytes(path.read_bytes()[:-torn])
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
+
+
+@pytest.mark.parametrize("damage", [b"0", b"x", b" ", b"\n", b"\xff"])
+def test_a_damaged_line_ends_what_is_read(tmp_path: Path, damage: bytes) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    for at in range(9):
+        journal.add(header(1), sent(at))
+    journal.close()
+    path = newest(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[6] = lines[6][:20] + damage + lines[6][21:]
+    path.write_bytes(b"".join(lines))
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(4))]
+
+
+def test_a_line_of_no_match_ends_what_is_read(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal._unwritten.append(f"{crc32(b'two x'):08x} two x\n")
+    journal.add(header(1), sent(1))
+    journal.close()
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
+
+
+def test_a_full_disk_is_named_and_the_next_commit_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    write = os.write
+    for room in (0, 1, 17):
+
+        def no_room(file: int, content: bytes, room: int = room) -> int:
+            if room == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return write(file, content[:room])
+
+        monkeypatch.setattr(os, "write", no_room)
+        journal.add(header(1), sent(room))
+        with pytest.raises(DiskFull, match=r"no room left on the disk of .*00000001\.log"):
+            journal.commit()
+    monkeypatch.undo()
+    journal.add(header(1), sent(99))
+    journal.commit()
+    journal.close()
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in (0, 1, 17, 99))]
+
+
+def test_another_failure_to_write_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = opened(tmp_path)
+
+    def broken(file: int, content: bytes) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "write", broken)
+    with pytest.raises(StoreUnusable, match="Input/output error"):
+        journal.begin(header(1))
+    with pytest.raises(StoreUnusable, match="Input/output error"):
+        journal.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(journal._file)
+
+
+def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FULL", 2000)
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    while len(files(tmp_path)) < 2:
+        journal.add(header(1), sent(1))
+        journal.commit()
+    begin(journal, 2)
+    journal.add(header(1), sent(2))
+    journal.commit()
+    assert files(tmp_path) == ["00000001.log", "00000002.log"], "match 1 still runs"
+    journal.forget(1)
+    while "00000003.log" not in files(tmp_path):
+        journal.add(header(2), sent(3))
+        journal.commit()
+    assert files(tmp_path) == ["00000002.log", "00000003.log"]
+    journal.forget(2)
+    begin(journal, 3)
+    while "00000004.log" not in files(tmp_path):
+        journal.add(header(3), sent(4))
+        journal.commit()
+    assert files(tmp_path) == ["00000003.log", "00000004.log"]
+    journal.forget(3)
+    journal._unwritten.append("x" * 2000)
+    journal.commit()
+    assert files(tmp_path) == ["00000005.log"], "nothing runs: only the new file is kept"
+    journal.close()
+
+
+def test_a_match_whose_lines_are_in_several_files_is_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FULL", 1500)
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    for at in range(100):
+        journal.add(header(1), sent(at))
+        journal.commit()
+    journal.close()
+    assert len(files(tmp_path)) > 3
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(100))]
+
+
+def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    monkeypatch.setattr(module, "_FULL", 0)
+    make = os.open
+
+    def refused(path: Path, *how: int) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "open", refused)
+    journal.add(header(1), sent(1))
+    journal.commit()
+    assert files(tmp_path) == ["00000001.log"]
+    monkeypatch.setattr(os, "open", make)
+    journal.add(header(1), sent(2))
+    journal.commit()
+    assert files(tmp_path) == ["00000001.log", "00000002.log"]
+    journal.close()
+    assert found(tmp_path, 1)[1][-2:] == [text(sent(1)), text(sent(2))]
+
+
+def test_opening_copies_what_still_runs_into_a_new_file_and_removes_the_rest(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1, 2)
+    journal.close()
+    once = found(tmp_path, 2)
+    assert files(tmp_path) == ["00000002.log"]
+    assert "ann" in newest(tmp_path).read_text()
+    assert list(once) == [2]
+    assert found(tmp_path, 1, 2) == once, "what was over at the last opening is gone"
+    assert found(tmp_path) == {}
+    assert newest(tmp_path).read_text() == ""
+
+
+def test_a_match_that_goes_on_after_the_opening_is_written_on(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.close()
+    journal = opened(tmp_path, 1)
+    journal.add(header(1), sent(1))
+    journal.close()
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), text(sent(1))]
+
+
+def test_a_match_begun_twice_is_what_it_was_the_second_time(tmp_path: Path) -> None:
+    """Its number was not stored the first time, so the next server gave it to another match."""
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.add(header(1), sent(1))
+    journal.commit()
+    journal.forget(1)
+    journal.begin(header(1, server="2.0"))
+    journal.close()
+    assert found(tmp_path, 1)[1] == [header_line(header(1, server="2.0"))]
+
+
+def test_a_match_begun_again_after_its_file_was_left_behind_is_the_newer_one(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.close()
+    old = newest(tmp_path).read_bytes()
+    journal = opened(tmp_path)
+    journal.begin(header(1, server="2.0"))
+    journal.close()
+    (tmp_path / "journal" / "00000001.log").write_bytes(old)  # as if it could not be removed
+    assert found(tmp_path, 1)[1] == [header_line(header(1, server="2.0"))]
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    stranger = tmp_path / "journal" / "notes.log"
+    stranger.write_text("mine")
+    opened(tmp_path).close()
+    assert stranger.read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_removed_stops_nothing(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    stubborn = tmp_path / "journal" / "00000000.log"
+    stubborn.write_text("")
+    remove = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path == stubborn:
+            raise PermissionError
+        remove(path, missing_ok)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", refused)
+        opened(tmp_path).close()
+    assert files(tmp_path) == ["00000000.log", "00000002.log"]
+
+
+def test_a_directory_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("")
+    with pytest.raises(StoreUnusable, match=r"journal.*: (File exists|Not a directory)"):
+        open_journal(tmp_path, [])
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    (tmp_path / "journal" / "00000009.log").mkdir()
+    with pytest.raises(StoreUnusable, match=r"journal.*: Is a directory"):
+        open_journal(tmp_path, [])
+
+
+def test_no_room_for_the_copy_is_named_and_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    journal.close()
+
+    def no_room(path: Path, content: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", no_room)
+    with pytest.raises(DiskFull):
+        open_journal(tmp_path, [1])
+    monkeypatch.undo()
+    assert len(found(tmp_path, 1)[1]) == 2

@@ -2,7 +2,7 @@
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
-Server and clients are processes of their own; every stream has its own connection and one message in flight. The two
+Server and clients are processes of their own, each on one core; every stream has its own connection and one message in flight. The two
 servers take turns, so that what else the machine does falls on both. Figures move with the machine; the ratios less.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -32,6 +33,13 @@ from arena.wire.stream import Stream
 
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "bridge")
+SERVER_CORE, CLIENT_CORE = 0, 1
+
+
+def pin(process: int, core: int) -> None:
+    """Keeps a process that has just been started, and the threads it will have, on one core, where that can be done."""
+    if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
+        os.sched_setaffinity(process, {core})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,7 @@ def _process(*arguments: object) -> Iterator[Callable[[], str]]:
     """This file as a program that says one line when it is up and one for each line it gets."""
     command = [sys.executable, "-m", "bench.echo", *map(str, arguments)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pin(process.pid, SERVER_CORE if arguments[0] == "serve" else CLIENT_CORE)
     assert process.stdin is not None
     assert process.stdout is not None
     asked = False

@@ -1,12 +1,11 @@
 """What a decision costs through `Play`, beside a bare grpc.aio echo of messages of the same sizes.
 
-    python -m bench.wire [--matches 1 --matches 16 …] [--json]
+    python -m bench.wire [--case one --case "1x16" …] [--json]
 
-A real server process plays matches between two bots of the SDK that live in one other process and answer at random;
-every match is a two-seat game of 6th Sense with no house bots. A round trip is from a bot's answer to the next decision
-of the same match, in whichever of the two seats. The echo has as many streams as there are matches, each with a
-connection of its own and one message in flight. Arena and echo take turns, so that what else the machine does falls on
-both.
+A real server process, everything on, is pinned to one core and plays two-seat games of 6th Sense with bots of the SDK
+that answer at random and live in one process on another core. The echo, pinned alike, has as many streams as there are
+bots, each with one message in flight. Arena and echo take turns, so that what else the machine does falls on both. A
+round trip is from an answer to the next decision of that match, in whichever of the seats.
 """
 
 from __future__ import annotations
@@ -20,26 +19,45 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
 from arena_client import Bot, Decision, MatchReport, play
 from rich.console import Console
 from rich.table import Table
 
-from bench.echo import Figures, run_echo
+from bench.echo import CLIENT_CORE, SERVER_CORE, Figures, pin, run_echo
 
-ANSWER_BYTES = 12
+ANSWER_BYTES: Final = 12
 """Of a message with one answer."""
-DECISION_BYTES = 20
+DECISION_BYTES: Final = 20
 """Of a decision without its view and its legal actions."""
-WARM_UP = 2.0
+WARM_UP: Final = 2.0
+"""Seconds in which the first matches begin, after all bots are connected."""
+
+
+class Case(NamedTuple):
+    """A load, and what is asked of the arena under it."""
+
+    bots: int
+    capacity: int
+    """Matches that each bot plays at once."""
+    streams: int
+    """Of the echo."""
+    bar: str
+    meets: Callable[[Pair], float]
+    """The ratio the bar is about."""
+
+    @property
+    def house(self) -> bool:
+        """Whether the house has the other seat: a bot alone finds nobody else."""
+        return self.bots == 1
 
 
 class Pair(NamedTuple):
@@ -49,24 +67,60 @@ class Pair(NamedTuple):
     echo: Figures
     bytes: float
     """Of one decision, on average."""
+    client_cpu_us: float
+    """CPU time of the bots for one decision, in microseconds."""
+    batch: float
+    """Decisions in a message, on average."""
+
+    @property
+    def rate(self) -> float:
+        """Decisions for each message of the echo."""
+        return self.arena.messages_per_second / self.echo.messages_per_second
+
+    @property
+    def trip(self) -> float:
+        """Median round trip, in round trips of the echo."""
+        return self.arena.median_us / self.echo.median_us
 
 
-def measure(matches: int, seconds: float) -> Pair:
-    """Both under the same number of matches and streams."""
-    with tempfile.TemporaryDirectory() as data, _server(Path(data)) as (process, address):
-        command = [sys.executable, "-m", "bench.wire", "load", address, str(matches), str(seconds), str(process.pid)]
-        load = json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
-    size = load.pop("bytes")
-    echo = run_echo("bare", matches, ANSWER_BYTES, round(size), seconds)
-    return Pair(Figures(**load), echo, size)
+def _rate(pair: Pair) -> float:
+    return pair.rate
+
+
+def _trip(pair: Pair) -> float:
+    return pair.trip
+
+
+CASES: Final = {
+    "one": Case(2, 1, 1, "round trip ≤ 2.0", _trip),
+    "1x16": Case(1, 16, 1, "rate ≥ 1.5", _rate),
+    "8x16": Case(8, 16, 8, "rate ≥ 2.0", _rate),
+    "200x1": Case(200, 1, 200, "rate ≥ 0.7", _rate),
+}
+"""One match alone; and bots × matches of each."""
+
+
+def measure(case: Case, seconds: float) -> Pair:
+    """Both under the same load."""
+    with tempfile.TemporaryDirectory() as data, server(Path(data), house=case.house) as (process, address):
+        command = [sys.executable, "-m", "bench.wire", "load", address, str(case.bots), str(case.capacity)]
+        with subprocess.Popen([*command, str(seconds), str(process.pid)], text=True, stdout=subprocess.PIPE) as bots:
+            pin(bots.pid, CLIENT_CORE)
+            load = json.loads(bots.communicate()[0])
+    size, client_cpu, batch = load.pop("bytes"), load.pop("client_cpu_us"), load.pop("batch")
+    echo = run_echo("bare", case.streams, ANSWER_BYTES, round(size), seconds)
+    return Pair(Figures(**load), echo, size, client_cpu, batch)
 
 
 @contextmanager
-def _server(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", "--no-house", "--seats", "2"]
+def server(data: Path, *options: str, house: bool = False) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`arena serve` on a core of its own, and its address."""
+    command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", "--seats", "2", "--game", "sixth_sense"]
+    command += ["--patience", "0", "--house" if house else "--no-house", *options]
     process = subprocess.Popen(
         [*command, "--data", str(data), "--address", "127.0.0.1:0", "--drain", "0"], stdout=subprocess.PIPE, text=True
     )
+    pin(process.pid, SERVER_CORE)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -80,58 +134,63 @@ class Player(Bot):
     """Answers at random and notes when."""
 
     games = ("sixth_sense",)
-    answered: dict[int, float]
-    trips: list[float]
-    sizes: list[int]
 
     def __init__(
         self, name: str, capacity: int, answered: dict[int, float], trips: list[float], sizes: list[int]
     ) -> None:
         super().__init__(name=name, capacity=capacity)
-        self.answered, self.trips, self.sizes = answered, trips, sizes
+        self.seated = False
+        self._answered, self._trips, self._sizes = answered, trips, sizes
         self._chance = Random(name).random
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
         """One action for each."""
+        self.seated = True
         now = time.perf_counter()
         for decision in decisions:
-            if (before := self.answered.get(decision.match_id)) is not None:
-                self.trips.append(now - before)
+            if (before := self._answered.get(decision.match_id)) is not None:
+                self._trips.append(now - before)
         one = decisions[0]
-        self.sizes.append(DECISION_BYTES + len(one.legal) + one.view.ByteSize())
+        self._sizes.append(DECISION_BYTES + len(one.legal) + one.view.ByteSize())
         answers = [decision.legal[int(self._chance() * len(decision.legal))] for decision in decisions]
-        self.answered.update(dict.fromkeys([decision.match_id for decision in decisions], time.perf_counter()))
+        self._answered.update(dict.fromkeys([decision.match_id for decision in decisions], time.perf_counter()))
         return answers
 
     def on_match_end(self, report: MatchReport) -> None:
         """Forgets it."""
-        self.answered.pop(report.match_id, None)
+        self._answered.pop(report.match_id, None)
 
 
-async def _load(address: str, matches: int, seconds: float, server: int) -> None:
+async def _load(address: str, bots: int, capacity: int, seconds: float, server: int) -> None:
     answered: dict[int, float] = {}
     trips: list[float] = []
     sizes: list[int] = []
     with tempfile.TemporaryDirectory() as tokens:
-        players = [Player(name, matches, answered, trips, sizes) for name in ("left", "right")]
+        players = [Player(f"bot-{number}", capacity, answered, trips, sizes) for number in range(bots)]
         playing = [
             asyncio.create_task(play(player, address, token_file=Path(tokens) / player.name)) for player in players
         ]
+        while not all(player.seated for player in players):
+            await asyncio.sleep(0.1)
         await asyncio.sleep(WARM_UP)
         trips.clear()
-        before, began = _cpu(server), time.perf_counter()
+        sizes.clear()
+        before, own, began = cpu(server), time.process_time(), time.perf_counter()
         await asyncio.sleep(seconds)
-        cpu, took, count = _cpu(server) - before, time.perf_counter() - began, len(trips)
+        took, count, messages = time.perf_counter() - began, len(trips), len(sizes)
+        used, own = cpu(server) - before, time.process_time() - own
         percentiles = quantiles(trips[:count], n=100)
         for task in playing:
             task.cancel()
+        for task in playing:
             with suppress(asyncio.CancelledError):
                 await task
-    figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * cpu / count)
-    print(json.dumps({**asdict(figures), "bytes": sum(sizes) / len(sizes)}))
+    figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * used / count)
+    means = {"bytes": sum(sizes) / len(sizes), "batch": count / messages}
+    print(json.dumps({**asdict(figures), **means, "client_cpu_us": 1e6 * own / count}))
 
 
-def _cpu(process: int) -> float:
+def cpu(process: int) -> float:
     """Seconds of processor time that a process has used, all threads; not a number where there is no /proc."""
     try:
         words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -140,61 +199,85 @@ def _cpu(process: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _spread(values: Sequence[float]) -> str:
-    return f"{median(values):,.0f} ({min(values):,.0f} – {max(values):,.0f})"
+def _spread(values: Sequence[float], form: str = ",.0f") -> str:
+    return f"{median(values):{form}} ({min(values):{form}} – {max(values):{form}})"
 
 
 @click.group(invoke_without_command=True)
-@click.option("--matches", type=int, multiple=True, default=(1, 16, 200), show_default=True)
-@click.option("--seconds", type=float, default=4.0, show_default=True, help="Length of one run.")
+@click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
+@click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of one run.")
 @click.option("--repetitions", type=int, default=5, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.pass_context
-def main(context: click.Context, matches: tuple[int, ...], seconds: float, repetitions: int, as_json: bool) -> None:
+def main(context: click.Context, cases: tuple[str, ...], seconds: float, repetitions: int, as_json: bool) -> None:
     """Measure decisions through the arena beside messages through a bare echo."""
     if context.invoked_subcommand is not None:
         return
-    turns: dict[int, list[Pair]] = {number: [] for number in matches}
+    turns: dict[str, list[Pair]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):
-        for number in matches:
-            turns[number].append(measure(number, seconds))
+        for name, pairs in turns.items():
+            pairs.append(measure(CASES[name], seconds))
     if as_json:
-        click.echo(json.dumps({number: [_plain(pair) for pair in pairs] for number, pairs in turns.items()}, indent=2))
+        click.echo(json.dumps({name: [_plain(pair) for pair in pairs] for name, pairs in turns.items()}, indent=2))
     else:
-        Console().print(_table(turns))
+        Console(width=150).print(_table(turns))
 
 
 def _plain(pair: Pair) -> dict[str, object]:
-    return {"arena": asdict(pair.arena), "echo": asdict(pair.echo), "bytes": pair.bytes}
+    own = {"arena": asdict(pair.arena), "echo": asdict(pair.echo)}
+    return {
+        **own,
+        "bytes": pair.bytes,
+        "client_cpu_us": pair.client_cpu_us,
+        "batch": pair.batch,
+        "rate": pair.rate,
+        "trip": pair.trip,
+    }
 
 
-def _table(turns: dict[int, list[Pair]]) -> Table:
+def _table(turns: dict[str, list[Pair]]) -> Table:
     table = Table(title="Decisions through Play, beside a bare grpc.aio echo: median (range) of the turns")
-    for heading in ("matches", "", "decisions or messages/s", "median µs", "p99 µs", "server CPU µs", "rate ratio"):
+    for heading in (
+        "bots × matches",
+        "",
+        "per second",
+        "median µs",
+        "p99 µs",
+        "server CPU µs",
+        "bots' CPU µs",
+        "a message",
+        "ratio",
+    ):
         table.add_column(heading, justify="right")
-    for number, pairs in turns.items():
-        ratios = [pair.arena.messages_per_second / pair.echo.messages_per_second for pair in pairs]
-        for name, runs in (("arena", [pair.arena for pair in pairs]), ("echo", [pair.echo for pair in pairs])):
+    table.add_column("bar")
+    for name, pairs in turns.items():
+        case = CASES[name]
+        for kind, runs in (("arena", [pair.arena for pair in pairs]), ("echo", [pair.echo for pair in pairs])):
+            arena = kind == "arena"
             table.add_row(
-                str(number),
                 name,
+                kind,
                 _spread([run.messages_per_second for run in runs]),
                 _spread([run.median_us for run in runs]),
                 _spread([run.p99_us for run in runs]),
                 f"{median(run.server_cpu_us for run in runs):,.0f}",
-                f"{median(ratios):.2f} ({min(ratios):.2f} – {max(ratios):.2f})" if name == "arena" else "",
-                end_section=name == "echo",
+                f"{median(pair.client_cpu_us for pair in pairs):,.0f}" if arena else "",
+                f"{median(pair.batch for pair in pairs):,.1f}" if arena else "1",
+                _spread([case.meets(pair) for pair in pairs], ".2f") if arena else "",
+                case.bar if arena else "",
+                end_section=not arena,
             )
     return table
 
 
 @main.command("load", hidden=True)
 @click.argument("address")
-@click.argument("matches", type=int)
+@click.argument("bots", type=int)
+@click.argument("capacity", type=int)
 @click.argument("seconds", type=float)
 @click.argument("server", type=int)
-def _load_command(address: str, matches: int, seconds: float, server: int) -> None:
-    asyncio.run(_load(address, matches, seconds, server))
+def _load_command(address: str, bots: int, capacity: int, seconds: float, server: int) -> None:
+    asyncio.run(_load(address, bots, capacity, seconds, server))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final, assert_never
 
 from arena.match.effects import (
@@ -61,20 +62,31 @@ _TEMPLATES: Final[dict[type[Input], str]] = {
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
+_CHOICES: Final = (Acted, StoodIn)
 HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_quoted: Final = cache(_write)  # of the names of actions, which are few
 
 
-def objects(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None) -> Iterator[str]:
-    """The lines of a replay without their chain. While the match is not over there is neither result nor ratings."""
+def objects(
+    header: Header,
+    entries: Iterable[Entry],
+    ratings: Sequence[ChangeLike] | None,
+    inputs: Iterable[str] | None = None,
+) -> Iterator[str]:
+    """The lines of a replay without their chain. While the match is not over there is neither result nor ratings.
+
+    `inputs` are the lines of the inputs, where somebody has them already.
+    """
     game = header.game
     over: Over | None = None
     shown = Shown(len(header.bots), header.policy.bank)
     yield header_line(header, rated=ratings is not None)
+    inputs = iter(inputs) if inputs is not None else None
     for event, effects in entries:
-        yield input_line(event, game)
+        yield input_line(event, game) if inputs is None else next(inputs)
         for effect in effects:
             if isinstance(effect, Ask):
                 shown.add(effect)
@@ -136,7 +148,9 @@ def input_line(event: Input, game: Game) -> str:
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
     line = _TEMPLATES[type(event)] % event
-    return f'{line[:-1]},"name":{_write(_name(game, event.action))}}}' if isinstance(event, Acted | StoodIn) else line
+    if isinstance(event, _CHOICES):
+        return f'{line[:-1]},"name":{_quoted(_name(game, event.action))}}}'
+    return line
 
 
 def _effect(effect: Effect, game: Game) -> dict[str, Any]:

@@ -30,11 +30,18 @@ class Recorder:
         self.entries.append((event, effects))
 
 
-def encode(header: Header, entries: Sequence[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
+def encode(
+    header: Header,
+    entries: Sequence[Entry],
+    ratings: Sequence[ChangeLike] | None = None,
+    inputs: Sequence[str] | None = None,
+) -> bytes:
     """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
+
+    `inputs` are the lines of the inputs, where the journal has formatted them already.
 
     Equal arguments give equal bytes. ValueError when the match is not over.
     """
     if not any(isinstance(effect, Over) for _, effects in entries for effect in effects):
         raise ValueError(f"match {header.match} is not over")
-    return pack(map(Chain().line, objects(header, entries, ratings)))
+    return pack(map(Chain().line, objects(header, entries, ratings, inputs)))

@@ -158,6 +158,15 @@ class Outgoing:
     reports: list[MatchOver] = field(default_factory=list)
     heartbeat: int | None = None
 
+    @property
+    def only_questions(self) -> bool:
+        """Whether there is nothing else in it: so are nearly all."""
+        return (
+            not (self.notices or self.rounds or self.reports or self.invitations)
+            and self.heartbeat is None
+            and self.welcome is None
+        )
+
 
 class Link(Protocol):
     """The line to one connected bot."""

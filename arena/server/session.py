@@ -6,6 +6,7 @@ flight, which bounds memory and batches without a timer. Everything else goes ou
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from functools import partial
 from statistics import median
@@ -56,6 +57,7 @@ class Session:
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
         self._wake = trio.Event()
+        self._sending_since = math.inf
         self._end: LinkLost | Closed | None = None
         self._scope = trio.CancelScope()
 
@@ -67,6 +69,7 @@ class Session:
         with self._scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._ending, self._write)
+                nursery.start_soon(self._ending, self._guard)
                 await self._ending(partial(self._read, hear))
                 self._scope.cancel()
         if self._end is not None:
@@ -135,7 +138,7 @@ class Session:
             self._wake.set()
 
     async def _ending(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Runs the reader or the writer; what ends one of them ends the session."""
+        """Runs one of the session's tasks; what ends one of them ends the session."""
         try:
             await task()
         except (LinkLost, Closed) as end:
@@ -161,18 +164,21 @@ class Session:
                 message.questions = [Question(table.match_id, ask) for table, ask in asked]
             self._pace.asked(_asks(message))
             await self._commit()
-            with trio.move_on_after(SEND_LIMIT) as limit:
-                await self.link.send(message)
-            if limit.cancelled_caught:
-                raise Closed(
-                    Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
-                )
+            self._sending_since = trio.current_time()
+            await self.link.send(message)
+            self._sending_since = math.inf
             if asked:
                 now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
                 for table, ask in asked:
                     table.sent(now, ask, lag)
             if self._end is not None:
                 raise self._end
+
+    async def _guard(self) -> None:
+        """Ends the session when the bot leaves a message unread. A timer for each message would cost more than sending it."""
+        while (now := trio.current_time()) < self._sending_since + SEND_LIMIT:
+            await trio.sleep_until(min(self._sending_since, now) + SEND_LIMIT)
+        raise Closed(Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think")
 
 
 def _asks(message: Outgoing) -> int:

@@ -38,6 +38,7 @@ from arena.match.inputs import (
     StoodIn,
     TimeUp,
 )
+from arena.replay.lines import input_line
 from arena.replay.record import Recorder, encode
 from arena.server.contestant import Contestant
 from arena.server.messages import MatchOver, RatingChange, RoundOver
@@ -84,6 +85,7 @@ class Table:
         self._stand_in = stand_in
         self._journal = journal
         self._recorder = Recorder()
+        self._lines: list[str] = []  # what the journal made of each input, for the replay
         self._frozen = False
         self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
         self._chance = chance
@@ -125,6 +127,7 @@ class Table:
         for event in inputs:
             effects = self._match.receive(event)
             self._recorder.add(event, effects)
+            self._lines.append(input_line(event, self._header.game))
             questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
         if self._over is not None:
@@ -162,7 +165,7 @@ class Table:
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
         """The replay file of the match, which is over."""
-        return encode(self._header, self._recorder.entries, changes)
+        return encode(self._header, self._recorder.entries, changes, self._lines)
 
     def dissolve(self) -> None:
         """Everybody gets up."""
@@ -212,7 +215,7 @@ class Table:
         while todo:
             happened = todo.popleft()
             effects = self._match.receive(happened)
-            self._journal.add(self._header, happened)
+            self._lines.append(self._journal.add(self._header, happened))
             self._recorder.add(happened, effects)
             for effect in effects:
                 self._do(effect, happened.at, todo)

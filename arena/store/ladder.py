@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
@@ -15,6 +15,16 @@ from arena.ladder.standings import standings as ranked
 from arena.store import schema
 from arena.store.bots import BotId
 
+_COLUMNS: Final = schema.ratings.c
+# Made once, as in `matches`: making a statement costs SQLAlchemy more than running it.
+_KNOWN: Final = select(schema.ratings).where(
+    _COLUMNS.game == bindparam("of_game"), _COLUMNS.bot_id.in_(bindparam("of_bots", expanding=True))
+)
+_ENTER: Final = insert(schema.ratings)
+_MOVE: Final = update(schema.ratings).where(
+    _COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.game == bindparam("of_game")
+)
+
 
 def rate(
     connection: Connection, game: str, bots: Sequence[BotId], places: Sequence[int], counts: Sequence[bool]
@@ -23,9 +33,8 @@ def rate(
 
     It won where one of its seats did, and its relative rank is the mean of its seats'.
     """
-    columns = schema.ratings.c
-    known = (columns.game == game) & columns.bot_id.in_(set(bots))
-    rows = {row.bot_id: row for row in connection.execute(select(schema.ratings).where(known))}
+    known = connection.execute(_KNOWN, {"of_game": game, "of_bots": [*set(bots)]})
+    rows = {row.bot_id: row for row in known}
     before = tuple(_rating(rows[bot]) if bot in rows else live.NEW for bot in bots)
     after = live.update(before, places, bots, counts)
     changes = tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
@@ -36,7 +45,6 @@ def rate(
         own = [place for owner, place in zip(bots, places, strict=True) if owner == bot]
         row = rows.get(bot)
         values = {
-            "of_bot": bot,
             "rating": change.after.value,
             "deviation": change.after.deviation,
             "matches": (row.matches if row else 0) + 1,
@@ -44,12 +52,14 @@ def rate(
             "rank_sum": (row.rank_sum if row else 0.0) + fmean(relative_rank(place, len(bots)) for place in own),
             "last_change": change.change,
         }
-        (old if row else new).append(values)
+        if row:
+            old.append({"of_bot": bot, "of_game": game, **values})
+        else:
+            new.append({"bot_id": bot, "game": game, **values})
     if new:
-        connection.execute(insert(schema.ratings).values(bot_id=bindparam("of_bot"), game=game), new)
+        connection.execute(_ENTER, new)
     if old:
-        one_bot = (columns.bot_id == bindparam("of_bot")) & (columns.game == game)
-        connection.execute(update(schema.ratings).where(one_bot), old)
+        connection.execute(_MOVE, old)
     return changes
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
-from typing import Any, NewType
+from typing import Any, Final, NewType
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
@@ -17,6 +17,20 @@ from arena.store.bots import Bot, BotId, bot_of
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 
 MatchId = NewType("MatchId", int)
+
+
+_COLUMNS: Final = schema.matches.c
+_SEATS: Final = schema.match_seats.c
+# The statements of every match are made once: making one costs SQLAlchemy more than running it.
+_BEGIN: Final = insert(schema.matches).values(state="playing", reason="")
+_SEAT: Final = insert(schema.match_seats).values(forced=0)
+_GAME_AND_STATE: Final = select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match"))
+_SEATED: Final = select(_SEATS.bot_id).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat)
+_RESULT: Final = update(schema.match_seats).where(
+    _SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")
+)
+_END: Final = update(schema.matches).where(_COLUMNS.id == bindparam("of_match"))
+_KEEP: Final = insert(schema.replays)
 
 
 class MatchState(Enum):
@@ -71,12 +85,10 @@ def begin(
     row = {"game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots), "started": at}
     if number is not None:
         row["id"] = number
-    added = connection.execute(
-        insert(schema.matches).values(**row, state=MatchState.PLAYING.value, reason="").returning(schema.matches.c.id)
-    )
-    match = MatchId(added.scalar_one())
-    seats = [{"match_id": match, "seat": seat, "bot_id": bot, "forced": 0} for seat, bot in enumerate(bots)]
-    connection.execute(insert(schema.match_seats), seats)
+    added = connection.execute(_BEGIN, row).inserted_primary_key
+    assert added is not None, "that is what an insertion has"
+    match = MatchId(added[0])
+    connection.execute(_SEAT, [{"match_id": match, "seat": seat, "bot_id": bot} for seat, bot in enumerate(bots)])
     return match
 
 
@@ -99,8 +111,7 @@ def finish(
     game, state = _game_and_state(connection, match)
     if state is not MatchState.PLAYING:
         raise MatchNotPlaying(match, state.value)
-    taken = schema.match_seats.c
-    bots = connection.scalars(select(taken.bot_id).where(taken.match_id == match).order_by(taken.seat)).all()
+    bots = connection.scalars(_SEATED, {"of_match": match}).all()
     changes = ladder.rate(connection, game, bots, places, counts)
     results = [
         {
@@ -116,13 +127,10 @@ def finish(
         }
         for seat, (score, place, server_made, change) in enumerate(zip(scores, places, forced, changes, strict=True))
     ]
-    one_seat = (taken.match_id == bindparam("of_match")) & (taken.seat == bindparam("of_seat"))
-    connection.execute(update(schema.match_seats).where(one_seat), results)
-    ended = {"state": MatchState.FINISHED.value, "ended": at}
-    connection.execute(update(schema.matches).where(schema.matches.c.id == match).values(**ended))
+    connection.execute(_RESULT, results)
+    connection.execute(_END, {"of_match": match, "state": MatchState.FINISHED.value, "ended": at})
     content = replay(changes)
-    digest = sha256(content).digest()
-    connection.execute(insert(schema.replays).values(match_id=match, content=content, sha256=digest))
+    connection.execute(_KEEP, {"match_id": match, "content": content, "sha256": sha256(content).digest()})
     return changes
 
 
@@ -187,8 +195,7 @@ def get_replay(connection: Connection, match: int) -> bytes:
 
 
 def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState]:
-    columns = schema.matches.c
-    row = connection.execute(select(columns.game, columns.state).where(columns.id == match)).one_or_none()
+    row = connection.execute(_GAME_AND_STATE, {"of_match": match}).one_or_none()
     if row is None:
         raise UnknownMatch(match)
     return row.game, MatchState(row.state)

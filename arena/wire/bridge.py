@@ -39,7 +39,7 @@ class Service(NamedTuple):
     `async def Play(stream) -> None`; it learns of the peer's end from `receive` and `send`.
 
     Returning ends the call well; raising Refused ends it with that status, any other exception with INTERNAL and a line
-    in the log. What was sent before arrives before.
+    in the log. What was sent before arrives before. Responses are messages, or their bytes.
     """
 
     register: Callable[[Any, Any], None]
@@ -142,7 +142,7 @@ class _Doors:
                 await context.abort(result.code, result.text)
             return result
 
-        return make(rpc, parse, method.response_serializer)
+        return make(rpc, parse, partial(_write, method.response_serializer or bytes))
 
     async def _handle(self, name: str, handler: Callable[[], Awaitable[Any]], stream: GrpcStream, outcome: Any) -> None:
         """The trio task of a call: the handler, and what its end means for the peer."""
@@ -184,6 +184,11 @@ def _parse(parse: Callable[[bytes], Any], message: bytes) -> Any:
         return parse(message)
     except DecodeError:
         return MALFORMED
+
+
+def _write(serialize: Callable[[Any], bytes], message: Any) -> bytes:
+    """The bytes of a message, where the handler did not make them itself."""
+    return message if isinstance(message, bytes) else serialize(message)
 
 
 def _verdict(method: str, error: Exception) -> Refused:

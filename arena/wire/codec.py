@@ -96,8 +96,13 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
     )
 
 
-def encode(message: Outgoing) -> play_pb2.PlayResponse:
-    """A message to a bot."""
+def encode(message: Outgoing) -> bytes:
+    """A message to a bot: a serialized PlayResponse. Two of them in a row are one with the fields of both."""
+    decisions = b""
+    if message.questions:
+        decisions = _PackedResponse(decisions=[_decision(each) for each in message.questions]).SerializeToString()
+        if message.only_questions:
+            return decisions
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
@@ -106,10 +111,7 @@ def encode(message: Outgoing) -> play_pb2.PlayResponse:
         reports=map(_report, message.reports),
         heartbeat=message.heartbeat,
     )
-    if message.questions:
-        decisions = _PackedResponse(decisions=map(_decision, message.questions))
-        response.MergeFromString(decisions.SerializeToString())
-    return response
+    return response.SerializeToString() + decisions
 
 
 def _decision(question: Question) -> Any:

@@ -68,7 +68,8 @@ class GrpcStream:
         else:
             self._arrived.append((message, self._clock()))
             self.read()
-        self._reader.unpark_all()
+        if self._reader:
+            self._reader.unpark_all()
 
     async def receive(self) -> Any:
         """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
@@ -107,10 +108,11 @@ class GrpcStream:
         self._opened = True
         if error is not None:
             self.end(Vanished)
-        self._writer.unpark_all()
+        if self._writer:
+            self._writer.unpark_all()
 
 
-def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None) -> None:
+def _drive(coroutine: Coroutine[Any, Any, object], done: Done) -> None:
     """Step a coroutine of grpc's by hand, without a task; in the end call done(value, error)."""
     try:
         future = coroutine.send(None)
@@ -119,4 +121,4 @@ def _drive(coroutine: Coroutine[Any, Any, object], done: Done, _: object = None)
     except Exception as error:  # noqa: BLE001 - handed on
         done(None, error)
     else:
-        future.add_done_callback(partial(_drive, coroutine, done))
+        future.at_once(partial(_drive, coroutine, done))

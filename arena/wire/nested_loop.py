@@ -56,6 +56,28 @@ async def nested_loop() -> AsyncIterator[NestedLoop]:
             await closed.wait()
 
 
+class Operation(asyncio.Future[Any]):
+    """A future that can call back the moment it is done: an iteration of the loop costs as much as grpc's own work."""
+
+    _then: Callable[[], object] | None = None
+
+    def at_once(self, callback: Callable[[], object]) -> None:
+        """Has this called when it is done, by whoever makes it done; once, and by one only."""
+        self._then = callback
+
+    def set_result(self, result: Any) -> None:
+        """As in any future."""
+        super().set_result(result)
+        if self._then is not None:
+            self._then()
+
+    def set_exception(self, exception: type | BaseException) -> None:
+        """As in any future."""
+        super().set_exception(exception)
+        if self._then is not None:
+            self._then()
+
+
 class NestedLoop(asyncio.SelectorEventLoop):
     """A stock asyncio loop whose four doors lead to trio."""
 
@@ -88,11 +110,18 @@ class NestedLoop(asyncio.SelectorEventLoop):
 
         await self.run(others())
 
+    def create_future(self) -> Operation:
+        """What grpc waits with for an operation."""
+        return Operation(loop=self)
+
     def step(self, first: Callable[[], object] | None = None) -> None:
-        """Run what is ready, and what that makes ready; it ends, as grpc's tasks wait for nothing but grpc."""
+        """Run what is ready, and what that makes ready; it ends, as grpc's tasks wait for nothing but grpc.
+
+        `first` comes before; where it makes nothing ready, as the operations of an open call do not, that is all.
+        """
         if self._stepping or self.is_closed():
             return
-        self._stepping = self._dirty = True
+        self._stepping, self._dirty = True, first is None
         self.stepped_at = trio.current_time()
         try:
             if first is not None:

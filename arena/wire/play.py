@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.server.messages import Hello
     from arena.store.bots import Bot
 
-PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, play_pb2.PlayResponse]
+PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, bytes]
 
 STATUS: Final = {
     Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,

@@ -19,19 +19,19 @@ class Reading:
 
     def __init__(self) -> None:
         self._message: object = None
-        self._wake: Callable[[object], None] | None = None
+        self._wake: Callable[[], object] | None = None
 
     def __await__(self) -> Generator[Reading, None, object]:
         yield self
         return self._message
 
-    def add_done_callback(self, wake: Callable[[object], None]) -> None:
+    def at_once(self, wake: Callable[[], object]) -> None:
         self._wake = wake
 
     def complete(self, message: object) -> None:
         assert self._wake is not None
         self._message = message
-        self._wake(self)
+        self._wake()
 
 
 class Context:

@@ -41,7 +41,7 @@ DECKS = SeededDecks(bytes(32))
 
 def sent(**parts: object) -> pb.PlayResponse:
     """What a bot receives, by way of bytes."""
-    return pb.PlayResponse.FromString(encode(Outgoing(**parts)).SerializeToString())  # type: ignore[arg-type]
+    return pb.PlayResponse.FromString(encode(Outgoing(**parts)))  # type: ignore[arg-type]
 
 
 def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str]:
@@ -122,7 +122,7 @@ def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, li
 
 
 def test_an_empty_message_is_empty() -> None:
-    assert encode(Outgoing()).SerializeToString() == b""
+    assert encode(Outgoing()) == b""
 
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:

@@ -19,7 +19,7 @@ from typing import Final
 from arena.match.inputs import Input
 from arena.replay.header import Header
 from arena.replay.lines import HEADER_START, header_line, input_line
-from arena.store.errors import DiskFull, StoreUnusable
+from arena.store.errors import DiskFull, StoreError, StoreUnusable
 
 _DIRECTORY: Final = "journal"
 _FULL: Final = 64 << 20
@@ -41,10 +41,15 @@ class Journal:
         self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
 
     def begin(self, header: Header) -> None:
-        """A match begins; its header is written at once."""
+        """A match begins; its header is written at once. DiskFull or StoreUnusable: then it does not begin."""
         self._began[header.match] = self._number
         self._unwritten.append(_line(header.match, header_line(header)))
-        self.commit()
+        try:
+            self.commit()
+        except StoreError:
+            self._unwritten.pop()
+            self.forget(header.match)
+            raise
 
     def add(self, header: Header, event: Input) -> str:
         """An input of a running match, written with the next commit. Returns its line as a replay has it."""

@@ -182,10 +182,34 @@ def test_another_failure_to_write_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "write", broken)
     with pytest.raises(StoreUnusable, match="Input/output error"):
         journal.begin(header(1))
+    journal.add(header(1), BEGUN)
     with pytest.raises(StoreUnusable, match="Input/output error"):
         journal.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(journal._file)
+
+
+def test_a_match_that_cannot_begin_leaves_nothing_and_keeps_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened(tmp_path)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, content, write=os.write: write(file, content[:9]))
+        with pytest.raises(DiskFull):
+            journal.begin(header(1))
+    monkeypatch.setattr(module, "_FULL", 2000)
+    begin(journal, 2)
+    while "00000002.log" not in files(tmp_path):
+        journal.add(header(2), sent(1))
+        journal.commit()
+    assert '"match":1,' not in (tmp_path / "journal" / "00000001.log").read_text()
+    journal.forget(2)
+    begin(journal, 3)
+    while "00000003.log" not in files(tmp_path):
+        journal.add(header(3), sent(1))
+        journal.commit()
+    assert files(tmp_path) == ["00000002.log", "00000003.log"], "nothing that runs began in the first"
+    journal.close()
 
 
 def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(

@@ -16,6 +16,7 @@ def drawn_verdict(replay: Replay, verdict: Verdict) -> Text:
         f"the chain of {verdict.lines} lines is unbroken",
         "the seed opens the commitment that was published before the deal",
         f"all {verdict.inputs} inputs, played again, give every deal, trick and point of the file",
+        "every seat was shown what re-playing shows it, by its digests",
         f"the result: {_result(replay, verdict)}",
     ]
     if verdict.ratings:

@@ -63,6 +63,10 @@ class Match:
         """The latest instant it has seen."""
         return self._now
 
+    def left(self, seat: int) -> tuple[int, int]:
+        """Microseconds that a seat has left of its soft limit and its bank at the latest instant seen."""
+        return self._seats[seat].clock.left(self._now)
+
     def asking(self, seat: int) -> int | None:
         """The decision open before a seat, if any: a question still queued under another number need not be sent."""
         known = self._seats.get(seat)
@@ -75,10 +79,6 @@ class Match:
     def suspended(self, seat: int) -> bool:
         """Whether the server plays for a seat at once until its bot is ready again."""
         return self._seats[seat].suspended
-
-    def left(self, seat: int) -> tuple[int, int]:
-        """Microseconds that a seat has left of its soft limit and its bank at the latest instant seen."""
-        return self._seats[seat].clock.left(self._now)
 
     def receive(self, event: Input) -> list[Effect]:
         """Takes one input and returns its effects in the order they happened.

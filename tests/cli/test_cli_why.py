@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from arena.match.effects import Cause
 from arena.replay.read import read
-from arena.replay.timeline import Blame, Kind
+from arena.replay.timeline import Blame, Kind, SeatTimeline
 from arena.replay.watch import timelines
 from engine.nullern import NULLERN
 from tests.cli.cli_rig import BOTS, arena, shown
@@ -38,10 +39,27 @@ def test_why_without_a_seat_has_a_line_and_a_sentence_a_seat(file: Path) -> None
     assert f"Decision by decision: arena why {file} --seat 0" in text
 
 
+def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:
+    """Writes the first match to the file in which a seat is so; the seat."""
+    for chance in range(1, 100):
+        content = rated(chance=chance)
+        for seat in timelines(read(content)):
+            if holds(seat):
+                file.write_bytes(content)
+                return seat
+    raise AssertionError("in no match")
+
+
+def much_went_wrong(seat: SeatTimeline) -> bool:
+    lost = seat.lost[Cause.TIME] and seat.lost[Cause.SUSPENSION]
+    happened = seat.count(Kind.REFUSED) and seat.count(Kind.GONE)
+    return bool(lost and happened and seat.troubles[Blame.BOT] and seat.troubles[Blame.EITHER])
+
+
 def test_why_of_a_seat_shows_every_decision_and_trouble_in_order(file: Path) -> None:
-    seat = timelines(read(file))[3]
-    text = shown("why", file, "--seat", "3", env=WIDE)
-    assert text.startswith("6th Sense, match 104, seat 3 (bot-3): what happened")
+    seat = found(file, much_went_wrong)
+    text = shown("why", file, "--seat", seat.seat, env=WIDE)
+    assert f", seat {seat.seat} ({seat.bot.name}): what happened" in text.splitlines()[0]
     rows = [line for line in text.splitlines() if line.startswith("│")][1:]
     assert len(rows) == len(seat.decisions) + len(seat.events)
     assert sum("time ran out" in row for row in rows) == seat.lost[Cause.TIME] > 0

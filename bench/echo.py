@@ -2,8 +2,9 @@
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
-Server and clients are processes of their own, each on one core; every stream has its own connection and one message in flight. The two
-servers take turns, so that what else the machine does falls on both. Figures move with the machine; the ratios less.
+Server and clients are processes of their own, each on one core; every stream has its own connection and one message in
+flight. The two servers take turns, so that what else the machine does falls on both. Figures move with the machine; the
+ratios less.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ def pin(process: int, core: int) -> None:
     """Keeps a process that has just been started, and the threads it will have, on one core, where that can be done."""
     if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
         os.sched_setaffinity(process, {core})
-
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,12 +225,29 @@ def main(context: click.Context, cases: tuple[str, ...], seconds: float, repetit
 
 def _plain(pair: Pair) -> dict[str, object]:
     own = {"arena": asdict(pair.arena), "echo": asdict(pair.echo)}
-    return {**own, "bytes": pair.bytes, "client_cpu_us": pair.client_cpu_us, "batch": pair.batch, "rate": pair.rate, "trip": pair.trip}
+    return {
+        **own,
+        "bytes": pair.bytes,
+        "client_cpu_us": pair.client_cpu_us,
+        "batch": pair.batch,
+        "rate": pair.rate,
+        "trip": pair.trip,
+    }
 
 
 def _table(turns: dict[str, list[Pair]]) -> Table:
     table = Table(title="Decisions through Play, beside a bare grpc.aio echo: median (range) of the turns")
-    for heading in ("bots × matches", "", "per second", "median µs", "p99 µs", "server CPU µs", "bots' CPU µs", "a message", "ratio"):
+    for heading in (
+        "bots × matches",
+        "",
+        "per second",
+        "median µs",
+        "p99 µs",
+        "server CPU µs",
+        "bots' CPU µs",
+        "a message",
+        "ratio",
+    ):
         table.add_column(heading, justify="right")
     table.add_column("bar")
     for name, pairs in turns.items():

@@ -2,8 +2,9 @@
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
-Server and clients are processes of their own, each on one core; every stream has its own connection and one message in flight. The two
-servers take turns, so that what else the machine does falls on both. Figures move with the machine; the ratios less.
+Server and clients are processes of their own, each on one core; every stream has its own connection and one message in
+flight. The two servers take turns, so that what else the machine does falls on both. Figures move with the machine; the
+ratios less.
 """
 
 from __future__ import annotations

@@ -95,24 +95,30 @@ def measure(matches: int, bots: int, seconds: float) -> Upkeep:
     """Both, one after the other."""
     points: list[tuple[int, int]] = []
     began = time.perf_counter()
-    with tempfile.TemporaryDirectory() as data, server(Path(data)) as (process, address):
-        with _clients("play", address) as playing:
-            assert playing.stdout is not None
-            for line in playing.stdout:
-                points.append((int(line), resident(process.pid)))
-                if points[-1][0] >= matches:
-                    break
+    with (
+        tempfile.TemporaryDirectory() as data,
+        server(Path(data)) as (process, address),
+        _clients("play", address) as playing,
+    ):
+        assert playing.stdout is not None
+        for line in playing.stdout:
+            points.append((int(line), resident(process.pid)))
+            if points[-1][0] >= matches:
+                break
         took = time.perf_counter() - began
     late = [point for point in points if point[0] >= matches / 2]
     growth = linear_regression(*zip(*late, strict=True)).slope
-    with tempfile.TemporaryDirectory() as data, server(Path(data)) as (process, address):
-        with _clients("wait", address, bots) as waiting:
-            assert waiting.stdout is not None
-            waiting.stdout.readline()  # all are connected
-            time.sleep(2)
-            before = cpu(process.pid)
-            time.sleep(seconds)
-            idle, memory = (cpu(process.pid) - before) / seconds, resident(process.pid)
+    with (
+        tempfile.TemporaryDirectory() as data,
+        server(Path(data)) as (process, address),
+        _clients("wait", address, bots) as waiting,
+    ):
+        assert waiting.stdout is not None
+        waiting.stdout.readline()  # all are connected
+        time.sleep(2)
+        before = cpu(process.pid)
+        time.sleep(seconds)
+        idle, memory = (cpu(process.pid) - before) / seconds, resident(process.pid)
     return Upkeep(points[-1][0], took, points[-1][1] / 2**20, growth, bots, 100 * idle, memory / 2**20)
 
 

@@ -1,7 +1,8 @@
 """One heap of all deadlines and the one task that waits for them.
 
 A table has at most one entry. When its deadline moves later the entry stays and is looked at again when it rings, so
-that a decision answered in time costs the heap nothing.
+that a decision answered in time costs the heap nothing. The heap keeps nobody alive: a match that is over may go at
+once, not when the last of its alarms would have rung.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import heapq
 import math
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
+from weakref import ref
 
 import trio
 
@@ -35,7 +37,7 @@ class Alarms:
     """Wakes sleepers at their deadlines."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Sleeper]] = []
+        self._heap: list[tuple[float, int, ref[Sleeper]]] = []
         self._numbers: Iterator[int] = count()
         self._sooner = trio.Event()
 
@@ -44,8 +46,9 @@ class Alarms:
         deadline = sleeper.deadline
         if deadline < sleeper.wakes_at:
             sleeper.wakes_at = deadline
-            heapq.heappush(self._heap, (deadline, next(self._numbers), sleeper))
-            if self._heap[0][2] is sleeper:
+            number = next(self._numbers)
+            heapq.heappush(self._heap, (deadline, number, ref(sleeper)))
+            if self._heap[0][1] == number:
                 self._sooner.set()
 
     async def run(self) -> None:
@@ -56,8 +59,9 @@ class Alarms:
             self._sooner = trio.Event()
             now = trio.current_time()
             while self._heap and self._heap[0][0] <= now:
-                at, _, sleeper = heapq.heappop(self._heap)
-                if at != sleeper.wakes_at:
+                at, _, found = heapq.heappop(self._heap)
+                sleeper = found()
+                if sleeper is None or at != sleeper.wakes_at:
                     continue
                 sleeper.wakes_at = math.inf
                 if sleeper.deadline <= now:

@@ -175,7 +175,7 @@ class Session:
                 raise self._end
 
     async def _guard(self) -> None:
-        """Ends the session when the bot leaves a message unread. A timer for each message would cost more than sending it."""
+        """Ends the session when the bot leaves a message unread: a timer for each message would cost much more."""
         while (now := trio.current_time()) < self._sending_since + SEND_LIMIT:
             await trio.sleep_until(min(self._sending_since, now) + SEND_LIMIT)
         raise Closed(Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think")

@@ -98,7 +98,7 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
 
 def encode(message: Outgoing) -> bytes:
     """A message to a bot: a serialized PlayResponse. Two of them in a row are one with the fields of both."""
-    decisions = b""
+    decisions: bytes = b""
     if message.questions:
         decisions = _PackedResponse(decisions=[_decision(each) for each in message.questions]).SerializeToString()
         if message.only_questions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from weakref import ref
 
 import pytest
 import trio
@@ -37,9 +38,11 @@ class Rig:
         self.alarms = Alarms()
         self.rang: list[tuple[str, float]] = []
         self.start = trio.current_time()
+        self.sleepers: list[Sleeper] = []
 
     def sleeper(self, name: str = "") -> Sleeper:
-        return Sleeper(self.alarms, self.rang, name)
+        self.sleepers.append(Sleeper(self.alarms, self.rang, name))
+        return self.sleepers[-1]
 
     @property
     def rings(self) -> list[tuple[str, float]]:
@@ -114,3 +117,14 @@ async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig, au
         sleeper.wants(rig.start + delay)
     await trio.sleep(10)
     assert rig.rings == [("once", 6)]
+
+
+async def test_a_sleeper_that_is_gone_is_neither_kept_nor_missed(rig: Rig, autojump_clock: MockClock) -> None:
+    gone = Sleeper(rig.alarms, rig.rang, "gone")
+    gone.wants(rig.start + 1)
+    rig.sleeper("here").wants(rig.start + 2)
+    left = ref(gone)
+    del gone
+    assert left() is None
+    await trio.sleep(10)
+    assert rig.rings == [("here", 2)]

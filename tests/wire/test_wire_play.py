@@ -22,7 +22,7 @@ from tests.server.server_rig import MemoryStore, running
 
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))
-Peer = MemoryPeer[pb.PlayRequest, pb.PlayResponse]
+Peer = MemoryPeer[pb.PlayRequest, bytes]
 
 
 @pytest.fixture
@@ -55,7 +55,8 @@ async def ended(peer: Peer) -> Refused | None:
 
 async def until(peer: Peer, done: Callable[[pb.PlayResponse], object]) -> pb.PlayResponse:
     with trio.fail_after(1000):
-        while (message := await peer.receive()) is not None:
+        while (sent := await peer.receive()) is not None:
+            message = pb.PlayResponse.FromString(sent)
             if done(message):
                 return message
     raise AssertionError(f"the call ended: {peer.status}")

@@ -30,8 +30,7 @@ BLIND_ROUND = 19
 def sent(state: State[SeatView, RoundReport], seat: int) -> bytes:
     """The bytes of a question to a seat."""
     legal = state.legal(seat) if seat in state.waiting() else ()
-    message = encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
-    return message
+    return encode(Outgoing(questions=[Question(7, Ask(seat, 1, legal, state.view(seat), 1000, 1000))]))
 
 
 def played(game: Game, seats: int, options: Mapping[str, Option], decks: Decks, rng: Random) -> list[Choice]:

@@ -1,0 +1,244 @@
+"""What a decision costs part by part, without sockets: rules, view, match, encoding, journal, finish, and a bot's own.
+
+    python -m bench.parts [--json]
+
+Each part is run alone over the decisions of two-seat games of 6th Sense, played at random. Shown is processor time a
+decision, the best of several rounds, with one decision a message and with 16. What `bench.wire` measures beyond their
+sum is transport, scheduling, and what sharing a core does to all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from pathlib import Path
+from random import Random
+from time import process_time
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+import click
+from arena_client import Bot, Decision
+from arena_client.session import Progress, Session
+from arena_client.v1.play_pb2 import PlayResponse
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import StaticPool, create_engine
+
+from arena.match.effects import Ask
+from arena.match.inputs import Acted, Begun, Input, Instant, Sent
+from arena.match.match import Match
+from arena.match.policy import Policy
+from arena.replay.header import Bot as Name
+from arena.replay.header import Header
+from arena.replay.record import Recorder, encode
+from arena.server.messages import Outgoing, Question, Said, Welcome
+from arena.store import bots, matches, schema
+from arena.store.journal import Journal, open_journal
+from arena.v1 import play_pb2
+from arena.wire import codec
+from engine.deal import SeededDecks
+from engine.game import settle_options
+from engine.registry import GAMES
+
+T = TypeVar("T")
+
+GAME: Final = GAMES["sixth_sense"]
+SEATS: Final = 2
+MATCHES: Final = 4
+ROUNDS: Final = 7
+BATCH: Final = 16
+POLICY: Final = Policy()
+OPTIONS: Final = settle_options(GAME, SEATS, {})
+
+
+class Course(NamedTuple):
+    """A match that was played."""
+
+    number: int
+    recorder: Recorder
+    asks: Sequence[Ask]
+    choices: Sequence[tuple[int, int]]
+    """Seats and their actions."""
+    header: Header
+
+    def match(self) -> Match:
+        """The match before its first input."""
+        return Match(GAME, SEATS, OPTIONS, SeededDecks(bytes([self.number]) * 32), POLICY)
+
+
+def play(number: int) -> Course:
+    """A match between two bots that choose at random."""
+    header = Header(
+        match=number,
+        game=GAME,
+        options=OPTIONS,
+        bots=tuple(Name(f"bot-{seat}", house=False) for seat in range(SEATS)),
+        seed=bytes(32),
+        commitment=bytes(32),
+        nonces=(bytes(16),) * SEATS,
+        stand_in="house-random 1",
+        policy=POLICY,
+        started=0,
+        server="bench",
+    )
+    asks: list[Ask] = []
+    choices: list[tuple[int, int]] = []
+    course = Course(number, Recorder(), asks, choices, header)
+    match, chance, at = course.match(), Random(number), 0
+
+    def happen(event: Input) -> list[Ask]:
+        effects = match.receive(event)
+        course.recorder.add(event, effects)
+        return [effect for effect in effects if isinstance(effect, Ask)]
+
+    todo = happen(Begun(Instant(0)))
+    while todo:
+        ask = todo.pop(0)
+        action = chance.choice(ask.legal)
+        asks.append(ask)
+        choices.append((ask.seat, action))
+        at += chance.randrange(1000)
+        happen(Sent(Instant(at), ask.seat, ask.decision, chance.randrange(500)))
+        at += chance.randrange(1000)
+        todo += happen(Acted(Instant(at), ask.seat, ask.decision, action))
+    return course
+
+
+def measure() -> dict[str, tuple[float, float]]:
+    """By part: microseconds a decision, with one and with `BATCH` of them a message."""
+    courses = [play(number) for number in range(1, MATCHES + 1)]
+    asks = [Question(course.number, ask) for course in courses for ask in course.asks]
+    chunks = [[asks[i : i + size] for i in range(0, len(asks), size)] for size in (1, BATCH)]
+    shown = [[codec.encode(Outgoing(questions=chunk)) for chunk in each] for each in chunks]
+    said = [[_answers(chunk).SerializeToString() for chunk in each] for each in chunks]
+    # One package's message for the other's, which differs in its name only.
+    bot = Session(First(), cast("Any", codec._welcome(Welcome("bench", (GAME,), POLICY, 5.0))), Progress())
+
+    def time(part: Callable[[T], object], subjects: Sequence[T]) -> float:
+        return _time(lambda: deque(map(part, subjects), maxlen=0)) / len(asks)
+
+    def pair(part: Callable[[T], object], subjects: Sequence[Sequence[T]]) -> tuple[float, float]:
+        return time(part, subjects[0]), time(part, subjects[1])
+
+    rules = time(partial(_rules, views=False), courses)
+    view = time(partial(_rules, views=True), courses) - rules
+    match = time(_match, courses) - rules - view
+    replay = time(lambda course: encode(course.header, course.recorder.entries), courses)
+    with tempfile.TemporaryDirectory() as data:
+        journal, _ = open_journal(Path(data), ())
+        for course in courses:
+            journal.begin(course.header)
+        written = time(partial(_journal, journal, 1), courses), time(partial(_journal, journal, BATCH), courses)
+        journal.close()
+    database = _database(courses) / len(asks)
+    return {
+        "rules": (rules, rules),
+        "view": (view, view),
+        "match: clocks, attendance, effects": (match, match),
+        "encode": pair(lambda chunk: codec.encode(Outgoing(questions=chunk)), chunks),
+        "decode": pair(_decoded, said),
+        "journal": written,
+        "finish: replay": (replay, replay),
+        "begin and finish: database, without the disk": (database, database),
+        "a bot of the SDK": pair(partial(_reaction, bot), shown),
+    }
+
+
+def _time(part: Callable[[], object]) -> float:
+    """Microseconds of processor time, the least of several rounds."""
+    best = inf
+    for _ in range(ROUNDS):
+        began = process_time()
+        part()
+        best = min(best, process_time() - began)
+    return 1e6 * best
+
+
+def _rules(course: Course, *, views: bool) -> None:
+    state = GAME.new(SEATS, SeededDecks(bytes([course.number]) * 32), **OPTIONS)
+    for seat, action in course.choices:
+        state.legal(seat)
+        if views:
+            state.view(seat)
+        state.apply(action, seat)
+
+
+def _match(course: Course) -> None:
+    match = course.match()
+    for event, _ in course.recorder.entries:
+        match.receive(event)
+
+
+def _answers(questions: Sequence[Question]) -> play_pb2.PlayRequest:
+    answers = [
+        play_pb2.Answer(match_id=match, decision_id=ask.decision, action=ask.legal[0]) for match, ask in questions
+    ]
+    return play_pb2.PlayRequest(answers=answers)
+
+
+def _decoded(message: bytes) -> Said:
+    return codec.decode(play_pb2.PlayRequest.FromString(message), 0.0)
+
+
+def _journal(journal: Journal, batch: int, course: Course) -> None:
+    for number, (event, _) in enumerate(course.recorder.entries):
+        journal.add(course.header, event)
+        if number % (2 * batch) == 0:  # each decision has two inputs
+            journal.commit()
+
+
+def _database(courses: Sequence[Course]) -> float:
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    schema.metadata.create_all(engine)
+    result: dict[str, Any] = {"scores": (1, 0), "places": (1, 2), "forced": (0, 0), "counts": (True, True)}
+    with engine.connect() as connection:
+        names = [bots.register(connection, f"bot-{seat}", "", 0).bot.id for seat in range(SEATS)]
+        connection.commit()
+
+        def part() -> None:
+            for _ in courses:
+                number = matches.begin(connection, GAME.name, OPTIONS, names, 0)
+                connection.commit()
+                matches.finish(connection, number, **result, at=1, replay=lambda _: b"")
+                connection.commit()
+
+        took = _time(part)
+    engine.dispose()
+    return took
+
+
+class First(Bot):
+    """Takes what comes first."""
+
+    def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
+        """One action for each."""
+        return [decision.legal[0] for decision in decisions]
+
+
+def _reaction(bot: Session, message: bytes) -> None:
+    for request in bot.react(PlayResponse.FromString(message)):
+        request.SerializeToString()
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def main(as_json: bool) -> None:
+    """Measure the parts of a decision."""
+    parts = measure()
+    if as_json:
+        click.echo(json.dumps(parts, indent=2))
+        return
+    table = Table(title="Processor time of a decision by part, in microseconds")
+    for heading in ("", "1 a message", f"{BATCH} a message"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, (alone, together) in parts.items():
+        table.add_row(name, f"{alone:.1f}", f"{together:.1f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,10 +9,9 @@ from collections import deque
 from random import Random
 from typing import Any
 
+from arena_client.v1 import play_pb2 as pb
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
-
-from arena.v1 import play_pb2 as pb
 
 EDGES = (0, 1, 2, 3, 127, 128, 255, 256, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 """Whole numbers that every field can hold."""

@@ -75,6 +75,20 @@ class Frames:
         self._said.append(frame)
         return frame
 
+    def prying(self) -> bytes:
+        """Anything about a match but an answer to what the bot was asked last."""
+        rng = self._rng
+        request = pb.PlayRequest()
+        match, own = (self._heard[-1].match_id, self._heard[-1].decision_id) if self._heard else (0, 0)
+        for _ in range(rng.choice((1, 2, 5))):
+            decision = rng.choice([number for number in (0, 1, 2, 3, 4, 5, 6, (1 << 32) - 1) if number != own])
+            request.answers.add(match_id=match, decision_id=decision, action=self._number() % (1 << 32))
+        if rng.random() < 0.2:
+            request.ready.add(match_id=rng.choice((match, self._number())), nonce=rng.randbytes(16))
+        if rng.random() < 0.2:
+            request.declined.append(match)
+        return request.SerializeToString()
+
     def _sensible(self) -> pb.PlayRequest:
         """What a bot would say that mixes things up."""
         rng = self._rng

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import pytest
 from arena_client import (
@@ -268,7 +269,9 @@ def test_notices_about_others_are_no_warnings_and_kinds_of_a_newer_server_are_no
 ) -> None:
     playing = session(First())
     caplog.set_level(logging.INFO, "arena_client")
-    for kind in (NoticeKind.NOTICE_KIND_STALE, NoticeKind.NOTICE_KIND_GONE, NoticeKind.NOTICE_KIND_SUBSTITUTED, 99):
+    newer = cast("NoticeKind.ValueType", 99)
+    kinds = NoticeKind.NOTICE_KIND_STALE, NoticeKind.NOTICE_KIND_GONE, NoticeKind.NOTICE_KIND_SUBSTITUTED, newer
+    for kind in kinds:
         assert list(playing.react(notice(kind))) == []
     assert [(record.levelname, record.message.split(": ")[1]) for record in caplog.records] == [
         ("WARNING", "stale"),

@@ -15,14 +15,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
-from random import Random
 from time import monotonic, sleep
 from typing import Any, Final, NoReturn
 
 from arena_client.v1 import play_pb2 as pb
 
-from engine.registry import GAMES
-from tests.end_to_end.raw_bot import Ended, RawBot
+from tests.bots.faulty_bot import FaultyBot
+from tests.end_to_end.raw_bot import Ended
 
 ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
 NOWHERE: Final = 10**9
@@ -37,66 +36,9 @@ def misbehaviour(act: Callable[[FaultyBot], object]) -> Callable[[FaultyBot], ob
     return KINDS.setdefault(act.__name__.replace("_", "-"), act)
 
 
-class FaultyBot(RawBot):
-    """A bot by hand that plays at random, as long as it plays."""
-
-    def __init__(self, token: str = TOKEN, **how: Any) -> None:
-        super().__init__(ADDRESS, token, games=(GAME,), **how)
-        self.chance = Random(KIND)
-        self.match = 0
-        """The match it misbehaves in."""
-
-    def due(self) -> pb.Decision:
-        """The next decision."""
-        self.read_until(lambda: self.decisions)
-        return self.decisions.pop(0)
-
-    def did(self) -> None:
-        """Say that it has misbehaved."""
-        self.match = max(self.matches, default=0)
-        print(json.dumps({"match": self.match}), flush=True)
-
-    def misbehave_at(self, kind: str) -> pb.Decision:
-        """Plays until a choice of some kind is due, and says so."""
-        while kind not in self.kinds(decision := self.due()):
-            self.choose(decision)
-        self.did()
-        return decision
-
-    def kinds(self, decision: pb.Decision) -> set[str]:
-        """The kinds of its actions, as the game names them; "blind" where the bot does not see its card."""
-        blind = decision.WhichOneof("view") == "nullern" and not decision.nullern.hand
-        return {GAMES[GAME].actions[action].kind for action in decision.legal} | ({"blind"} if blind else set())
-
-    def choose(self, *decisions: pb.Decision) -> None:
-        """Answers at random."""
-        for decision in decisions:
-            self.answer(decision, action=self.chance.choice(decision.legal))
-
-    def play_on(self) -> None:
-        """Plays at random until its match is over."""
-        while not self.over:
-            due, self.decisions = self.decisions, []
-            self.choose(*due)
-            self.read()
-
-    @property
-    def over(self) -> bool:
-        """Whether its match is over."""
-        return any(report.match_id == self.match for report in self.reports)
-
-    def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
-        """Whether it had a notice of a kind, about that decision."""
-        return any(
-            notice.kind == kind and (decision is None or notice.decision_id == decision.decision_id)
-            for notice in self.notices
-        )
-
-
-def die() -> NoReturn:
+def die() -> None:
     """Dead without a word."""
     os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(1)  # never reached
 
 
 # --- bots that say nothing, or too late ---
@@ -270,14 +212,14 @@ def messages_of_100_megabytes(bot: FaultyBot) -> None:
 def dies_connected(bot: FaultyBot) -> None:
     bot.connected()
     bot.did()
-    die()
+    os._exit(1)
 
 
 @misbehaviour
 def dies_greeted(bot: FaultyBot) -> None:
     bot.read()
     bot.did()
-    die()
+    os._exit(1)
 
 
 @misbehaviour
@@ -285,7 +227,7 @@ def dies_invited(bot: FaultyBot) -> None:
     bot.accepts = False
     bot.read_until(lambda: bot.invitations)
     bot.did()
-    die()
+    os._exit(1)
 
 
 @misbehaviour
@@ -295,7 +237,7 @@ def dies_ready(bot: FaultyBot) -> None:
     bot.send(pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE)]))
     bot.read_until(lambda: bot.notices or bot.decisions)
     bot.did()
-    die()
+    os._exit(1)
 
 
 def dies_at(kind: str) -> None:
@@ -336,7 +278,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
     died = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     print(died.stdout, end="", flush=True)
     sleep(after)
-    bot = FaultyBot()
+    bot = bot.another()
     bot.match = json.loads(died.stdout)["match"]
     _stay(bot)
 
@@ -345,8 +287,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
 def connects_twice(bot: FaultyBot) -> None:
     """And plays on with its second stream; the first says how it ended."""
     bot.misbehave_at("play")
-    second = FaultyBot()
-    second.match = bot.match
+    second = bot.another()
     bot.last_word()
     second.play_on()
     bot.reports, bot.notices = second.reports, bot.notices + second.notices
@@ -359,8 +300,7 @@ def storm(bot: FaultyBot) -> None:
     bot.misbehave_at("play")
     for number in range(20):
         bot.close()
-        match, bot = bot.match, FaultyBot()
-        bot.match = match
+        bot = bot.another()
         if number % 2:
             bot.read()
     _stay(bot)
@@ -370,12 +310,11 @@ def storm(bot: FaultyBot) -> None:
 def storm_of_take_overs(bot: FaultyBot) -> None:
     """Twenty streams at once, none hung up; then it plays with a last one."""
     bot.misbehave_at("play")
-    streams = [FaultyBot() for _ in range(20)]
+    streams = [bot.another() for _ in range(20)]
     for stream in streams:
         with suppress(Ended):
             stream.read()
-    last = FaultyBot()
-    last.match = bot.match
+    last = bot.another()
     for stream in (bot, *streams):
         stream.last_word()
         stream.close()
@@ -384,29 +323,8 @@ def storm_of_take_overs(bot: FaultyBot) -> None:
 
 def _stay(bot: FaultyBot) -> NoReturn:
     bot.play_on()
-    _sum_up(bot)
+    bot.sum_up()
     sys.exit()
-
-
-# --- what it was told ---
-
-
-def _sum_up(bot: FaultyBot) -> None:
-    end = bot.end
-    print(
-        json.dumps(
-            {
-                "notices": sorted(
-                    {pb.NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_") for notice in bot.notices}
-                ),
-                "places": next((list(report.places) for report in bot.reports if report.match_id == bot.match), []),
-                "end": end.code.name if end else None,
-                "text": end.text if end else "",
-            }
-        ),
-        flush=True,
-    )
-    bot.close()
 
 
 def main() -> None:
@@ -415,10 +333,10 @@ def main() -> None:
         "garbage-for-a-greeting": {"hello": False},
         "dies-connected": {"hello": False},
     }
-    bot = FaultyBot(**strange.get(KIND, {}))
+    bot = FaultyBot(**{"address": ADDRESS, "token": TOKEN, "game": GAME, "kind": KIND} | strange.get(KIND, {}))
     with suppress(Ended):
         KINDS[KIND](bot)
-    _sum_up(bot)
+    bot.sum_up()
 
 
 main()

@@ -23,7 +23,7 @@ from arena_client.v1 import play_pb2 as pb
 
 from arena.replay.read import read
 from arena.replay.verify import verify
-from tests.end_to_end.e2e_rig import Crowd, Server, listed, program, replay_of, server, until
+from tests.end_to_end.e2e_rig import Crowd, Server, audit, listed, program, replay_of, server, until
 from tests.end_to_end.raw_bot import PATIENCE, RawBot
 
 STRICT: Final = (sys.executable, str(Path(__file__).with_name("strict_server.py")))
@@ -109,6 +109,8 @@ OF_ONES_OWN: Final = {
 """Notices about what the bot itself did."""
 NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
 """What happens at tables of that game; the rest happens at 6th Sense."""
+OF_ONE_GAME: Final = {f"dies-at-{choice}" for choice in ("predict", "block", "double", "peek", "bid", "blind")}
+"""Whose choices the other game does not have."""
 
 
 # --- what the tests share ---
@@ -192,9 +194,9 @@ class FaultyBot:
 
 
 @contextmanager
-def faulty(crowd: Crowd, kind: str, game: str) -> Iterator[FaultyBot]:
-    """A bot that misbehaves, once it has."""
-    with program("-m", "tests.bots.faulty", crowd.address, crowd.token(kind), game, kind) as process:
+def faulty(crowd: Crowd, kind: str, game: str, prefix: str = "") -> Iterator[FaultyBot]:
+    """A bot that misbehaves, once it has; its name is its kind."""
+    with program("-m", "tests.bots.faulty", crowd.address, crowd.token(prefix + kind), game, kind) as process:
         yield FaultyBot(process)
 
 
@@ -222,13 +224,22 @@ def reset_peak(arena: Server) -> None:
 
 @pytest.mark.parametrize("kind", IN_A_MATCH)
 def test_a_faulty_bot_harms_nobody_at_its_table(arena: Server, level: int, kind: str) -> None:
+    harms_nobody(arena, level, kind, "nullern" if kind in NULLERN else "sixth_sense")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", sorted(set(IN_A_MATCH) - OF_ONE_GAME))
+def test_a_faulty_bot_harms_nobody_at_tables_of_the_other_game(arena: Server, level: int, kind: str) -> None:
+    harms_nobody(arena, level, kind, "sixth_sense" if kind in NULLERN else "nullern", "again-")
+
+
+def harms_nobody(arena: Server, level: int, kind: str, game: str, prefix: str = "") -> None:
     expectation = IN_A_MATCH[kind]
-    game = "nullern" if kind in NULLERN else "sixth_sense"
     reset_peak(arena)
     with Crowd(arena.address) as crowd:
         pace = 0.02 if kind == "is-started-again-late" else 0.0  # the match must not be over when it comes
-        others = [citizen(crowd, f"{kind}-{name}", game, pace) for name in ("ann", "bob")]
-        with faulty(crowd, kind, game) as bot:
+        others = [citizen(crowd, f"{prefix}{kind}-{name}", game, pace) for name in ("ann", "bob")]
+        with faulty(crowd, kind, game, prefix) as bot:
             if kind == "stopped":
                 until(lambda: played(others, bot.match), "the end of the match that a hung bot is in")
                 bot.wake()
@@ -237,7 +248,7 @@ def test_a_faulty_bot_harms_nobody_at_its_table(arena: Server, level: int, kind:
     assert told.get("end") == (expectation.end or None), told
     assert expectation.text in told.get("text", "")
     assert expectation.told <= set(told.get("notices", ())), told
-    the_match_is_in_order(arena, bot.match, kind, expectation)
+    the_match_is_in_order(arena, bot.match, prefix + kind, expectation)
     for other in others:
         blamed = {notice.kind for notice in other.notices if notice.match_id == bot.match} & OF_ONES_OWN
         assert not blamed, "somebody is told of what another did as if it were his"
@@ -293,3 +304,6 @@ def test_after_all_that_the_server_is_as_it_was(arena: Server, level: int) -> No
     assert arena.memory() < level + GROWTH
     assert arena.process.poll() is None
     assert arena.log == ""
+    found = audit(arena.data)
+    assert found.finished
+    assert not found.interrupted

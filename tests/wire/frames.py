@@ -9,10 +9,9 @@ from collections import deque
 from random import Random
 from typing import Any
 
+from arena_client.v1 import play_pb2 as pb
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
-
-from arena.v1 import play_pb2 as pb
 
 EDGES = (0, 1, 2, 3, 127, 128, 255, 256, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 """Whole numbers that every field can hold."""
@@ -75,6 +74,20 @@ class Frames:
         frame = reply.SerializeToString()
         self._said.append(frame)
         return frame
+
+    def prying(self) -> bytes:
+        """Anything about a match but an answer to what the bot was asked last."""
+        rng = self._rng
+        request = pb.PlayRequest()
+        match, own = (self._heard[-1].match_id, self._heard[-1].decision_id) if self._heard else (0, 0)
+        for _ in range(rng.choice((1, 2, 5))):
+            decision = rng.choice([number for number in (0, 1, 2, 3, 4, 5, 6, (1 << 32) - 1) if number != own])
+            request.answers.add(match_id=match, decision_id=decision, action=self._number() % (1 << 32))
+        if rng.random() < 0.2:
+            request.ready.add(match_id=rng.choice((match, self._number())), nonce=rng.randbytes(16))
+        if rng.random() < 0.2:
+            request.declined.append(match)
+        return request.SerializeToString()
 
     def _sensible(self) -> pb.PlayRequest:
         """What a bot would say that mixes things up."""

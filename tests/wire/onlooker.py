@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from arena.v1 import play_pb2 as pb
+from arena_client.v1 import play_pb2 as pb
 
 
 class Table:

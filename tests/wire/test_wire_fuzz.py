@@ -5,31 +5,43 @@ The server is the real one up to the sockets, which `tests/end_to_end` adds; a v
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 import structlog
 import trio
+from arena_client.v1 import play_pb2 as pb
+from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.store import bots
-from arena.v1 import play_pb2 as pb
+from arena.v1 import play_pb2
+from arena.wire.archive import Archive
 from arena.wire.grpc_stream import MALFORMED
 from arena.wire.memory import MemoryPeer, MemoryStream
 from arena.wire.play import Play
+from arena.wire.server import FILES
 from arena.wire.stream import Refused
+from engine.deal import SeededDecks
+from engine.game import Decks
 from engine.registry import GAMES
+from engine.sixth_sense import SIXTH_SENSE
 from tests.server.server_rig import MemoryStore, config
-from tests.wire.frames import Frames
+from tests.wire.frames import TEXTS, Frames, filled
 from tests.wire.onlooker import Onlooker, Shoulder
 
 Peer = MemoryPeer[bytes, bytes]
+LOOKED_UP = 300
+"""Requests of each kind."""
 FRAMES = 2_000
 """In the ordinary run, for each seed."""
 BURST = 12
@@ -63,7 +75,7 @@ class ParsedStream:
 @asynccontextmanager
 async def serving(store: MemoryStore, rng: Random, **changes: Any) -> AsyncIterator[Arena]:
     """A server of both games whose chance is ours, which must log no error."""
-    settings = config(games=tuple(GAMES.values()), seats=(3,), heartbeat=10.0, **changes)
+    settings = config(games=tuple(GAMES.values()), seats=(3,), **{"heartbeat": 10.0} | changes)
     with structlog.testing.capture_logs() as log:
         async with open_arena(settings, cast("Any", store)) as arena:
             arena.hall._chance = cast("Any", rng)
@@ -76,13 +88,18 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
-@pytest.fixture
-def chance(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Random:
-    """All chance of a test, that of the deals and of trio's scheduler included."""
-    rng = Random(request.node.name)
+def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
+    """All chance comes from `rng`, that of the deals and of trio's scheduler included."""
     monkeypatch.setattr("arena.server.arena.secrets.token_bytes", rng.randbytes)
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", True)
     monkeypatch.setattr("trio._core._run._r", Random(rng.random()))
+
+
+@pytest.fixture
+def chance(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Random:
+    """All chance of a test."""
+    rng = Random(request.node.name)
+    ours(monkeypatch, rng)
     return rng
 
 
@@ -101,7 +118,7 @@ class Bot:
 
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
-                await Play(self.arena).Play(cast("Any", ParsedStream(stream, pb.PlayRequest.FromString)))
+                await Play(self.arena).Play(cast("Any", ParsedStream(stream, play_pb2.PlayRequest.FromString)))
             except* Refused:  # in a group, too, as the bridge finds it there
                 pass
 
@@ -239,3 +256,139 @@ async def test_whatever_bots_say_for_long(
     store: MemoryStore, chance: Random, autojump_clock: MockClock, seed: int
 ) -> None:
     await fuzz(store, chance, 20_000)
+
+
+# --- two worlds ---
+
+
+class QuietBot(HonestBot):
+    """Comes to the table and then says no more."""
+
+    choices = 0
+
+    def react(self, message: pb.PlayResponse) -> None:
+        due = message.decisions if self.choices else ()
+        self.choices -= len(due)
+        answers = [
+            pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[0]) for each in due
+        ]
+        ready = [pb.Ready(match_id=each.match_id) for each in message.invitations]
+        self.peer.send(pb.PlayRequest(ready=ready, answers=answers).SerializeToString())
+
+
+class EagerBot(QuietBot):
+    """Makes the first choice it is asked for, too."""
+
+    choices = 1
+
+
+class World(NamedTuple):
+    """How things stand at a table that a spy cannot see."""
+
+    swap: tuple[int, int]
+    """Two cards of the first round that change places."""
+    others: type[QuietBot]
+
+    def decks(self, key: bytes) -> Decks:
+        """The deal."""
+        real = SeededDecks(key)
+        change = dict(zip(self.swap, reversed(self.swap), strict=True))
+        return lambda number, size, count: [
+            change.get(card, card) if number == 0 else card for card in real(number, size, count)
+        ]
+
+
+async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.MonkeyPatch) -> pb.PlayResponse:
+    """All that a spy is told which says anything but its own first choice, while those of the others are open."""
+    rng = Random(seed)
+    store, onlooker, heard = MemoryStore(), Onlooker(), pb.PlayResponse()
+    with monkeypatch.context() as patched:
+        ours(patched, rng)
+        patched.setattr("arena.server.scribe.SeededDecks", world.decks)
+        quiet = {"policy": Policy(bank=3_600_000_000), "heartbeat": 1e9}
+        async with serving(store, rng, **quiet) as arena, trio.open_nursery() as nursery:
+            spy = FuzzingBot(arena, store, "spy", onlooker, Random(f"{seed} spy"))
+            spy.connect(nursery)
+            spy.peer.send(pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1)).SerializeToString())
+            for name in ("ann", "bob"):
+                nursery.start_soon(world.others(arena, store, name, onlooker).play)
+                await wait_all_tasks_blocked()
+            for _ in range(frames):
+                while spy.peer.stream.outgoing:
+                    message = spy.seen(await spy.peer.receive() or b"")
+                    heard.MergeFrom(message)
+                    spy.frames.hear(message)
+                    if message.invitations:
+                        spy.peer.send(spy.frames.proper(message))
+                    await wait_all_tasks_blocked()
+                spy.peer.send(spy.frames.prying())
+                await wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+    return heard
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Other seats' cards differ, or their choices: before the first round is under way a spy hears the same."""
+    rng = Random(seed)
+    here = await overheard(World((0, 0), QuietBot), f"{seed}", 300, monkeypatch)
+    view = here.decisions[0].sixth_sense
+    assert here.notices
+    unseen = sorted(set(range(len(SIXTH_SENSE.cards))) - {*view.hand, view.turned})
+    for _ in range(3):
+        one, other = rng.sample(unseen, 2)
+        there = await overheard(World((one, other), QuietBot), f"{seed}", 300, monkeypatch)
+        assert there == here
+    assert await overheard(World((0, 0), EagerBot), f"{seed}", 300, monkeypatch) == here
+    own = view.hand[0], unseen[0]
+    assert await overheard(World(own, QuietBot), f"{seed}", 300, monkeypatch) != here, "its own cards it does see"
+
+
+# --- the services that look things up ---
+
+
+class LoneCall:
+    """A call with one answer, or several."""
+
+    peer = "memory"
+
+    def __init__(self, metadata: Mapping[str, str]) -> None:
+        self.metadata = metadata
+        self.sent = 0
+
+    async def send(self, message: Any) -> None:
+        await trio.lowlevel.checkpoint()
+        assert message.IsInitialized()
+        self.sent += 1
+
+
+METHODS = [
+    method
+    for file in FILES
+    for service in file.DESCRIPTOR.services_by_name.values()
+    if service.name != "PlayService"
+    for method in service.methods
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+async def test_whatever_is_looked_up_is_found_or_refused(
+    store: MemoryStore, autojump_clock: MockClock, method: MethodDescriptor
+) -> None:
+    rng = Random(method.full_name)
+    request_type = GetMessageClass(method.input_type)
+    ended = Counter[str]()
+    async with serving(store, rng) as arena:
+        for _ in range(LOOKED_UP):
+            request = request_type.FromString(filled(method.input_type, rng))
+            scheme, token = rng.choice(("", "Bearer", "Basic")), rng.choice((*TEXTS, store.operator_token))
+            call = LoneCall({"authorization": f"{scheme} {token}"} if scheme else {})
+            try:
+                await getattr(Archive(arena, by_invitation=rng.random() < 0.5), method.name)(request, call)
+                ended["OK"] += 1
+            except Refused as refused:
+                ended[refused.code.name] += 1
+    assert ended.total() == LOOKED_UP
+    assert not {"INTERNAL", "UNKNOWN"} & set(ended)

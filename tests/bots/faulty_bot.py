@@ -1,0 +1,87 @@
+"""A bot that plays at random until it misbehaves, and says what comes of it in lines of JSON."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from arena_client.v1 import play_pb2 as pb
+
+from engine.registry import GAMES
+from tests.end_to_end.raw_bot import RawBot
+
+
+class FaultyBot(RawBot):
+    """A bot by hand that plays at random, as long as it plays."""
+
+    def __init__(self, address: str, token: str, game: str, kind: str, **how: Any) -> None:
+        """`kind` is its misbehaviour, and the seed of its chance."""
+        super().__init__(address, token, games=(game,), **how)
+        self._who = address, token, game, kind
+        self.chance = Random(kind)
+        self.match = 0
+        """The match it misbehaves in."""
+
+    def another(self) -> FaultyBot:
+        """The same bot in the same match on one more stream."""
+        bot = FaultyBot(*self._who)
+        bot.match = self.match
+        return bot
+
+    def due(self) -> pb.Decision:
+        """The next decision."""
+        self.read_until(lambda: self.decisions)
+        return self.decisions.pop(0)
+
+    def did(self) -> None:
+        """Say that it has misbehaved."""
+        self.match = max(self.matches, default=0)
+        print(json.dumps({"match": self.match}), flush=True)
+
+    def misbehave_at(self, kind: str) -> pb.Decision:
+        """Plays until a choice of some kind is due, and says so."""
+        while kind not in self.kinds(decision := self.due()):
+            self.choose(decision)
+        self.did()
+        return decision
+
+    def kinds(self, decision: pb.Decision) -> set[str]:
+        """The kinds of its actions, as the game names them; "blind" where the bot does not see its card."""
+        blind = decision.WhichOneof("view") == "nullern" and not decision.nullern.hand
+        return {GAMES[self._who[2]].actions[action].kind for action in decision.legal} | ({"blind"} if blind else set())
+
+    def choose(self, *decisions: pb.Decision) -> None:
+        """Answers at random."""
+        for decision in decisions:
+            self.answer(decision, action=self.chance.choice(decision.legal))
+
+    def play_on(self) -> None:
+        """Plays at random until its match is over."""
+        while not self.over:
+            due, self.decisions = self.decisions, []
+            self.choose(*due)
+            self.read()
+
+    @property
+    def over(self) -> bool:
+        """Whether its match is over."""
+        return any(report.match_id == self.match for report in self.reports)
+
+    def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
+        """Whether it had a notice of a kind, about that decision."""
+        return any(
+            notice.kind == kind and (decision is None or notice.decision_id == decision.decision_id)
+            for notice in self.notices
+        )
+
+    def sum_up(self) -> None:
+        """Says what it was told, and hangs up."""
+        end = self.end
+        told = {
+            "notices": sorted({pb.NoticeKind.Name(each.kind).removeprefix("NOTICE_KIND_") for each in self.notices}),
+            "end": end.code.name if end else None,
+            "text": end.text if end else "",
+        }
+        print(json.dumps(told), flush=True)
+        self.close()

@@ -1,0 +1,170 @@
+"""Over real sockets: nothing a bot or a stranger sends stops the server, troubles others or brings secrets to light.
+
+The bulk of the fuzzing needs no sockets: `tests/wire/test_wire_fuzz.py`.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from random import Random
+from time import sleep
+from typing import Any, Final
+
+import pytest
+from arena_client.v1 import play_pb2 as pb
+
+from engine.registry import GAMES
+from tests.end_to_end.e2e_rig import Server, audit, register, server, until
+from tests.end_to_end.raw_bot import Ended, RawBot
+from tests.wire.frames import Frames
+from tests.wire.onlooker import Onlooker, Shoulder
+
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+"""How a connection of HTTP/2 begins."""
+GROWTH: Final = 48 << 20
+"""Bytes by which the server's memory may grow."""
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("fuzz") / "data"
+    limits = ("--think", "1", "--bank", "2", "--grace", "0.5", "--drain", "0")
+    with server(data, "--quiet", *limits, seats="3") as arena:
+        yield arena
+
+
+class WatchedBot(RawBot):
+    """A bot with somebody who looks over its shoulder."""
+
+    def __init__(self, address: str, token: str, shoulder: Shoulder, **how: Any) -> None:
+        super().__init__(address, token, games=tuple(GAMES), patience=600.0, **how)
+        shoulder.new_stream()
+        self._shoulder = shoulder
+        self.fault: AssertionError | None = None
+
+    def read(self) -> pb.PlayResponse:
+        message = super().read()
+        try:
+            self._shoulder.see(message)
+        except AssertionError as fault:
+            self.fault = fault
+            raise
+        return message
+
+
+class FuzzingBot:
+    """Says anything, on one stream after the other."""
+
+    def __init__(self, address: str, name: str, onlooker: Onlooker, seed: str) -> None:
+        self._address = address
+        self._token = register(address, name)
+        self._rng = Random(seed)
+        self._frames = Frames(self._rng)
+        self.shoulder = onlooker.behind(name)
+        self.sent = 0
+
+    def play(self, frames: int) -> None:
+        while self.sent < frames:
+            bot = WatchedBot(self._address, self._token, self.shoulder, hello=False)
+            listener = threading.Thread(target=self._listen, args=(bot,))
+            listener.start()
+            bot.send(self._frames.hello())
+            while bot.end is None and listener.is_alive() and self.sent < frames:
+                self._burst(bot)
+            bot.close()
+            listener.join()
+            assert bot.fault is None, bot.fault
+
+    def _burst(self, bot: RawBot) -> None:
+        for _ in range(self._rng.randint(1, 12)):
+            bot.send(self._frames.frame())
+            self.sent += 1
+        while bot.unsent and bot.end is None:
+            sleep(0.001)
+
+    def _listen(self, bot: RawBot) -> None:
+        with suppress(Ended):
+            while True:
+                message = bot.read()
+                self._frames.hear(message)
+                if message.decisions or message.invitations:
+                    bot.send(self._frames.proper(message))
+
+
+def fuzz(arena: Server, frames: int, name: str) -> None:
+    onlooker = Onlooker()
+    before = arena.memory()
+    tokens = {each: register(arena.address, f"{name}-{each}") for each in ("ann", "bob", "cid")}
+    honest = {"ann": WatchedBot(arena.address, tokens["ann"], onlooker.behind(f"{name}-ann"), capacity=4)}
+    honest["ann"].play_in_background()
+    fuzzing = [FuzzingBot(arena.address, f"{name}-{number}", onlooker, f"{name} {number}") for number in range(2)]
+    threads = [threading.Thread(target=bot.play, args=(frames // 2,)) for bot in fuzzing]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for other in ("bob", "cid"):
+            shoulder = onlooker.behind(f"{name}-{other}")
+            honest[other] = WatchedBot(arena.address, tokens[other], shoulder, capacity=4).play_in_background()  # type: ignore[assignment]
+        until(lambda: all(bot.reports for bot in honest.values()), "a match of bots that say what they should")
+    finally:
+        for bot in honest.values():
+            bot.close()
+    for bot in honest.values():
+        assert bot.fault is None, bot.fault
+        own = [notice.text for notice in bot.notices if notice.kind <= pb.NOTICE_KIND_SUSPENDED]
+        assert not [text for text in own if "no seat at match" not in text]
+    for each in fuzzing:
+        assert each.sent >= frames // 2
+        each.shoulder.check_seats()
+    assert onlooker.decisions > 20
+    assert arena.memory() < before + GROWTH
+    assert arena.log == ""
+
+
+def test_whatever_bots_say_on_a_socket(arena: Server) -> None:
+    fuzz(arena, 2_000, "short")
+
+
+@pytest.mark.long
+def test_whatever_bots_say_on_a_socket_for_long(arena: Server) -> None:
+    fuzz(arena, 40_000, "long")
+
+
+def test_what_is_no_protocol_at_all_is_hung_up_on(arena: Server) -> None:
+    rng = Random(4)
+    before = arena.memory()
+    host, _, port = arena.address.rpartition(":")
+    for _ in range(200):
+        with suppress(OSError), socket.create_connection((host, int(port)), timeout=10) as stranger:
+            stranger.sendall(_strange(rng))
+            stranger.shutdown(socket.SHUT_WR)
+            while stranger.recv(65536):
+                pass
+    assert register(arena.address, "after-the-strangers")
+    assert arena.memory() < before + GROWTH
+    assert arena.process.poll() is None
+    assert arena.log == ""
+
+
+def _strange(rng: Random) -> bytes:
+    """Noise, or HTTP/2 that goes wrong sooner or later."""
+    if rng.random() < 0.2:
+        return rng.randbytes(rng.choice((1, 100, 10_000)))
+    content = PREFACE + _frame(rng, kind=4, length=0)
+    return content + b"".join(_frame(rng, rng.randrange(12), rng.randrange(200)) for _ in range(rng.randrange(20)))
+
+
+def _frame(rng: Random, kind: int, length: int) -> bytes:
+    """A frame of HTTP/2 with anything in it."""
+    flags, stream = (0, 0) if kind == 4 and not length else (rng.randrange(256), rng.choice((0, 1, 3, 1 << 30)))
+    return struct.pack(">I", length)[1:] + bytes((kind, flags)) + struct.pack(">I", stream) + rng.randbytes(length)
+
+
+def test_after_all_that_everything_stored_is_in_order(arena: Server) -> None:
+    assert audit(arena.data).finished

@@ -87,12 +87,27 @@ def question(ask: Ask) -> tuple[bytes, str]:
     return view, fingerprint(view, list(ask.legal))
 
 
-def asks(lines: Sequence[str]) -> Mapping[int, Ask]:
-    """Decision → the question, for all that the inputs in a journal bring about."""
-    header, inputs = read_unfinished(lines, "journal")
-    match = _match(header)
-    effects = [effect for event in inputs or (Begun(Instant(0)),) for effect in match.receive(event)]
-    return {effect.decision: effect for effect in effects if isinstance(effect, Ask)}
+class Witness:
+    """Follows one match through the journals that its servers leave."""
+
+    def __init__(self, header: str) -> None:
+        self.asked: dict[int, Ask] = {}
+        """Decision → the question, for all that the inputs bring about."""
+        self._lines = [header]
+        self._match = _match(read_unfinished(self._lines, "journal")[0])
+        self._read(Begun(Instant(0)))  # it begins by itself where its first server came no further
+
+    def follow(self, lines: Sequence[str]) -> None:
+        """Takes what a journal has of the match: all that journals had before, and more."""
+        known = len(self._lines)
+        assert lines[:known] == self._lines, f"the journal has lost something of {lines[0][:100]}"
+        for event in read_unfinished([lines[0], *lines[known:]], "journal")[1]:
+            self._read(event)
+        self._lines += lines[known:]
+
+    def _read(self, event: Input) -> None:
+        asks = [effect for effect in self._match.receive(event) if isinstance(effect, Ask)]
+        self.asked |= {ask.decision: ask for ask in asks}
 
 
 def course_of(header: Header, inputs: Sequence[Input]) -> Course:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from typing import NamedTuple
 from arena.store import matches
 from arena.store.matches import MatchState
 from arena.store.store import open_readonly
-from tests.crash.crash_judge import Move, asks, course_of, journal_of, question, undisturbed
+from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
 from tests.end_to_end.e2e_rig import audit
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,7 @@ class Trial:
         self._options = [word for table in TABLES for word in ("--seats", table)]
         self._address = f"127.0.0.1:{_free_port()}"
         self._bots: list[subprocess.Popen[str]] = []
+        self._witnesses: dict[int, Witness] = {}
         self._checked = dict.fromkeys(self.seeds, 0)
 
     # --- processes ---
@@ -123,7 +125,11 @@ class Trial:
         """Waits until the server listens; False if it died before."""
         assert self.server is not None
         assert self.server.stdout is not None
-        return "listens on" in self.server.stdout.readline()
+        hangs = threading.Timer(PATIENCE, self.server.kill)
+        hangs.start()
+        said = self.server.stdout.readline()
+        hangs.cancel()
+        return "listens on" in said
 
     def kill(self) -> None:
         """Kills the server, wherever it is."""
@@ -155,11 +161,11 @@ class Trial:
         assert why in self.last_words
 
     def _ended(self, status: int) -> None:
-        server, self.server = self.server, None
-        assert server is not None
-        found = server.wait(PATIENCE)
-        assert server.stdout is not None
-        server.stdout.close()
+        assert self.server is not None
+        found = self.server.wait(PATIENCE)
+        assert self.server.stdout is not None
+        self.server.stdout.close()
+        self.server = None
         assert found == status, f"the server ended with {found}:\n{self.last_words}"
 
     @property
@@ -209,6 +215,8 @@ class Trial:
         for process in self._bots + ([self.server] if self.server is not None else []):
             process.kill()
             process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
 
     # --- the judge ---
 
@@ -223,14 +231,17 @@ class Trial:
         void = [match for match in stored.values() if match.state is MatchState.INTERRUPTED]
         assert not void, f"match {void[0].id} is void: {void[0].reason}"
         left = {int(match.id) for match in stored.values() if match.state is MatchState.PLAYING}
-        journal = journal_of(self.data)
-        follows = {match: asks(journal[match]) for match in left if match in journal}
+        for match, lines in journal_of(self.data).items():
+            if match in left:
+                if match not in self._witnesses:
+                    self._witnesses[match] = Witness(lines[0])
+                self._witnesses[match].follow(lines)
         for name, notes in self.notes.items():
             new = notes.asked[self._checked[name] :]
             self._checked[name] += len(new)
             for asked in new:
                 if asked.match in left:
-                    ask = follows[asked.match].get(asked.decision)
+                    ask = self._witnesses[asked.match].asked.get(asked.decision)
                     assert ask is not None, f"{name} was asked what does not follow from the journal: {asked}"
                     assert question(ask)[1] == asked.question
             for match, (seat, scores, places) in notes.told.items():

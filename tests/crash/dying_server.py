@@ -103,6 +103,6 @@ def arm(step: Step, time: int) -> None:
 
 if __name__ == "__main__":
     name, time, *options = sys.argv[1:]
-    journal._FULL = 1 << 19  # type: ignore[misc]  # a file of the journal is full in seconds
+    journal._FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
     arm(STEPS[name], int(time))
     command(options)

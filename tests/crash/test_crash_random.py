@@ -49,5 +49,5 @@ def test_kills_at_random_moments_cost_no_match_and_change_none(tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_hundred_kills_under_a_hundred_matches_at_once_cost_none_and_change_none(tmp_path: Path) -> None:
-    run(tmp_path, 110, capacity=100, thinks=0.1)
+def test_a_hundred_kills_under_hundreds_of_matches_cost_none_and_change_none(tmp_path: Path) -> None:
+    run(tmp_path, 105, capacity=60, thinks=0.05)

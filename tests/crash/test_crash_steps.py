@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
+
+import pytest
 
 from tests.crash.crash_rig import seed, trial
+from tests.crash.dying_server import STEPS
 
 DEATHS = (
     # the end of a match, in its order
@@ -41,14 +46,38 @@ DEATHS = (
 """Where each server dies, and at which time it comes there."""
 
 
-def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:
-    with trial(tmp_path, seed()) as it:
+def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
+    with trial(directory, chosen) as it:
         it.start()
         assert it.listens(), it.last_words
         it.come()
         it.kill()
-        for step, time in DEATHS:
+        for step, time in deaths:
             print(f"{step} ({time})")
             it.start("tests.crash.dying_server", step, str(time))
             it.dead()
         it.finish()
+
+
+def test_every_step_is_tried() -> None:
+    assert {step for step, _ in DEATHS} == STEPS.keys()
+
+
+def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:
+    run(tmp_path, seed(), DEATHS)
+
+
+@pytest.mark.long
+def test_a_hundred_deaths_at_steps_in_any_order_cost_no_match_and_change_none(tmp_path: Path) -> None:
+    chosen = seed()
+    chance = Random(chosen)
+    # What a start comes to once only, or once for each match, must not be waited for too often.
+    most = {
+        "the journal is copied": 1,
+        "before matches are restored": 1,
+        "before the doors open": 1,
+        "a match goes on": 5,
+    }
+    deaths = [(step, chance.randint(1, most.get(step, 2 * time))) for step, time in DEATHS * 4]
+    chance.shuffle(deaths)
+    run(tmp_path, chosen, deaths)

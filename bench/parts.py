@@ -116,7 +116,7 @@ def measure() -> dict[str, tuple[float, float]]:
     shown = [[codec.encode(Outgoing(questions=chunk)) for chunk in each] for each in chunks]
     said = [[_answers(chunk).SerializeToString() for chunk in each] for each in chunks]
     # One package's message for the other's, which differs in its name only.
-    bot = Session(First(), cast("Any", codec._welcome(Welcome("bench", (GAME,), POLICY, 5.0))), Progress())
+    bot = Session(First(), cast("Any", codec._welcome(Welcome("bench", (GAME,), POLICY, 5.0, 3))), Progress())
 
     def time(part: Callable[[T], object], subjects: Sequence[T]) -> float:
         return _time(lambda: deque(map(part, subjects), maxlen=0)) / len(asks)

@@ -21,6 +21,7 @@ from arena.match.match import Match
 from arena.replay.header import Header
 from arena.replay.read import read_unfinished
 from arena.server.messages import Outgoing, Question
+from arena.v1 import play_pb2
 from arena.wire.codec import encode
 from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
@@ -82,7 +83,7 @@ def _match(header: Header) -> Match:
 
 def question(ask: Ask) -> tuple[bytes, str]:
     """The bytes of its view as a bot sees it, and its fingerprint."""
-    (decision,) = encode(Outgoing(questions=[Question(0, ask)])).decisions
+    (decision,) = play_pb2.PlayResponse.FromString(encode(Outgoing(questions=[Question(0, ask)]))).decisions
     view = getattr(decision, decision.WhichOneof("view") or "").SerializeToString(deterministic=True)
     return view, fingerprint(view, list(ask.legal))
 

@@ -127,9 +127,10 @@ class Watched:
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             answered = self.open.pop(event.seat)
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)
-        stood_in = self.open.get(event.seat) if isinstance(event, StoodIn) else None
-        if stood_in is not None and stood_in.decision == event.decision != self.match.asking(event.seat):
-            del self.open[event.seat]
+        if isinstance(event, StoodIn):
+            ask = self.open.get(event.seat)
+            if ask is not None and ask.decision == event.decision != self.match.asking(event.seat):
+                del self.open[event.seat]
         for effect in effects:
             self.present.see(effect)
             assert not self.ended or isinstance(effect, Refuse), "nothing happens after the end"

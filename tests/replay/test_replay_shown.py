@@ -36,8 +36,7 @@ def asks_of(effects: Sequence[Effect]) -> list[Ask]:
 
 def on_the_wire(ask: Ask) -> play_pb2.Decision:
     """What the bot gets, read from the bytes that leave the server."""
-    response = codec.encode(Outgoing(questions=[Question(1, ask)]))
-    return play_pb2.PlayResponse.FromString(response.SerializeToString()).decisions[0]
+    return play_pb2.PlayResponse.FromString(codec.encode(Outgoing(questions=[Question(1, ask)]))).decisions[0]
 
 
 def numbers_of(decision: play_pb2.Decision) -> list[int]:

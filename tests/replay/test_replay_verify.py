@@ -114,7 +114,7 @@ def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
                 read(pack([*LINES[:number], text, *LINES[number + 1 :]]))
             assert caught.value.line == number + 1
             count += 1
-    assert len(kinds) == 14
+    assert len(kinds) == 15
     assert count > 100
 
 

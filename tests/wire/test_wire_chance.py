@@ -53,22 +53,21 @@ class Guest:
     """What the store said when it was asked for the replay before every answer."""
 
     async def play(self, arena: Arena, store: MemoryStore, game: Game, token: str) -> None:
-        peer: MemoryPeer[pb.PlayRequest, pb.PlayResponse] = MemoryPeer({"authorization": f"Bearer {token}"})
+        peer: MemoryPeer[pb.PlayRequest, bytes] = MemoryPeer({"authorization": f"Bearer {token}"})
         async with trio.open_nursery() as nursery:
             nursery.start_soon(peer.converse, Play(arena).Play)
             peer.send(pb.PlayRequest(hello=pb.Hello(games=[game.name], capacity=1)))
             while True:
-                message = await peer.receive()
-                assert message is not None, peer.status
-                self.sent.append(message.SerializeToString())
+                content = await peer.receive()
+                assert content is not None, peer.status
+                message = pb.PlayResponse.FromString(content)
+                self.sent.append(content)
                 if message.reports:
                     break
                 self._look(store, message, peer)
             nursery.cancel_scope.cancel()
 
-    def _look(
-        self, store: MemoryStore, message: pb.PlayResponse, peer: MemoryPeer[pb.PlayRequest, pb.PlayResponse]
-    ) -> None:
+    def _look(self, store: MemoryStore, message: pb.PlayResponse, peer: MemoryPeer[pb.PlayRequest, bytes]) -> None:
         self.invitations += message.invitations
         for invitation in message.invitations:
             self.readied = len(self.sent)

@@ -29,6 +29,7 @@ from arena.wire.archive import Archive
 from arena.wire.grpc_stream import MALFORMED
 from arena.wire.memory import MemoryPeer, MemoryStream
 from arena.wire.play import Play
+from arena.wire.roster import Roster
 from arena.wire.server import FILES
 from arena.wire.stream import Refused
 from engine.deal import SeededDecks
@@ -386,7 +387,10 @@ async def test_whatever_is_looked_up_is_found_or_refused(
             scheme, token = rng.choice(("", "Bearer", "Basic")), rng.choice((*TEXTS, store.operator_token))
             call = LoneCall({"authorization": f"{scheme} {token}"} if scheme else {})
             try:
-                await getattr(Archive(arena, by_invitation=rng.random() < 0.5), method.name)(request, call)
+                by_invitation = rng.random() < 0.5
+                rooms: tuple[object, ...] = (Archive(arena), Roster(arena, by_invitation))
+                room = next(room for room in rooms if hasattr(room, method.name))
+                await getattr(room, method.name)(request, call)
                 ended["OK"] += 1
             except Refused as refused:
                 ended[refused.code.name] += 1

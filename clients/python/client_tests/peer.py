@@ -195,6 +195,15 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     def CreateInvitation(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
+    def RotateToken(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    def RevokeToken(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    def UnparkBot(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
     def Play(self, request_iterator: Any, context: Any) -> Iterator[play_pb2.PlayResponse]:
         token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
         if token not in self.tokens:

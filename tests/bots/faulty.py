@@ -12,9 +12,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import count
+from itertools import count, repeat
 from time import monotonic, sleep
 from typing import Any, Final, NoReturn
 
@@ -175,12 +175,18 @@ def deaf(bot: FaultyBot) -> None:
 
 def _flood(bot: FaultyBot, seconds: float) -> None:
     nonsense = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
+    _pour(bot, repeat(nonsense), seconds)
+
+
+def _pour(bot: FaultyBot, messages: Iterable[bytes], seconds: float) -> None:
+    """Sends as fast as the server takes it, for so long at most."""
     end = monotonic() + seconds
-    while monotonic() < end:
-        if bot.unsent < 10:
-            bot.send(nonsense)
-        else:
+    for message in messages:
+        while bot.unsent > 3 and monotonic() < end:
             sleep(0.001)
+        if monotonic() > end:
+            return
+        bot.send(message)
 
 
 @misbehaviour
@@ -198,10 +204,7 @@ def messages_of_100_megabytes(bot: FaultyBot) -> None:
     bot.did()
     ballast = pb.Hello(client="x" * 1_000_000).SerializeToString()
     ballast = b"\xfa\x06" + ballast[1:]  # its length and its text, in a field that the request does not have
-    for _ in range(100):
-        while bot.unsent > 2:
-            sleep(0.001)
-        bot.send(ballast)
+    _pour(bot, [ballast] * 100, 5.0)
     bot.play_on()
 
 

@@ -97,7 +97,7 @@ class Shoulder:
 
     def _notice(self, notice: pb.Notice) -> None:
         self._onlooker.notices += 1
-        if notice.kind not in (pb.NOTICE_KIND_UNKNOWN, pb.NOTICE_KIND_DRAINING):
+        if notice.match_id and notice.kind != pb.NOTICE_KIND_UNKNOWN:
             self._concerned.add(notice.match_id)
         if notice.legal:  # of a decision of its own, which may yet be on its way
             key = (notice.match_id, notice.decision_id)

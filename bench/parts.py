@@ -34,6 +34,7 @@ from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.header import Bot as Name
 from arena.replay.header import Header
+from arena.replay.lines import input_line
 from arena.replay.record import Recorder, encode
 from arena.server.messages import Outgoing, Question, Said, Welcome
 from arena.store import bots, matches, schema
@@ -64,6 +65,8 @@ class Course(NamedTuple):
     choices: Sequence[tuple[int, int]]
     """Seats and their actions."""
     header: Header
+    lines: Sequence[str]
+    """Of the inputs, as the journal makes them."""
 
     def match(self) -> Match:
         """The match before its first input."""
@@ -87,12 +90,14 @@ def play(number: int) -> Course:
     )
     asks: list[Ask] = []
     choices: list[tuple[int, int]] = []
-    course = Course(number, Recorder(), asks, choices, header)
+    lines: list[str] = []
+    course = Course(number, Recorder(), asks, choices, header, lines)
     match, chance, at = course.match(), Random(number), 0
 
     def happen(event: Input) -> list[Ask]:
         effects = match.receive(event)
         course.recorder.add(event, effects)
+        lines.append(input_line(event, GAME))
         return [effect for effect in effects if isinstance(effect, Ask)]
 
     todo = happen(Begun(Instant(0)))
@@ -127,7 +132,7 @@ def measure() -> dict[str, tuple[float, float]]:
     rules = time(partial(_rules, views=False), courses)
     view = time(partial(_rules, views=True), courses) - rules
     match = time(_match, courses) - rules - view
-    replay = time(lambda course: encode(course.header, course.recorder.entries), courses)
+    replay = time(lambda course: encode(course.header, course.recorder.entries, None, course.lines), courses)
     with tempfile.TemporaryDirectory() as data:
         journal, _ = open_journal(Path(data), ())
         for course in courses:

@@ -17,6 +17,7 @@ import structlog
 import trio
 
 from arena.cli.offers import SEATS, parse_offers
+from arena.match.policy import Policy
 from arena.server.arena import open_arena
 from arena.server.config import Config
 from arena.server.wall import now_us
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
 
+SECONDS: Final = click.FloatRange(0, 86_400)
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger("arena")
@@ -81,6 +83,9 @@ log = structlog.get_logger("arena")
 @click.option("--patience", default=2.0, show_default=True, help="Seconds before house bots fill a table.")
 @click.option("--capacity", default=256, show_default=True, help="Most matches one bot plays at once.")
 @click.option("--drain", default=10.0, show_default=True, help="Seconds matches may go on at a stop.")
+@click.option("--think", type=SECONDS, default=1.0, show_default=True, help="Seconds for a decision before the bank.")
+@click.option("--bank", type=SECONDS, default=30.0, show_default=True, help="Seconds beyond those, a match.")
+@click.option("--grace", type=SECONDS, default=30.0, show_default=True, help="Seconds a bot may be gone.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate chain (PEM); with --tls-key.")
 @click.option("--tls-key", type=click.Path(path_type=Path), help="Private key (PEM); with --tls-cert.")
 @click.option("--log-json", is_flag=True, help="Log as JSON lines; the default when standard error is no terminal.")
@@ -96,6 +101,9 @@ def command(
     patience: float,
     capacity: int,
     drain: float,
+    think: float,
+    bank: float,
+    grace: float,
     tls_cert: Path | None,
     tls_key: Path | None,
     log_json: bool,
@@ -104,8 +112,8 @@ def command(
     """Run a server until it is told to stop (SIGINT or SIGTERM).
 
     It listens on this machine only unless --address says otherwise. It plays every game that has a table of the size
-    asked for, unless --game says which; of several table sizes one is drawn for every match. A second signal
-    interrupts the matches that still run.
+    asked for, unless --game says which; of several table sizes one is drawn for every match. Matches that still run
+    when it ends go on when it is started again on the same data; a second signal makes it end at once.
     """
     _log_to_stderr(log_json or not sys.stderr.isatty(), logging.WARNING if quiet else logging.INFO)
     try:
@@ -115,6 +123,7 @@ def command(
             patience=patience,
             capacity=capacity,
             drain=drain,
+            policy=Policy(soft_limit=_microseconds(think), bank=_microseconds(bank), grace=_microseconds(grace)),
         )
         credentials = _credentials(tls_cert, tls_key)
         serve = partial(_serve, config, data, address, registration == "invited", credentials)
@@ -166,6 +175,10 @@ async def _hurry(signals: AsyncIterator[int], arena: Arena) -> None:
     """A second signal: whatever is still being played is left to the next start now."""
     await anext(signals)
     await arena.drain(0)
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * 1e6)
 
 
 def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials | None:

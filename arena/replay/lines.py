@@ -11,32 +11,8 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, assert_never
 
-from arena.match.effects import (
-    Ask,
-    Back,
-    Effect,
-    Force,
-    Gone,
-    Hold,
-    Over,
-    Refuse,
-    Release,
-    Show,
-    Substitute,
-    Suspend,
-)
-from arena.match.inputs import (
-    Acted,
-    Begun,
-    Input,
-    Interrupted,
-    Left,
-    Restored,
-    Returned,
-    Sent,
-    StoodIn,
-    TimeUp,
-)
+from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
+from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.header import ChangeLike, Entry, Header
 from engine.game import Game, RoundReport
 

@@ -13,31 +13,8 @@ from typing import TYPE_CHECKING, assert_never
 import structlog
 import trio
 
-from arena.match.effects import (
-    Ask,
-    Back,
-    Force,
-    Gone,
-    Hold,
-    Over,
-    Refuse,
-    Release,
-    Show,
-    Substitute,
-    Suspend,
-)
-from arena.match.inputs import (
-    Acted,
-    Begun,
-    Input,
-    Instant,
-    Left,
-    Restored,
-    Returned,
-    Sent,
-    StoodIn,
-    TimeUp,
-)
+from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
+from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.record import Recorder, encode
 from arena.server.contestant import Contestant
 from arena.server.messages import MatchOver, RatingChange, RoundOver

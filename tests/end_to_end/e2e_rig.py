@@ -340,7 +340,7 @@ def audit(data: Path) -> Audit:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
         assert len({match.id for match in stored}) == len(stored)
-        replays = {
+        replays: dict[int, Replay] = {
             match.id: _checked(match, matches.get_replay(connection, match.id))
             for match in by_state[MatchState.FINISHED]
         }
@@ -352,8 +352,12 @@ def audit(data: Path) -> Audit:
         assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
             bot: (rating, played[bot]) for bot, rating in ratings.items()
         }
-    states = (MatchState.FINISHED, MatchState.INTERRUPTED, MatchState.PLAYING)
-    return Audit(*(by_state[state] for state in states), replays)
+    return Audit(
+        finished=by_state[MatchState.FINISHED],
+        interrupted=by_state[MatchState.INTERRUPTED],
+        playing=by_state[MatchState.PLAYING],
+        replays=replays,
+    )
 
 
 def _checked(match: Match, content: bytes) -> Replay:

@@ -28,7 +28,6 @@ from tests.end_to_end.e2e_rig import (
     until,
 )
 
-
 AT_ONCE = 3
 """Matches."""
 

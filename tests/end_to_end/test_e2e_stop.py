@@ -71,7 +71,7 @@ def test_a_second_signal_hurries(tmp_path: Path) -> None:
         arena.signal(signal.SIGINT)
         assert arena.ended(10) == 0
         with pytest.raises(Ended, match="the server is stopping"):
-            silent.read()
+            silent.read_until(lambda: False)
         assert silent.reports == []
     assert len(audit(arena.data).playing) == 1
 
@@ -82,6 +82,9 @@ def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_p
     for _ in range(2):
         with server(data, "--quiet") as arena, Crowd(arena.address) as crowd:
             crowd.tokens |= _tokens(tmp_path)
+            silent, other = crowd.come("silent"), crowd.come("other")
+            other.play_in_background()
+            silent.read_until(lambda silent=silent: silent.decisions)  # type: ignore[misc]
             all_playing(crowd, 40)
             _keep(tmp_path, crowd.tokens)
             arena.signal(signal.SIGKILL)

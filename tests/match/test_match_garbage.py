@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.match.clock import NEVER
-from arena.match.effects import Ask, Force, Over, Refuse, Show
+from arena.match.effects import Ask, Back, Cause, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute
 from arena.match.inputs import (
     Acted,
     Begun,
@@ -48,7 +48,41 @@ policies = st.builds(
     grace=st.integers(0, 400),
     incidents=st.integers(0, 3),
     restart_hold=st.integers(0, 400),
+    substituted_percent=st.integers(0, 100),
 )
+
+
+class Present:
+    """Who is there, as the seats are told."""
+
+    def __init__(self) -> None:
+        self.gone: set[int] = set()
+        self.substituted: set[int] = set()
+        self.held = False
+
+    def see(self, effect: Effect) -> None:
+        match effect:
+            case Gone():
+                assert effect.seat not in self.gone | self.substituted
+                assert effect.time >= 0
+                self.gone.add(effect.seat)
+            case Substitute():
+                self.gone.remove(effect.seat)
+                self.substituted.add(effect.seat)
+            case Back():
+                assert effect.seat in self.gone | self.substituted
+                self.gone.discard(effect.seat)
+                self.substituted.discard(effect.seat)
+            case Hold():
+                self.held = True
+                self.gone.clear()
+            case Release():
+                assert self.held
+                self.held = False
+            case Over():
+                last = {max(effect.places)} if effect.places else set()
+                assert {place for seat, place in enumerate(effect.places) if seat in self.substituted} <= last
+                assert all(effect.troubled[seat] for seat in self.substituted)
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -63,6 +97,7 @@ def test_match_takes_any_inputs_in_any_order(
     open_decisions: dict[int, int] = {}
     asked: dict[int, int] = {}
     latest = 0
+    present = Present()
     ended = False
     for event in inputs:
         latest = max(latest, event.at)
@@ -72,6 +107,7 @@ def test_match_takes_any_inputs_in_any_order(
         if isinstance(event, StoodIn) and open_decisions.get(event.seat) == event.decision != match.asking(event.seat):
             del open_decisions[event.seat]
         for effect in effects:
+            present.see(effect)
             match effect:
                 case Ask():
                     assert not ended
@@ -82,17 +118,21 @@ def test_match_takes_any_inputs_in_any_order(
                     assert asked[effect.decision] == effect.seat
                     open_decisions[effect.seat] = effect.decision
                 case Force():
+                    assert not (present.held and effect.why is Cause.TIME), "no clock runs"
                     assert open_decisions.pop(effect.seat, effect.decision) == effect.decision
                     asked[effect.decision] = effect.seat
                 case Refuse():
                     assert effect[:3] == event[1:]
                     assert effect.time >= 0
                 case Over():
+                    assert not ended
                     ended = True
                     open_decisions.clear()
                 case Show():
                     assert not ended
         assert {seat: match.asking(seat) for seat in range(3)} == {seat: open_decisions.get(seat) for seat in range(3)}
         assert match.over == ended
-        assert match.deadline is None or match.deadline > min(latest, NEVER - 1)
+        assert {seat for seat in range(3) if match.substituted(seat)} == present.substituted
+        assert match.now == min(latest, NEVER - 1)
+        assert match.deadline is None or (match.deadline >= match.now and not ended)
     assert sorted(asked) == list(range(1, len(asked) + 1))

@@ -112,7 +112,7 @@ def test_replay_round_of_nullern_shows_bids_in_turn_who_leads_and_tricks_against
     4   G12       ▸G1         R3*        Y10       2
 
     ▸ leads  * trump  ^ had to follow with trump  H a Hupfer: −5 at the end
-    !t !i !s forced by time, illegality, suspension  net: the score less 5 a Hupfer
+    !t !i !s !a forced by time, illegality, suspension, absence  net: after Hupfers
     """)
 
 

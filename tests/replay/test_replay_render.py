@@ -138,7 +138,7 @@ def test_replay_round_shows_predictions_hands_and_tricks() -> None:
     13   B10        B6        ▸B12        G14       2
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
-    ? leader peeked  !t !i !s forced by time, illegality, suspension
+    ? leader peeked  !t !i !s !a forced by time, illegality, suspension, absence
     """)
 
 
@@ -371,7 +371,7 @@ def test_replay_step_shows_the_choice_and_the_position_after_it() -> None:
     11   Y4!s       P9        ▸P2         P8        0↓
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
-    ? leader peeked  !t !i !s forced by time, illegality, suspension
+    ? leader peeked  !t !i !s !a forced by time, illegality, suspension, absence
     """)
 
 
@@ -399,7 +399,7 @@ def test_replay_step_for_one_seat_shows_its_hand_only_and_the_trick_so_far() -> 
     12  ▸Y12!s
 
     ▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it
-    ? leader peeked  !t !i !s forced by time, illegality, suspension
+    ? leader peeked  !t !i !s !a forced by time, illegality, suspension, absence
     """)
 
 

@@ -17,7 +17,7 @@ from engine.nullern.score import HUPFER_COST
 
 _LEGEND = (
     f"▸ leads  * trump  ^ had to follow with trump  H a Hupfer: −{HUPFER_COST} at the end\n"
-    f"!t !i !s forced by time, illegality, suspension  net: the score less {HUPFER_COST} a Hupfer"
+    "!t !i !s !a forced by time, illegality, suspension, absence  net: after Hupfers"
 )
 _HUPFERS = Text(f"H a Hupfer: −{HUPFER_COST} at the end", style="dim")
 

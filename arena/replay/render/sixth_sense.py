@@ -15,7 +15,7 @@ from engine.sixth_sense.cards import ACTIONS
 
 _LEGEND = (
     "▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it\n"
-    "? leader peeked  !t !i !s forced by time, illegality, suspension"
+    "? leader peeked  !t !i !s !a forced by time, illegality, suspension, absence"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import pytest
 from arena_client import (
@@ -261,6 +262,23 @@ def test_an_error_in_the_bot_can_be_played_over(caplog: pytest.LogCaptureFixture
         "the bot failed outside a decision",
     ]
     assert all("ZeroDivisionError" in (record.exc_text or "") for record in caplog.records)
+
+
+def test_notices_about_others_are_no_warnings_and_kinds_of_a_newer_server_are_no_errors(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    playing = session(First())
+    caplog.set_level(logging.INFO, "arena_client")
+    newer = cast("NoticeKind.ValueType", 99)
+    kinds = NoticeKind.NOTICE_KIND_STALE, NoticeKind.NOTICE_KIND_GONE, NoticeKind.NOTICE_KIND_SUBSTITUTED, newer
+    for kind in kinds:
+        assert list(playing.react(notice(kind))) == []
+    assert [(record.levelname, record.message.split(": ")[1]) for record in caplog.records] == [
+        ("WARNING", "stale"),
+        ("INFO", "gone"),
+        ("INFO", "substituted"),
+        ("INFO", "notice 99"),
+    ]
 
 
 def test_a_bot_without_a_decision_of_its_own_says_so() -> None:

@@ -27,7 +27,6 @@ from tests.end_to_end.e2e_rig import audit
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
 """Seconds after which a trial gives up; only ever reached when it fails."""
-SERVE = ("arena.cli", "serve")
 TABLES = ("sixth_sense:2", "sixth_sense:3", "sixth_sense:6", "nullern:2", "nullern:3", "nullern:5")
 SLOWNESS = 1_000_000
 """Microseconds that a busy machine may cost a bot beyond its soft limits; the servers' deaths take many times that."""
@@ -92,6 +91,34 @@ class Notes:
         return self
 
 
+class Birthplace:
+    """The process that servers come from."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.crash.birthplace"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT
+        )
+
+    def say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+
+    def hear(self) -> str:
+        """The next line, waited for within bounds."""
+        assert self._process.stdout is not None
+        hangs = threading.Timer(PATIENCE, self._process.kill)
+        hangs.start()
+        line = self._process.stdout.readline().rstrip("\n")
+        hangs.cancel()
+        assert line, "nothing more is heard of the server"
+        return line
+
+    def close(self) -> None:
+        with self._process:
+            self._process.kill()
+
+
 class Trial:
     """One data directory and its bots, from the first server to the last."""
 
@@ -102,7 +129,13 @@ class Trial:
         self.seeds = {f"bot{number}": f"{chosen} {number}" for number in range(bots)}
         self.notes = {name: Notes(directory / f"{name}.notes") for name in self.seeds}
         self.kills = 0
-        self.server: subprocess.Popen[str] | None = None
+        self.lived_through = 0
+        """Matches that more than one server played."""
+        self.server: int | None = None
+        """The pid of the one that runs."""
+        self._status = 0
+        """How the last one ended."""
+        self._birthplace = Birthplace()
         self._directory = directory
         self._capacity = capacity
         self._thinks = thinks
@@ -114,27 +147,27 @@ class Trial:
 
     # --- processes ---
 
-    def start(self, *program: str, drain: float = 0.0) -> None:
-        """Starts a server, without waiting for it to be one."""
+    def start(self, step: str = "", time: int = 1, *, drain: float = 0.0) -> None:
+        """Starts a server, without waiting for it to be one; it dies the so-many-th time it comes to a step."""
         options = ["--data", self.data, "--address", self._address, "--patience", "0.3", "--drain", drain, "--log-json"]
-        command = [sys.executable, "-m", *(program or SERVE), *map(str, options), *self._options]
-        with self.log.open("a") as log:
-            self.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT)
+        self._birthplace.say(json.dumps([step, time, [*map(str, options), *self._options], str(self.log)]))
+        self.server = int(self._birthplace.hear().removeprefix("pid "))
 
     def listens(self) -> bool:
         """Waits until the server listens; False if it died before."""
-        assert self.server is not None
-        assert self.server.stdout is not None
-        hangs = threading.Timer(PATIENCE, self.server.kill)
-        hangs.start()
-        said = self.server.stdout.readline()
-        hangs.cancel()
-        return "listens on" in said
+        return "listens on" in self._said()
+
+    def _said(self) -> str:
+        """What the server says next, or how it ended."""
+        said = self._birthplace.hear()
+        if said.startswith("ended "):
+            self.server, self._status = None, int(said.removeprefix("ended "))
+        return said
 
     def kill(self) -> None:
         """Kills the server, wherever it is."""
         assert self.server is not None
-        self.server.kill()
+        os.kill(self.server, signal.SIGKILL)
         self.dead()
 
     def dead(self) -> None:
@@ -152,7 +185,7 @@ class Trial:
     def stop(self) -> None:
         """Has the server stop in an orderly way."""
         assert self.server is not None
-        self.server.terminate()
+        os.kill(self.server, signal.SIGTERM)
         self._ended(0)
 
     def refused(self, why: str) -> None:
@@ -161,12 +194,9 @@ class Trial:
         assert why in self.last_words
 
     def _ended(self, status: int) -> None:
-        assert self.server is not None
-        found = self.server.wait(PATIENCE)
-        assert self.server.stdout is not None
-        self.server.stdout.close()
-        self.server = None
-        assert found == status, f"the server ended with {found}:\n{self.last_words}"
+        while self.server is not None:
+            self._said()
+        assert self._status == status, f"the server ended with {self._status}:\n{self.last_words}"
 
     @property
     def last_words(self) -> str:
@@ -212,11 +242,12 @@ class Trial:
 
     def leave(self) -> None:
         """Ends whatever still runs."""
-        for process in self._bots + ([self.server] if self.server is not None else []):
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+        if self.server is not None:
+            os.kill(self.server, signal.SIGKILL)
+        self._birthplace.close()
+        for bot in self._bots:
+            bot.kill()
+            bot.wait()
 
     # --- the judge ---
 
@@ -284,7 +315,7 @@ class Trial:
             f"{self.kills} kills, {len(found.finished)} matches, {len(moves)} decisions, {self.results()} results told;"
             f" {len(found.finished) - lives[0]} matches lived through a death, at most through {max(lives)}"
         )
-        assert max(lives) > 0, "no match lived through anything"
+        self.lived_through = len(found.finished) - lives[0]
 
 
 @contextmanager

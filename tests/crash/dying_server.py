@@ -1,12 +1,11 @@
-"""`arena serve` that kills itself with SIGKILL at a named step: STEP [TIME] serve-options, TIME counting from 1."""
+"""`arena serve` that kills itself with SIGKILL at a named step."""
 
 from __future__ import annotations
 
 import inspect
 import os
 import signal
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,8 +100,9 @@ def arm(step: Step, time: int) -> None:
     setattr(step.owner, step.name, reaching)
 
 
-if __name__ == "__main__":
-    name, time, *options = sys.argv[1:]
-    journal._FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
-    arm(STEPS[name], int(time))
-    command(options)
+def serve(step: str, time: int, options: Sequence[str]) -> None:
+    """The command, which dies the so-many-th time it comes to a step; "" is none."""
+    if step:
+        journal._FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
+        arm(STEPS[step], time)
+    command(list(options))

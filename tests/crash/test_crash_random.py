@@ -20,13 +20,14 @@ def run(directory: Path, kills: int, capacity: int = 8, thinks: float = 0.02) ->
             it.start()
             _one_more_end(it)
         it.finish()
+        assert it.lived_through > 0
 
 
 def _one_more_end(it: Trial) -> None:
     """The server's death at any moment of its start, while the bots return, or in the middle of play; or a stop."""
     way = it.chance.random()
     if way < 0.2:
-        _moment(it, 1.5)
+        _moment(it, 0.6)
         it.kill()
         return
     assert it.listens(), it.last_words

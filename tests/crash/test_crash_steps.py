@@ -54,9 +54,10 @@ def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None
         it.kill()
         for step, time in deaths:
             print(f"{step} ({time})")
-            it.start("tests.crash.dying_server", step, str(time))
+            it.start(step, time)
             it.dead()
         it.finish()
+        assert it.lived_through > 0
 
 
 def test_every_step_is_tried() -> None:

@@ -30,7 +30,7 @@ def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
 def _largest_file(it: Trial, size: int) -> None:
     """Lets no file of the server grow beyond a size."""
     assert it.server is not None
-    resource.prlimit(it.server.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    resource.prlimit(it.server, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def test_a_journal_that_cannot_grow_stops_play_and_loses_nothing(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _moment(it: Trial, longest: float) -> None:
 
 
 def test_kills_at_random_moments_cost_no_match_and_change_none(tmp_path: Path) -> None:
-    run(tmp_path, 15)
+    run(tmp_path, 10)
 
 
 @pytest.mark.long

@@ -52,6 +52,7 @@ def test_a_journal_that_cannot_grow_stops_play_and_loses_nothing(tmp_path: Path)
         it.finish()
 
 
+@pytest.mark.long
 def test_a_full_disk_stops_play_and_loses_nothing(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -92,6 +93,7 @@ def _take_all_room(ballast: Path) -> None:
             file.write(bytes(4096))
 
 
+@pytest.mark.long
 def test_a_locked_database_holds_up_results_only(tmp_path: Path) -> None:
     with playing(tmp_path) as it:
         for dies in (False, True):

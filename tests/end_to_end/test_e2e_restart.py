@@ -63,7 +63,7 @@ def undisturbed(found: Audit) -> None:
         assert not any(isinstance(event, StoodIn) for event in replay.inputs)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGKILL, marks=pytest.mark.long), signal.SIGTERM])
 def test_every_match_of_a_server_that_ends_is_played_to_its_end_by_the_next(tmp_path: Path, how: int) -> None:
     data, cut = tmp_path / "data", set[int]()
     with ExitStack() as stack:

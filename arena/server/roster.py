@@ -94,7 +94,7 @@ class Roster:
         """Bots that are parked from now on, as the store has it already."""
         self._changes += 1
         for bot in parked:
-            log.warning("bot parked", bot=bot.name, matches=bot.troubles)
+            log.info("bot parked", bot=bot.name, matches=bot.troubles)
             contestant = self._hall.contestants.get(bot.id)
             if contestant is not None:
                 contestant.parked = True

@@ -110,7 +110,7 @@ def measure(matches: int, bots: int, seconds: float) -> Upkeep:
     growth = linear_regression(*zip(*late, strict=True)).slope
     with (
         tempfile.TemporaryDirectory() as data,
-        server(Path(data)) as (process, address),
+        server(Path(data), "--bots-per-owner", str(bots), "--streams-per-owner", str(bots)) as (process, address),
         _clients("wait", address, bots) as waiting,
     ):
         assert waiting.stdout is not None

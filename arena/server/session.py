@@ -50,6 +50,8 @@ class Session:
         self.hello = hello
         self.capacity = hello.capacity
         """How many matches the bot can play at once."""
+        self.round_trip: float | None = None
+        """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
         self._commit = commit
         self._pace = Pace(limits)
@@ -117,11 +119,7 @@ class Session:
     def beaten(self, at: float, number: int) -> None:
         """A heartbeat was answered."""
         self._round_trips.append(max(0.0, at - number / 1e6))
-
-    @property
-    def round_trip(self) -> float | None:
-        """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
-        return median(self._round_trips) if self._round_trips else None
+        self.round_trip = median(self._round_trips)
 
     def ask(self, table: Table, ask: Ask) -> None:
         """Queues a question. It goes out with all others as soon as the bot owes no answer."""

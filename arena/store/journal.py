@@ -107,18 +107,26 @@ class Journal:
 def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping[int, Sequence[str]]]:
     """The journal of a data directory, and what it holds of the matches that are playing: match → header and inputs.
 
-    A line that was being written when the machine died ends what is read. StoreUnusable, DiskFull.
+    A damaged line, such as one that was being written when the machine died, ends its file, and for the matches before
+    it what is read of them: none is put together from pieces. StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         numbers = _numbers(directory)
         found: dict[int, list[str]] = {}
+        going_on: set[int] = set()  # matches of which nothing is missing so far
         for number in numbers:
-            for match, text in _read(_path(directory, number)):
+            for line in _read(_path(directory, number)):
+                if line is None:
+                    going_on.clear()
+                    continue
+                match, text = line
                 if text.startswith(HEADER_START):
                     found[match] = []
-                found.setdefault(match, []).append(text)
+                    going_on.add(match)
+                if match in going_on:
+                    found[match].append(text)
         left = {match: found[match] for match in sorted(playing) if match in found}
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
@@ -140,13 +148,14 @@ def _line(match: int, text: str) -> str:
     return f"{zlib.crc32(body.encode()):08x} {body}\n"
 
 
-def _read(path: Path) -> Iterator[tuple[int, str]]:
-    """Match and text of every line, up to one that is damaged."""
+def _read(path: Path) -> Iterator[tuple[int, str] | None]:
+    """Match and text of every line, up to one that is damaged: None stands for that and all after it."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for line in file:
             crc, _, body = line.rstrip("\n").partition(" ")
             match, _, text = body.partition(" ")
             if not line.endswith("\n") or f"{zlib.crc32(body.encode()):08x}" != crc or not match.isdecimal():
+                yield None
                 return
             yield int(match), text
 

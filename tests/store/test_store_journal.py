@@ -257,6 +257,24 @@ def test_a_match_whose_lines_are_in_several_files_is_put_together(
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(100))]
 
 
+def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FULL", 1500)
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    for at in range(20):
+        journal.add(header(1), sent(at))
+        journal.commit()
+    begin(journal, 2)
+    journal.close()
+    first = tmp_path / "journal" / files(tmp_path)[0]
+    lines = first.read_bytes().splitlines(keepends=True)
+    lines[4] = b"damaged\n"
+    first.write_bytes(b"".join(lines))
+    left = found(tmp_path, 1, 2)
+    assert left[1] == [header_line(header(1)), text(BEGUN), text(sent(0)), text(sent(1))]
+    assert left[2] == [header_line(header(2)), text(BEGUN)], "it began after the damage"
+
+
 def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

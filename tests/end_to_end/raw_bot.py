@@ -137,11 +137,6 @@ class RawBot:
         """Messages that wait for their turn."""
         return self._out.qsize()
 
-    @property
-    def cut_off(self) -> bool:
-        """Whether the stream is over, as far as can be known without reading it."""
-        return bool(self._call.done())
-
     def connected(self) -> None:
         """Returns when there is a connection."""
         grpc.channel_ready_future(self._channel).result(PATIENCE)

@@ -20,7 +20,7 @@ from arena.ladder.chances import chances_of_best, rank_bounds
 from arena.ladder.clusters import clustered
 from arena.ladder.columns import Audit, Columns
 from arena.ladder.events import Entrant, Event, Node, Result
-from arena.ladder.fit import Floats, fit
+from arena.ladder.fit import SPREAD, Floats, fit
 from arena.ladder.live import NEW, SCALE
 from arena.ladder.pairs import Pairs
 from arena.ladder.roster import Roster
@@ -40,7 +40,7 @@ class Figure(NamedTuple):
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo: the larger of the model's and the one that the matches themselves show."""
+    """Standard error in Elo: what the matches themselves show, and no less than the model's while that is above 40."""
     matches: int
     """Matches that count for it."""
     opponents: int
@@ -152,17 +152,16 @@ def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
 def _ladder(roster: Roster, columns: Columns, pairs: Pairs) -> Ladder:
     solution = fit(pairs, roster.parents)
     shares = _scale(roster, pairs)
-    covariances = [
-        _on_scale(solution.covariance(scores), shares)
-        for scores in (
-            solution.information,
-            clustered(columns, roster, solution.expectations) + solution.prior,
-        )
-    ]
+    model = _on_scale(solution.covariance(solution.information), shares)
+    scores = clustered(columns, roster, solution.expectations) + solution.prior
+    shown = _on_scale(solution.covariance(scores), shares)
+    young = SCALE**2 * np.diag(model) > SETTLED**2
     strengths = solution.strengths - float((solution.strengths * shares).sum())
     ratings = _on_grid(NEW.value + SCALE * strengths, ELO_GRID)
-    errors = _on_grid(SCALE * np.sqrt(np.max([np.diag(each) for each in covariances], axis=0)), ELO_GRID)
-    differences = SCALE**2 * np.max([_of_differences(each) for each in covariances], axis=0)
+    variances = np.where(young, np.maximum(np.diag(model), np.diag(shown)), np.diag(shown))
+    errors = _on_grid(SCALE * np.sqrt(variances), ELO_GRID)
+    apart, apart_shown = _of_differences(model), _of_differences(shown)
+    differences = SCALE**2 * np.where(young | young[:, None], np.maximum(apart, apart_shown), apart_shown)
     opponents = _opponents(roster, pairs)
     figures = tuple(
         Figure(*figure)
@@ -208,8 +207,9 @@ def _opponents(roster: Roster, pairs: Pairs) -> NDArray[np.int64]:
 def _lines(roster: Roster, figures: Sequence[Figure], ratings: Floats, differences: Floats) -> tuple[Line, ...]:
     newest = [position for position, entrant in enumerate(roster.entrants) if entrant.newest]
     ratings, differences = ratings[newest], differences[np.ix_(newest, newest)]
+    errors = np.array([figures[position].error for position in newest])
     lows, highs = rank_bounds(ratings, differences)
-    chances = _on_grid(chances_of_best(ratings, differences), CHANCE_GRID)
+    chances = _on_grid(chances_of_best(ratings, differences, errors <= SPREAD / 2), CHANCE_GRID)
     ranks = 1 + (ratings[:, None] > ratings).sum(axis=0)
     places = zip(newest, ranks.tolist(), lows.tolist(), highs.tolist(), chances.tolist(), strict=True)
     lines = []

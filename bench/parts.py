@@ -30,7 +30,6 @@ from sqlalchemy import StaticPool, create_engine
 
 from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Sent
-from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.header import Bot as Name
 from arena.replay.header import Header
@@ -68,10 +67,6 @@ class Course(NamedTuple):
     lines: Sequence[str]
     """Of the inputs, as the journal makes them."""
 
-    def match(self) -> Match:
-        """The match before its first input."""
-        return Match(GAME, SEATS, OPTIONS, SeededDecks(bytes([self.number]) * 32), POLICY)
-
 
 def play(number: int) -> Course:
     """A match between two bots that choose at random."""
@@ -80,7 +75,7 @@ def play(number: int) -> Course:
         game=GAME,
         options=OPTIONS,
         bots=tuple(Name(f"bot-{seat}", house=False) for seat in range(SEATS)),
-        seed=bytes(32),
+        seed=bytes([number]) * 32,
         commitment=bytes(32),
         nonces=(bytes(16),) * SEATS,
         stand_in="house-random 1",
@@ -92,7 +87,7 @@ def play(number: int) -> Course:
     choices: list[tuple[int, int]] = []
     lines: list[str] = []
     course = Course(number, Recorder(), asks, choices, header, lines)
-    match, chance, at = course.match(), Random(number), 0
+    match, chance, at = course.header.new_match(), Random(number), 0
 
     def happen(event: Input) -> list[Ask]:
         effects = match.receive(event)
@@ -173,7 +168,7 @@ def _rules(course: Course, *, views: bool) -> None:
 
 
 def _match(course: Course) -> None:
-    match = course.match()
+    match = course.header.new_match()
     for event, _ in course.recorder.entries:
         match.receive(event)
 

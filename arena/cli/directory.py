@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.store import bots, ladder, matches
 from arena.store.errors import Refused
+from arena.store.journal import read_journal
 from arena.store.store import open_readonly
 from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
 from engine.registry import GAMES
@@ -28,14 +29,15 @@ class UnknownGame(Refused):
 def open_directory(directory: Path) -> Iterator[Directory]:
     """One committed state of a data directory; errors as for `open_readonly`."""
     with open_readonly(directory) as connection:
-        yield Directory(connection)
+        yield Directory(connection, directory)
 
 
 class Directory:
     """An open data directory. What it raises is `StoreError` or `Refused`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, path: Path) -> None:
         self._connection = connection
+        self._path = path
 
     def games(self) -> tuple[str, ...]:
         """The games of the arena, by name."""
@@ -87,6 +89,11 @@ class Directory:
     def replay(self, match: int) -> bytes:
         """As `Client.replay`."""
         return matches.get_replay(self._connection, match)
+
+    def running(self, match: int) -> Sequence[str]:
+        """The journal's lines of a match that is being played: everybody's secrets are in it. None of any other."""
+        playing = match in matches.playing(self._connection)
+        return read_journal(self._path, match) if playing else ()
 
 
 def _require(game: str) -> None:

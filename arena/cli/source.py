@@ -57,7 +57,7 @@ class Place:
     @contextmanager
     def open(self) -> Iterator[Source]:
         """The source; whatever it raises comes out as a ClickException that says what to do."""
-        with self._directory() if self.data is not None else self.reached_server() as source:
+        with self.read_directory() if self.data is not None else self.reached_server() as source:
             yield source
 
     @contextmanager
@@ -76,7 +76,8 @@ class Place:
             raise click.ClickException(str(error)) from error
 
     @contextmanager
-    def _directory(self) -> Iterator[Directory]:
+    def read_directory(self) -> Iterator[Directory]:
+        """The data directory, which must be given; ClickException as above."""
         from arena.cli.directory import open_directory
         from arena.store.errors import Refused, StoreError
 

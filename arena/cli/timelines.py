@@ -10,7 +10,7 @@ from rich.text import Text
 
 from arena.cli.tables import framed
 from arena.match.effects import Cause, Refusal
-from arena.replay.replay import Replay
+from arena.replay.header import Header
 from arena.replay.timeline import Blame, Decision, Event, Kind, SeatTimeline
 
 COLOURS: Final = {Blame.BOT: "red", Blame.NETWORK: "magenta", Blame.EITHER: "yellow", Blame.SERVER: "blue"}
@@ -38,9 +38,9 @@ PLAIN: Final = {
 """What needs no number in its words."""
 
 
-def seats_table(replay: Replay, seats: Sequence[SeatTimeline]) -> Table:
+def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> Table:
     """A line a seat."""
-    table = framed(f"{replay.header.game.title}, match {replay.header.match}: what was lost, and how")
+    table = framed(f"{header.game.title}, match {header.match}: what was lost, and how")
     table.add_column("Seat", justify="right")
     table.add_column("Bot", no_wrap=True)
     for name in ("Decisions", "Time", "Illegal", "Suspended", "Absent", "Refused", "Gone", "Median", "95 %", "Bank"):
@@ -60,9 +60,8 @@ def seats_table(replay: Replay, seats: Sequence[SeatTimeline]) -> Table:
     return table
 
 
-def course_table(replay: Replay, seat: SeatTimeline, slowest: int | None) -> Table:
+def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Table:
     """What a seat lived through in order, or its slowest decisions, the slowest first."""
-    header = replay.header
     what = "what happened" if slowest is None else f"the {slowest} slowest decisions"
     table = framed(f"{header.game.title}, match {header.match}, seat {seat.seat} ({seat.bot.name}): {what}")
     for name in ("At", "Decision", "Round", "Waited", "Round trip", "Took", "Clock", "Bank"):
@@ -71,9 +70,9 @@ def course_table(replay: Replay, seat: SeatTimeline, slowest: int | None) -> Tab
     table.add_column("Whose", no_wrap=True)
     rows: list[tuple[int, Sequence[Text | str]]] = []
     decisions = seat.decisions if slowest is None else seat.slowest(slowest)
-    rows += [(each.due if each.made is None else each.made, _decision(replay, each)) for each in decisions]
+    rows += [(each.due if each.made is None else each.made, _decision(header, each)) for each in decisions]
     if slowest is None:
-        rows += [(event.at, _event(replay, event)) for event in seat.events]
+        rows += [(event.at, _event(header, event)) for event in seat.events]
         rows.sort(key=lambda row: row[0])
     for _, cells in rows:
         table.add_row(*cells)
@@ -98,8 +97,8 @@ def in_words(seat: SeatTimeline) -> Text:
     return text.append(".")
 
 
-def _decision(replay: Replay, decision: Decision) -> Sequence[Text | str]:
-    name = "" if decision.action is None else replay.header.game.actions[decision.action].name
+def _decision(header: Header, decision: Decision) -> Sequence[Text | str]:
+    name = "" if decision.action is None else header.game.actions[decision.action].name
     if decision.made is None:
         what = Text("open when the match was broken off", style="yellow")
     elif decision.forced is None:
@@ -123,32 +122,32 @@ def _decision(replay: Replay, decision: Decision) -> Sequence[Text | str]:
     )
 
 
-def _event(replay: Replay, event: Event) -> Sequence[Text | str]:
+def _event(header: Header, event: Event) -> Sequence[Text | str]:
     number = "" if event.decision is None else str(event.decision)
-    words = Text(_words(replay, event), style="" if event.blame is None else COLOURS[event.blame])
+    words = Text(_words(header, event), style="" if event.blame is None else COLOURS[event.blame])
     return _instant(event.at), Text(number, style="dim"), *[""] * 6, words, _owner(event.blame)
 
 
-def _words(replay: Replay, event: Event) -> str:
+def _words(header: Header, event: Event) -> str:
     match event.kind:
         case Kind.REFUSED:
             assert event.refused is not None, "it was refused"
             late = f", {_duration(event.time)} ago" if event.refused is Refusal.STALE and event.time else ""
-            return f"answer {_answer(replay, event.action)} refused: {WHY_REFUSED[event.refused]}{late}"
+            return f"answer {_answer(header, event.action)} refused: {WHY_REFUSED[event.refused]}{late}"
         case Kind.WAITED:
             return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
         case Kind.GONE:
             return f"gone; {_duration(event.time)} to come back" if event.time else "gone once too often"
         case Kind.SUBSTITUTED:
-            return f"{replay.header.stand_in} plays on"
+            return f"{header.stand_in} plays on"
         case Kind.INTERRUPTED:
-            return f"broken off: {replay.result.interrupted}"
+            return "broken off"
         case kind:
             return PLAIN[kind]
 
 
-def _answer(replay: Replay, action: int | None) -> str:
-    actions = replay.header.game.actions
+def _answer(header: Header, action: int | None) -> str:
+    actions = header.game.actions
     return f'"{actions[action].name}"' if action is not None and 0 <= action < len(actions) else str(action)
 
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import takes_source
+from arena.cli.source import LARGEST_MATCH, takes_source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.cli.source import Place
-    from arena.replay.replay import Replay
+    from arena.match.inputs import Input
+    from arena.replay.header import Header
     from arena.replay.timeline import Decision, Event, SeatTimeline
 
 
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 def command(source: str, seat: int | None, slowest: int | None, place: Place, as_json: bool) -> None:
     """Show why a bot lost time, moves or its seat.
 
-    SOURCE is the number of a finished match, or a replay file. Without --seat there is a line a seat; with it, for
+    SOURCE is the number of a match, or a replay file; of a match that is still being played the operator alone may
+    know, with --data. Without --seat there is a line a seat; with it, for
     every decision, how long it waited to be sent, the round trip, how long the bot took, how much of that its clock
     ran and what was left in the bank; whether it was made for the bot and why; and all else that befell the seat. By
     which rule a trouble is the bot's, the network's or the server's: docs/why.md.
@@ -34,34 +38,46 @@ def command(source: str, seat: int | None, slowest: int | None, place: Place, as
     "median_ms", "p95_ms", "bank_ms", "decisions": [...], "events": [...]}]}; times in
     milliseconds, "at" and the like since the match began; --seat and --slowest choose.
     """
-    from arena.cli.replay import read_replay
     from arena.replay.watch import timelines
 
-    replay = read_replay(source, place)
-    seats = timelines(replay)
+    header, inputs = _course(source, place)
+    seats = timelines(header, inputs)
     if seat is not None:
         if seat >= len(seats):
             raise click.ClickException(f"there is no seat {seat}; there are seats 0 to {len(seats) - 1}")
         seats = seats[seat : seat + 1]
     if as_json:
-        print_json(_document(replay, seats, slowest))
+        print_json(_document(header, seats, slowest))
         return
     from arena.cli.timelines import course_table, in_words, seats_table
 
     console = screen()
     if seat is not None or slowest is not None:
         for each in seats:
-            console.print(course_table(replay, each, slowest))
+            console.print(course_table(header, each, slowest))
     else:
-        console.print(seats_table(replay, seats))
+        console.print(seats_table(header, seats))
     for each in seats:
         console.print(in_words(each), soft_wrap=True)
     if seat is None and slowest is None:
         console.print(f"Decision by decision: arena why {source} --seat 0{place.typed}", style="dim", soft_wrap=True)
 
 
-def _document(replay: Replay, seats: tuple[SeatTimeline, ...], slowest: int | None) -> dict[str, object]:
-    header = replay.header
+def _course(source: str, place: Place) -> tuple[Header, Sequence[Input]]:
+    """What a match was and what happened in it so far; ClickException."""
+    from arena.cli.replay import read_replay
+    from arena.replay.read import read_unfinished
+
+    if place.data is not None and source.isascii() and source.isdecimal():
+        with place.read_directory() as directory:
+            running = directory.running(min(int(source), LARGEST_MATCH))
+        if running:
+            return read_unfinished(running, f"the journal of match {source}")
+    replay = read_replay(source, place)
+    return replay.header, replay.inputs
+
+
+def _document(header: Header, seats: tuple[SeatTimeline, ...], slowest: int | None) -> dict[str, object]:
     return {
         "match": header.match,
         "game": header.game.name,
@@ -70,11 +86,11 @@ def _document(replay: Replay, seats: tuple[SeatTimeline, ...], slowest: int | No
             "bank_ms": _ms(header.policy.bank),
             "lag_allowance_ms": _ms(header.policy.lag_allowance),
         },
-        "seats": [_seat(replay, seat, slowest) for seat in seats],
+        "seats": [_seat(header, seat, slowest) for seat in seats],
     }
 
 
-def _seat(replay: Replay, seat: SeatTimeline, slowest: int | None) -> dict[str, Any]:
+def _seat(header: Header, seat: SeatTimeline, slowest: int | None) -> dict[str, Any]:
     decisions = seat.decisions if slowest is None else seat.slowest(slowest)
     return {
         "seat": seat.seat,
@@ -85,12 +101,12 @@ def _seat(replay: Replay, seat: SeatTimeline, slowest: int | None) -> dict[str, 
         "median_ms": _ms(seat.took(50)),
         "p95_ms": _ms(seat.took(95)),
         "bank_ms": _ms(seat.bank),
-        "decisions": [_decision(replay, decision) for decision in decisions],
-        "events": [_event(replay, event) for event in seat.events],
+        "decisions": [_decision(header, decision) for decision in decisions],
+        "events": [_event(header, event) for event in seat.events],
     }
 
 
-def _decision(replay: Replay, decision: Decision) -> dict[str, Any]:
+def _decision(header: Header, decision: Decision) -> dict[str, Any]:
     return {
         "decision": decision.number,
         "round": decision.round,
@@ -100,7 +116,7 @@ def _decision(replay: Replay, decision: Decision) -> dict[str, Any]:
             {
                 "at_ms": _ms(each.at),
                 "action": each.action,
-                "name": _name(replay, each.action),
+                "name": _name(header, each.action),
                 "refused": each.refused,
                 "late_ms": _ms(each.late_by),
             }
@@ -108,7 +124,7 @@ def _decision(replay: Replay, decision: Decision) -> dict[str, Any]:
         ],
         "made_ms": _ms(decision.made),
         "action": decision.action,
-        "name": _name(replay, decision.action),
+        "name": _name(header, decision.action),
         "forced": decision.forced,
         "waited_ms": _ms(decision.waited),
         "took_ms": _ms(decision.took),
@@ -120,21 +136,21 @@ def _decision(replay: Replay, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _event(replay: Replay, event: Event) -> dict[str, Any]:
+def _event(header: Header, event: Event) -> dict[str, Any]:
     return {
         "at_ms": _ms(event.at),
         "kind": event.kind,
         "decision": event.decision,
         "action": event.action,
-        "name": _name(replay, event.action),
+        "name": _name(header, event.action),
         "refused": event.refused,
         "time_ms": _ms(event.time),
         "blame": event.blame,
     }
 
 
-def _name(replay: Replay, action: int | None) -> str | None:
-    actions = replay.header.game.actions
+def _name(header: Header, action: int | None) -> str | None:
+    actions = header.game.actions
     return actions[action].name if action is not None and 0 <= action < len(actions) else None
 
 

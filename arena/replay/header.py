@@ -8,8 +8,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from arena.match.effects import Effect
 from arena.match.inputs import Input
+from arena.match.match import Match
 from arena.match.policy import Policy
-from engine.game import Game, Option
+from engine.deal import SeededDecks, match_key
+from engine.game import Decks, Game, Option, RoundReport, SeatView, State
 
 
 class Bot(NamedTuple):
@@ -42,6 +44,17 @@ class Header:
     """Microseconds since 1970 (UTC)."""
     server: str
     """The server's version."""
+
+    def new_match(self) -> Match:
+        """The match before its first input."""
+        return Match(self.game, len(self.bots), self.options, self._decks(), self.policy)
+
+    def new_game(self) -> State[SeatView, RoundReport]:
+        """The game before its first choice."""
+        return self.game.new(len(self.bots), self._decks(), **self.options)
+
+    def _decks(self) -> Decks:
+        return SeededDecks(match_key(self.seed, self.nonces))
 
 
 class RatingLike(Protocol):

@@ -57,7 +57,7 @@ class _Reader:
             self._fail(str(error))
         replay = Replay(self._source, header, inputs, result, ratings, lines)
         try:
-            replay.match()
+            replay.header.new_match()
         except OptionError as error:
             self._line = 1
             self._fail(str(error))

@@ -1,14 +1,11 @@
-"""A replay that was read: everything its file says, and the match ready to be played again."""
+"""A replay that was read: everything its file says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from arena.match.inputs import Input
-from arena.match.match import Match
 from arena.replay.header import Header
-from engine.deal import SeededDecks, match_key
-from engine.game import Decks, RoundReport, SeatView, State
 
 
 class ReplayError(ValueError):
@@ -66,16 +63,3 @@ class Replay:
     """By seat; None for a match that was not rated."""
     lines: tuple[str, ...]
     """As they stand in the file, without the newlines."""
-
-    def match(self) -> Match:
-        """The match before its first input."""
-        header = self.header
-        return Match(header.game, len(header.bots), header.options, self._decks(), header.policy)
-
-    def game(self) -> State[SeatView, RoundReport]:
-        """The game that was played, before its first choice."""
-        header = self.header
-        return header.game.new(len(header.bots), self._decks(), **header.options)
-
-    def _decks(self) -> Decks:
-        return SeededDecks(match_key(self.header.seed, self.header.nonces))

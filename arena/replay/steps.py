@@ -46,7 +46,7 @@ class Step:
 
 def steps(replay: Replay) -> Sequence[Step]:
     """All positions of a replay in order; the first is the first deal."""
-    state = replay.game()
+    state = replay.header.new_game()
     found = [Step(Instant(0), None, 0, state.clone(), None)]
     for at, made in _choices(replay):
         played = state.round
@@ -57,7 +57,7 @@ def steps(replay: Replay) -> Sequence[Step]:
 
 
 def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
-    match = replay.match()
+    match = replay.header.new_match()
     for event in replay.inputs:
         # Settling the clocks first changes nothing, but tells what was forced before an answer from what it led to.
         yield from _forced(event.at, match.receive(TimeUp(event.at)))

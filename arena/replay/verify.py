@@ -68,7 +68,7 @@ def _commitment(replay: Replay) -> Difference | None:
 
 
 def _course(replay: Replay, rate: Rate | None) -> Difference | None:
-    match = replay.match()
+    match = replay.header.new_match()
     entries: list[Entry] = [(event, match.receive(event)) for event in replay.inputs]
     ratings, problem = replay.ratings, None
     try:

@@ -1,4 +1,4 @@
-"""Plays a replay's inputs again and takes notes for the timelines of its seats.
+"""Plays a match's inputs again and takes notes for the timelines of its seats.
 
 It believes nothing that the file says came of the inputs. Time is let run to every instant at which something was due,
 so that what happened is noted when it happened and not when the next input came.
@@ -28,15 +28,14 @@ from arena.match.effects import (
 )
 from arena.match.inputs import Acted, Input, Instant, Left, Returned, Sent, StoodIn, TimeUp
 from arena.replay.blame import Presence, attributed
-from arena.replay.header import Bot
-from arena.replay.replay import Replay
+from arena.replay.header import Bot, Header
 from arena.replay.timeline import Answer, Decision, Event, Kind, SeatTimeline, Sending
 
 
-def timelines(replay: Replay) -> tuple[SeatTimeline, ...]:
-    """What every seat lived through, by seat."""
-    watch = _Watch(replay)
-    for event in replay.inputs:
+def timelines(header: Header, inputs: Sequence[Input]) -> tuple[SeatTimeline, ...]:
+    """What every seat lived through so far, by seat."""
+    watch = _Watch(header)
+    for event in inputs:
         watch.see(event)
     return watch.told()
 
@@ -56,10 +55,10 @@ class _Notes:
 
 
 class _Watch:
-    def __init__(self, replay: Replay) -> None:
-        self._match = replay.match()
-        self._policy = replay.header.policy
-        self._seats = {seat: _Notes(bot) for seat, bot in enumerate(replay.header.bots)}
+    def __init__(self, header: Header) -> None:
+        self._match = header.new_match()
+        self._policy = header.policy
+        self._seats = {seat: _Notes(bot) for seat, bot in enumerate(header.bots)}
         self._round = 0
 
     def see(self, event: Input) -> None:

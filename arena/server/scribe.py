@@ -13,7 +13,6 @@ import trio
 
 from arena.house.random_bot import RandomBot
 from arena.match.effects import Over
-from arena.match.match import Match
 from arena.replay.header import Bot, Header
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
@@ -23,7 +22,7 @@ from arena.server.wall import now_us
 from arena.store import bots, matches, parking
 from arena.store.errors import StoreError
 from arena.version import __version__
-from engine.deal import SeededDecks, match_key
+from engine.deal import match_key
 from engine.game import settle_options
 
 if TYPE_CHECKING:
@@ -210,8 +209,8 @@ class Scribe:
 
     def _table(self, header: Header, players: Sequence[Player]) -> Table:
         key = match_key(header.seed, header.nonces)
-        match = Match(header.game, len(players), header.options, SeededDecks(key), header.policy)
-        return Table(match, header, players, self._stand_in(header.game.name), key, self._store.journal, self._watch)
+        stand_in = self._stand_in(header.game.name)
+        return Table(header.new_match(), header, players, stand_in, key, self._store.journal, self._watch)
 
 
 def _title(bot: HouseBot) -> str:

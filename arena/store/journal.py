@@ -114,19 +114,7 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         numbers = _numbers(directory)
-        found: dict[int, list[str]] = {}
-        going_on: set[int] = set()  # matches of which nothing is missing so far
-        for number in numbers:
-            for line in _read(_path(directory, number)):
-                if line is None:
-                    going_on.clear()
-                    continue
-                match, text = line
-                if text.startswith(HEADER_START):
-                    found[match] = []
-                    going_on.add(match)
-                if match in going_on:
-                    found[match].append(text)
+        found = _found(directory, numbers)
         left = {match: found[match] for match in sorted(playing) if match in found}
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
@@ -141,6 +129,36 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
         raise StoreUnusable(directory, error.strerror or str(error)) from error
     _remove(directory, below=number)
     return Journal(directory, number, left), left
+
+
+def read_journal(data: Path, match: int) -> Sequence[str]:
+    """What the journal of a data directory holds of a match, beside the server that writes it; StoreUnusable.
+
+    Empty where it holds nothing: the match is not running, or a server is just beginning a new file.
+    """
+    directory = data / _DIRECTORY
+    try:
+        return _found(directory, _numbers(directory)).get(match, ())
+    except OSError as error:
+        raise StoreUnusable(directory, error.strerror or str(error)) from error
+
+
+def _found(directory: Path, numbers: Sequence[int]) -> dict[int, list[str]]:
+    """The lines of every match in these files, oldest file first."""
+    found: dict[int, list[str]] = {}
+    going_on: set[int] = set()  # matches of which nothing is missing so far
+    for number in numbers:
+        for line in _read(_path(directory, number)):
+            if line is None:
+                going_on.clear()
+                continue
+            match, text = line
+            if text.startswith(HEADER_START):
+                found[match] = []
+                going_on.add(match)
+            if match in going_on:
+                found[match].append(text)
+    return found
 
 
 def _line(match: int, text: str) -> str:

@@ -188,7 +188,7 @@ def test_shown_line_of_the_wrong_shape_is_named(field: str, value: object, words
 
 def test_shown_match_that_was_broken_off_before_it_began_is_verified() -> None:
     header, recorder = play()
-    match = read(encode(header, recorder.entries)).match()
+    match = read(encode(header, recorder.entries)).header.new_match()
     event = Interrupted(Instant(0), "")
     entries = [(event, match.receive(event))]
     file = encode(header, entries)

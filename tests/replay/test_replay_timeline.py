@@ -77,7 +77,8 @@ class Rig:
     def seats(self, at: int = 10**9) -> tuple[SeatTimeline, ...]:
         """The match is broken off, written down, read and looked at."""
         self.put(Interrupted(Instant(at), "enough"))
-        return timelines(read(encode(self._header, self._recorder.entries)))
+        replay = read(encode(self._header, self._recorder.entries))
+        return timelines(replay.header, replay.inputs)
 
     def seat(self, number: int, at: int = 10**9) -> SeatTimeline:
         """One seat, without the end of the match."""
@@ -370,7 +371,7 @@ def test_timeline_slowest_and_percentiles_are_of_what_the_bot_did() -> None:
 def test_timeline_of_a_whole_match_agrees_with_its_steps_and_its_result(game: Game, chance: int) -> None:
     header, recorder = play(3, game=game, chance=chance)
     replay = read(encode(header, recorder.entries))
-    seats = timelines(replay)
+    seats = timelines(replay.header, replay.inputs)
     decisions = sorted([each for seat in seats for each in seat.decisions], key=lambda each: each.number)
     assert [decision.number for decision in decisions] == list(range(1, len(decisions) + 1))
     made = {step.made.decision: (step.made, step.round) for step in steps(replay) if step.made is not None}

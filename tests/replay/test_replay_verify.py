@@ -71,7 +71,7 @@ def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> No
 
 def test_replay_records_what_comes_after_the_end() -> None:
     header, recorder = play()
-    match = read(encode(header, recorder.entries)).match()
+    match = read(encode(header, recorder.entries)).header.new_match()
     for event, _ in recorder.entries:
         match.receive(event)
     answer = Acted(Instant(10**12), 1, 2, 3)

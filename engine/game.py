@@ -8,7 +8,7 @@ output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -67,22 +67,37 @@ class OptionSpec:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class SeatView:
-    """Everything one seat may know. Each game has one subclass, built up in one function from what the seat may see."""
+class SeatView(Protocol):
+    """Everything one seat may know: a `NamedTuple` of plain values, built up in one function from what it may see.
 
-    seat: int
+    Each game has one. Its fields are numbers, flags, None, and lists of numbers as bytes or tuples.
+    """
+
+    @property
+    def seat(self) -> int:
+        """Whose view it is."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class RoundReport:
-    """A round that is over with everything face up, the same for all seats. Each game has one subclass."""
+class RoundReport(Protocol):
+    """A round that is over with everything face up, the same for all seats: a `NamedTuple` as a view is."""
 
-    round: int
-    points: tuple[int, ...]
-    """Points of this round, by seat."""
-    scores: tuple[int, ...]
-    """Points after this round, by seat."""
+    @property
+    def round(self) -> int:
+        """Its number, from 0."""
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """Points of this round, by seat."""
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """Points after this round, by seat."""
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 ViewT_co = TypeVar("ViewT_co", bound=SeatView, covariant=True)

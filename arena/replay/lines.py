@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, assert_never
@@ -168,8 +168,7 @@ def _name(game: Game, action: int) -> str | None:
 
 
 def _report(report: RoundReport) -> dict[str, Any]:
-    values = {field.name: getattr(report, field.name) for field in fields(report)}
-    return {name: list(value) if isinstance(value, bytes) else value for name, value in values.items()}
+    return {name: list(value) if isinstance(value, bytes) else value for name, value in report._asdict().items()}
 
 
 def _result(over: Over, names: Sequence[str]) -> dict[str, Any]:

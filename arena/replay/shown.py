@@ -8,16 +8,11 @@ A question that is put again as it was counts once. The time left is no part of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from functools import cache
 from hashlib import sha256
-from operator import attrgetter
 from struct import pack
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arena.match.effects import Ask
-from engine.game import SeatView
 
 ABSENT: Final = -1
 """Stands for what is absent; only points can be negative, and they are never absent."""
@@ -64,8 +59,7 @@ def encoded(ask: Ask) -> bytes:
     """The bytes of a question."""
     legal = ask.legal
     numbers = [ask.decision, len(legal), *legal]
-    values = _values_of(type(ask.view))  # type: ignore[arg-type]  # mypy takes the hash of a view for that of its class
-    for value in values(ask.view):
+    for value in ask.view:
         if isinstance(value, int):
             numbers.append(value)
         elif value is None:
@@ -74,9 +68,3 @@ def encoded(ask: Ask) -> bytes:
             numbers.append(len(value))
             numbers += value
     return pack(f">{len(numbers)}i", *numbers)
-
-
-@cache
-def _values_of(view: type[SeatView]) -> Callable[[SeatView], Sequence[Any]]:
-    """What takes the fields out of a view of this type, in their order."""
-    return attrgetter(*[field.name for field in fields(view)])

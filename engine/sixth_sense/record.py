@@ -38,7 +38,10 @@ def leaders(round: int, takers: bytes, seats: int) -> bytes:  # noqa: A002 - the
 
 def worths(takers: bytes, doubled: bytes, seats: int) -> bytes:
     """What every completed trick counts (S8, S13); `doubled` names the tricks that count as two."""
-    counts = bytearray(takers.translate(_ONE_EACH[seats]))
+    single = takers.translate(_ONE_EACH[seats])
+    if not doubled:
+        return single
+    counts = bytearray(single)
     for trick in doubled:
         counts[trick] = 2
     return bytes(counts)

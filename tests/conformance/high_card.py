@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from engine.deal import SeededDecks
 from engine.game import (
@@ -22,7 +21,6 @@ from engine.game import (
     Option,
     OptionError,
     OptionSpec,
-    RoundReport,
     SeatView,
     ViewError,
     places,
@@ -45,10 +43,10 @@ ACTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HighCardView(SeatView):
+class HighCardView(NamedTuple):
     """Everything one seat may know."""
 
+    seat: int
     seats: int
     round: int
     rounds: int
@@ -61,10 +59,12 @@ class HighCardView(SeatView):
     scores: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HighCardRound(RoundReport):
+class HighCardRound(NamedTuple):
     """A round that is over."""
 
+    round: int
+    points: tuple[int, ...]
+    scores: tuple[int, ...]
     predictions: bytes
     plays: bytes
     takers: bytes

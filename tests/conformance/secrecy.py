@@ -9,18 +9,23 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError, fields, is_dataclass
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from engine.game import OVER, RoundReport, SeatView, State, ViewError
+from engine.game import OVER, State, ViewError
 from tests.conformance.table import Table
 
 PLAIN: Final = (int, bool, str, bytes, type(None))
 MOST_WORLDS: Final = 40
 """Worlds compared for one table and seed, spread over the game."""
+
+
+class NoView(NamedTuple):
+    """What no game shows."""
+
+    seat: int
 
 
 def worlds(table: Table, seed: int) -> Iterator[tuple[State[Any, Any], State[Any, Any], int]]:
@@ -69,7 +74,7 @@ def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
 def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
     *_, over = table.walk(9, Random(str(table)))
     with pytest.raises(ViewError):
-        table.game.sample(SeatView(0), Random(1))
+        table.game.sample(NoView(0), Random(1))
     for seat in range(table.seats):
         view = over.view(seat)
         try:
@@ -87,8 +92,7 @@ def nothing_secret_is_reachable_from_a_view_or_report(table: Table) -> None:
     while state.report is None:
         state.apply(state.fallback(state.player), state.player)
     kinds.append(type(state.report))
-    for kind, base in zip(kinds, (SeatView, RoundReport), strict=True):
-        assert issubclass(kind, base)
+    for kind in kinds:
         reached = _unplain(kind, set())
         assert not reached, f"{kind.__name__} leads to {', '.join(sorted(map(str, reached)))}: only plain values may"
 
@@ -101,7 +105,7 @@ def _unplain(hint: Any, seen: set[Any]) -> set[Any]:
     inner: list[Any]
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) in (tuple, typing.Union):
         inner = list(typing.get_args(hint))
-    elif isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_fields")):
+    elif isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
         inner = list(typing.get_type_hints(hint).values())
     else:
         return {hint}
@@ -114,14 +118,13 @@ def a_view_holds_plain_values_and_stays_what_it_was(table: Table) -> None:
     for state in table.walk(8, rng):
         for each in [state.view(rng.randrange(table.seats)), *([state.report] if state.report else [])]:
             shown.append((each, str(each)))
-            for field in fields(each):
-                assert _is_plain(getattr(each, field.name)), f"{type(each).__name__}.{field.name}"
+            for name, value in each._asdict().items():
+                assert _is_plain(value), f"{type(each).__name__}.{name}"
     assert all(str(each) == text for each, text in shown), "a view changed when the game went on"
     view = shown[0][0]
-    with pytest.raises(FrozenInstanceError):
-        view.seat = 1
-    with pytest.raises((AttributeError, TypeError)):
-        object.__setattr__(view, "something_else", 1)
+    for name in ("seat", "something_else"):
+        with pytest.raises(AttributeError):
+            object.__setattr__(view, name, 1)
 
 
 def _is_plain(value: Any) -> bool:

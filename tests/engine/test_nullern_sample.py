@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from math import sqrt
 from random import Random
@@ -15,6 +14,7 @@ from engine.deal import SeededDecks
 from engine.game import OVER, SeatView, ViewError
 from engine.nullern import NULLERN, NullernView
 from engine.nullern.state import NullernState
+from engine.sixth_sense import SIXTH_SENSE
 from tests.engine.nullern_table import BLIND_ROUND, CARDS, Table, new, pass_by
 from tests.oracles.nullern import PlainGame, Trick, card_named
 
@@ -156,7 +156,7 @@ def test_later_rounds_are_dealt_by_chance() -> None:
 
 def test_views_that_no_game_has_shown_are_refused() -> None:
     view = new(2, SeededDecks(bytes(32))).view(0)
-    with pytest.raises(ViewError, match="a SeatView is no view of Nullern"):
-        NULLERN.sample(SeatView(0), Random(1))
+    with pytest.raises(ViewError, match="a SixthSenseView is no view of Nullern"):
+        NULLERN.sample(SIXTH_SENSE.new(2, SeededDecks(bytes(32))).view(0), Random(1))
     with pytest.raises(ViewError, match="no deal fits"):
-        NULLERN.sample(replace(view, hand_size=80), Random(1))
+        NULLERN.sample(view._replace(hand_size=80), Random(1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations
 from math import comb, sqrt
@@ -14,6 +13,7 @@ import pytest
 
 from engine.deal import SeededDecks
 from engine.game import OVER, Option, SeatView, ViewError
+from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
 from engine.sixth_sense.state import SixthSenseState
 from engine.sixth_sense.tricks import cards_of
@@ -315,12 +315,12 @@ def test_views_that_no_game_in_progress_has_shown_are_refused() -> None:
     state = SIXTH_SENSE.new(2, SeededDecks(bytes(32)), target=1)
     view = state.view(0)
     assert isinstance(view, SixthSenseView)
-    with pytest.raises(ViewError, match="a SeatView is no view of 6th Sense"):
-        SIXTH_SENSE.sample(SeatView(0), Random(1))
+    with pytest.raises(ViewError, match="a NullernView is no view of 6th Sense"):
+        SIXTH_SENSE.sample(NULLERN.new(3, SeededDecks(bytes(32))).view(0), Random(1))
     with pytest.raises(ViewError, match="no deal fits"):
-        SIXTH_SENSE.sample(replace(view, hand_size=60), Random(1))
+        SIXTH_SENSE.sample(view._replace(hand_size=60), Random(1))
     with pytest.raises(ViewError, match="the game is over"):
-        SIXTH_SENSE.sample(replace(view, scores=(0, 1)), Random(1))
+        SIXTH_SENSE.sample(view._replace(scores=(0, 1)), Random(1))
 
 
 def test_a_view_from_after_the_end_is_refused_unless_it_looks_as_if_a_last_question_were_due() -> None:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, RoundReport, SeatView, settle_options
+from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, settle_options
 from engine.observation import Field, Part, laid_out
 
 GUESSES: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CountingView(SeatView):
+class CountingView(NamedTuple):
+    seat: int
     total: int
     guess: int | None
     secret: int
 
 
-@dataclass(frozen=True, slots=True)
-class CountingReport(RoundReport):
+class CountingReport(NamedTuple):
+    round: int
+    points: tuple[int, ...]
+    scores: tuple[int, ...]
     guesses: tuple[int, ...]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from engine.game import OVER, Decks, Game, Option, RoundReport, SeatView
@@ -40,7 +39,7 @@ def agree_on_sixth_sense(
         for name in ("turned", "prediction"):
             if words.get(name) is not None:
                 words[name] = cards[words[name]]
-        if isinstance(seen, SeatView):
+        if "hand" in words:
             words["hand"] = [cards[card] for card in words["hand"]]
             words["known_predictions"] = [cards[card - 1] if card else None for card in words["known_predictions"]]
         else:
@@ -69,7 +68,7 @@ def agree_on_nullern(game: Game, seats: int, decks: Decks, pick: Pick) -> None:
 
 
 def _lists(seen: SeatView | RoundReport) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, bytes | tuple) else value for name, value in asdict(seen).items()}
+    return {name: list(value) if isinstance(value, bytes | tuple) else value for name, value in seen._asdict().items()}
 
 
 def _agree(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 import trio
@@ -11,7 +11,6 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from arena.match.effects import Ask
 from arena.server.messages import Closed, Hello, LinkLost, Notice, NoticeKind, Outgoing, Reason, Said, Welcome
 from arena.server.session import LAST_WORDS, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
-from engine.game import SeatView
 from tests.server.server_rig import GAME, POLICY, Line, committed
 
 if TYPE_CHECKING:
@@ -43,8 +42,12 @@ def went(of: Table) -> list[tuple[float, int]]:
     return cast("SilentTable", of).went
 
 
+class View(NamedTuple):
+    seat: int
+
+
 def ask(decision: int) -> Ask:
-    return Ask(0, decision, (1, 2), SeatView(0), 1000, 1000)
+    return Ask(0, decision, (1, 2), View(0), 1000, 1000)
 
 
 def asked(message: Outgoing | None) -> list[tuple[int, int]]:

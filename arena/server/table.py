@@ -119,9 +119,10 @@ class Table:
             if not isinstance(player, Contestant):
                 self._feed(Returned(now, seat))
             elif self._match.substituted(seat) and self._match.asking(seat) is not None:
-                action = self._choose(questions[seat])
-                if action is not None:
-                    self._feed(self._choice(now, questions[seat], action))
+                todo: deque[Input] = deque()
+                self._put(questions[seat], now, todo)
+                for choice in todo:
+                    self._feed(choice)
 
     def freeze(self) -> None:
         """Takes no more inputs: the next server goes on from here."""
@@ -240,8 +241,7 @@ class Table:
         return self._pool.choose(bot, self.match_id, ask, chance, self._chosen)
 
     def _chosen(self, ask: Ask, action: int) -> None:
-        if self._match.asking(ask.seat) == ask.decision:  # a question open at a restart may have been put twice
-            self._feed(self._choice(self._instant(trio.current_time()), ask, action))
+        self._feed(self._choice(self._instant(trio.current_time()), ask, action))
 
     def _choice(self, at: Instant, ask: Ask, action: int) -> Input:
         choice = StoodIn if isinstance(self.players[ask.seat], Contestant) else Acted

@@ -82,6 +82,13 @@ log = structlog.get_logger("arena")
     help="Option of every game that has it, or of one, as novice=true; repeatable.",
 )
 @click.option("--house/--no-house", default=True, show_default=True, help="Let house bots fill tables.")
+@click.option(
+    "--house-workers",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Processes that choose for house bots; 0 for none of their own.",
+)
 @click.option("--patience", default=2.0, show_default=True, help="Seconds before house bots fill a table.")
 @click.option("--capacity", default=256, show_default=True, help="Most matches one bot plays at once.")
 @click.option("--drain", default=10.0, show_default=True, help="Seconds matches may go on at a stop.")
@@ -125,6 +132,7 @@ def command(
     seats: tuple[str, ...],
     options: tuple[str, ...],
     house: bool,
+    house_workers: int,
     patience: float,
     capacity: int,
     drain: float,
@@ -152,6 +160,7 @@ def command(
         config = Config(
             offers=parse_offers(GAMES, games, seats, options),
             house=house,
+            house_workers=house_workers,
             patience=patience,
             capacity=capacity,
             drain=drain,

@@ -12,7 +12,7 @@ from engine.game import SeatView
 
 
 class HouseBot(Protocol):
-    """A bot of the server's own. Frozen: when its choices change, its version changes."""
+    """A bot of the server's own. Frozen: a better one is another one, under another name."""
 
     @property
     def name(self) -> str:
@@ -20,7 +20,7 @@ class HouseBot(Protocol):
 
     @property
     def version(self) -> str:
-        """Its version."""
+        """What decides its choices, in short: `arena.house.content.version`."""
 
     @property
     def game(self) -> str:
@@ -37,3 +37,8 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
     }
 )
 """By game, the weakest first."""
+
+THINKERS: Final[tuple[HouseBot, ...]] = tuple(
+    bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
+)
+"""The bots whose choices take longer than asking another process for them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arena.house.content import version
 from engine.game import SeatView
 
 
@@ -14,7 +15,7 @@ class RandomBot:
 
     game: str
     name: str = "house-random"
-    version: str = "1"
+    version: str = version(__name__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """The action that chance names."""

@@ -21,6 +21,7 @@ from arena.server.gathering import Gathering
 from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.players import HousePlayer, Player
+from arena.server.pool import Pool
 from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
@@ -62,7 +63,9 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         alarms = Alarms()
-        scribe = Scribe(config, store, house_bots, alarms.watch)
+        pool = Pool(config.house_workers)
+        nursery.start_soon(pool.run)
+        scribe = Scribe(config, store, house_bots, pool, alarms.watch)
         arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)

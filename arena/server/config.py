@@ -29,6 +29,8 @@ class Config:
     offers: tuple[Offer, ...]
     house: bool = True
     """Whether house bots fill tables."""
+    house_workers: int = 1
+    """Processes that choose for house bots; 0 for the server's own thread."""
     patience: float = PATIENCE
     """How long a bot waits for other bots before house bots fill its table."""
     policy: Policy = field(default_factory=Policy)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
     from arena.server.players import Player
+    from arena.server.pool import Pool
     from arena.store.store import Store
 
 RETRY: Final = 2.0
@@ -67,12 +68,14 @@ class Scribe:
         config: Config,
         store: Store,
         house_bots: Mapping[str, Sequence[HouseBot]],
+        pool: Pool,
         watch: Callable[[Table], None],
     ) -> None:
         """`watch` is told when a table's deadline may have moved."""
         self._config = config
         self._store = store
         self._house_bots = house_bots
+        self._pool = pool
         self._watch = watch
 
     async def commit(self) -> None:
@@ -210,7 +213,8 @@ class Scribe:
     def _table(self, header: Header, players: Sequence[Player]) -> Table:
         key = match_key(header.seed, header.nonces)
         stand_in = self._stand_in(header.game.name)
-        return Table(header.new_match(), header, players, stand_in, key, self._store.journal, self._watch)
+        journal = self._store.journal
+        return Table(header.new_match(), header, players, stand_in, key, self._pool, journal, self._watch)
 
 
 def _title(bot: HouseBot) -> str:

@@ -10,7 +10,6 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, Final, assert_never
 
-import structlog
 import trio
 
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
@@ -31,14 +30,13 @@ if TYPE_CHECKING:
     from arena.replay.record import Header
     from arena.server.messages import Answer, Notice
     from arena.server.players import Player
+    from arena.server.pool import Pool
     from arena.server.session import Session
     from arena.store.journal import Journal
 
 MOST_STRAYS: Final = 500
 """Answers of one seat in one match that come too late or to no decision of it: more a slow bot cannot give, and all are
 recorded."""
-
-log = structlog.get_logger(__name__)
 
 
 class Table:
@@ -51,6 +49,7 @@ class Table:
         players: Sequence[Player],
         stand_in: HouseBot,
         chance: bytes,
+        pool: Pool,
         journal: Journal,
         watch: Callable[[Table], None],
     ) -> None:
@@ -66,6 +65,7 @@ class Table:
         self._frozen = False
         self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
         self._chance = chance
+        self._pool = pool
         self._over: Over | None = None
         self._ended = trio.Event()
         self._strays = [0] * len(players)
@@ -119,7 +119,10 @@ class Table:
             if not isinstance(player, Contestant):
                 self._feed(Returned(now, seat))
             elif self._match.substituted(seat) and self._match.asking(seat) is not None:
-                self._feed(self._stand_in_choice(now, questions[seat]))
+                todo: deque[Input] = deque()
+                self._put(questions[seat], now, todo)
+                for choice in todo:
+                    self._feed(choice)
 
     def freeze(self) -> None:
         """Takes no more inputs: the next server goes on from here."""
@@ -222,30 +225,27 @@ class Table:
                 assert_never(effect)
 
     def _put(self, ask: Ask, at: Instant, todo: deque[Input]) -> None:
-        """Puts a question to whoever plays the seat; house bots answer at once."""
+        """Puts a question to whoever plays the seat; a house bot may answer at once."""
         player = self.players[ask.seat]
-        if not isinstance(player, Contestant):
-            todo.append(Acted(at, ask.seat, ask.decision, self._house_choice(player.bot, ask)))
-        elif self._match.substituted(ask.seat):
-            todo.append(self._stand_in_choice(at, ask))
-        elif player.session is not None:
-            player.session.ask(self, ask)
+        if isinstance(player, Contestant) and not self._match.substituted(ask.seat):
+            if player.session is not None:
+                player.session.ask(self, ask)
+        elif (action := self._choose(ask)) is not None:
+            todo.append(self._choice(at, ask, action))
 
-    def _stand_in_choice(self, at: Instant, ask: Ask) -> StoodIn:
-        return StoodIn(at, ask.seat, ask.decision, self._house_choice(self._stand_in, ask))
-
-    def _house_choice(self, bot: HouseBot, ask: Ask) -> int:
-        """What a house bot plays. A fault of ours must not hold up the table: then it is the first legal action."""
+    def _choose(self, ask: Ask) -> int | None:
+        """What a house bot chooses; None when it will say so later, to `_chosen`."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
-        try:
-            action = bot.decide(ask.view, ask.legal, chance)
-        except Exception:
-            log.exception("a house bot failed", bot=bot.name, match=self.match_id, decision=ask.decision)
-            return ask.legal[0]
-        if action not in list(ask.legal):
-            log.error("a house bot chose what is not legal", bot=bot.name, match=self.match_id, action=action)
-            return ask.legal[0]
-        return action
+        player = self.players[ask.seat]
+        bot = self._stand_in if isinstance(player, Contestant) else player.bot
+        return self._pool.choose(bot, self.match_id, ask, chance, self._chosen)
+
+    def _chosen(self, ask: Ask, action: int) -> None:
+        self._feed(self._choice(self._instant(trio.current_time()), ask, action))
+
+    def _choice(self, at: Instant, ask: Ask, action: int) -> Input:
+        choice = StoodIn if isinstance(self.players[ask.seat], Contestant) else Acted
+        return choice(at, ask.seat, ask.decision, action)
 
     def _sessions(self) -> list[Session]:
         return [contestant.session for contestant in self._seats if contestant.session is not None]

@@ -64,7 +64,9 @@ def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeyp
     program = (sys.executable, str(tmp_path / "faulty.py"))
     secrets: set[bytes] = set()
     with (
-        server(tmp_path / "data", "--debug", "--house", "--patience", "0", *form, program=program) as running,
+        server(
+            tmp_path / "data", "--debug", "--house", "--house-workers", "0", "--patience", "0", *form, program=program
+        ) as running,
         Crowd(running.address) as crowd,
     ):
         operator = (running.data / "operator.token").read_text()

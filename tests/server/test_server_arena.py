@@ -126,8 +126,10 @@ async def test_a_house_bot_that_fails_holds_nobody_up(
             nursery.start_soon(ann.attend, server)
             await ann.until(lambda: len(ann.reports) >= 3)
     assert all(match.state is MatchState.FINISHED for match in listed(store)[:3])
-    faults = {entry["event"] for entry in logs if entry["log_level"] == "error"}
-    assert faults == {"a house bot failed", "a house bot chose what is not legal"}
+    errors = [entry for entry in logs if entry["log_level"] == "error"]
+    assert {entry["event"] for entry in errors} == {"a house bot failed"}
+    faults = {entry["fault"].splitlines()[-1] for entry in errors}
+    assert faults == {"ZeroDivisionError", "action -1 is not legal"}
 
 
 async def test_a_fault_of_the_server_in_recording_costs_that_match_only(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from arena.house.content import version
 from arena.house.nullern.situation import HIGHEST_PLAIN, Situation, read
 from engine.game import SeatView
 from engine.nullern import NullernView
@@ -25,7 +26,7 @@ class CarefulBot:
 
     game: str = "nullern"
     name: str = "house-careful"
-    version: str = "1"
+    version: str = version(__name__, read.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """What the rules of thumb say; chance has no part in it."""

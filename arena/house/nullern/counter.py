@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
+from arena.house.content import version
 from arena.house.nullern.situation import CARDS, HIGHEST_PLAIN, Situation, read
 from engine.game import SeatView
 from engine.nullern import NullernView
@@ -47,7 +48,7 @@ class CounterBot:
 
     game: str = "nullern"
     name: str = "house-counter"
-    version: str = "1"
+    version: str = version(__name__, read.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """The choice with the best prospects; chance has no part in it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arena.house.content import version
 from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation, leads_after, read
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
@@ -20,7 +21,7 @@ class CarefulBot:
 
     game: str = "sixth_sense"
     name: str = "house-careful"
-    version: str = "1"
+    version: str = version(__name__, read.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """What the rules of thumb say; chance has no part in it."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import erf, exp, sqrt
 from typing import Final
 
+from arena.house.content import version
 from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation, leads_after, read
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
@@ -36,7 +37,7 @@ class CounterBot:
 
     game: str = "sixth_sense"
     name: str = "house-counter"
-    version: str = "1"
+    version: str = version(__name__, read.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """The choice with the best prospects; chance has no part in it."""

@@ -1,0 +1,233 @@
+"""The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
+
+A question that no worker can take at the moment is answered here, at once; one that two workers ended over is answered
+with the first legal action. So nothing that befalls a worker holds up a match for longer than `worker.LIMIT` allows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.house import THINKERS
+from arena.house.question import answer
+from arena.house.selfplay import Replay, Replayed, replays
+from arena.server.worker import Errand, Thought, Worker, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+
+    from arena.house import HouseBot
+    from arena.house.question import Answer
+    from arena.match.effects import Ask
+    from engine.game import Game, Option
+
+BATCH: Final = 64
+"""The most questions handed over at once."""
+MOST_WAITING: Final = 512
+"""Questions that may wait for a worker; beyond those the server answers itself."""
+FAILURES: Final = 2
+"""Workers that may end over the same question."""
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds until a worker is tried again that did not come up: at first, doubled every time, at most."""
+
+log = structlog.get_logger(__name__)
+
+
+class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
+    """Deals could not be replayed; the message says why."""
+
+
+class Pool:
+    """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
+
+    def __init__(self, workers: int) -> None:
+        self._size = workers
+        self._places = {bot: place for place, bot in enumerate(THINKERS)}
+        self._workers: list[Worker] = []  # those that are up
+        self._idle: list[Worker] = []  # those that owe no choice
+        self._thoughts: deque[Thought] = deque()
+        self._errands: deque[Errand] = deque()
+        self._numbers = count()
+        self._wanted = trio.Event()
+
+    async def run(self) -> None:
+        """Keeps the workers until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for _ in range(self._size):
+                nursery.start_soon(self._keep)
+
+    def choose(
+        self, bot: HouseBot, match: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
+    ) -> int | None:
+        """What a house bot chooses; None when `later` will be told.
+
+        A fault of a bot must not hold up the table: then it is the first legal action.
+        """
+        if len(ask.legal) == 1:
+            return ask.legal[0]
+        place = self._places.get(bot) if self._size else None
+        if place is not None:
+            self._wanted.set()
+            if self._workers and len(self._thoughts) < MOST_WAITING:
+                question = place, ask.view, ask.legal, chance
+                self._thoughts.append(Thought(bot, match, ask, question, later))
+                self._hand_out()
+                return None
+        return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+
+    async def baseline(
+        self,
+        game: Game,
+        seats: int,
+        options: Mapping[str, Option],
+        key: bytes,
+        rounds: int | None,
+        repetitions: int,
+        bot: HouseBot,
+    ) -> tuple[float, ...]:
+        """`arena.house.selfplay.baseline`, whenever there is nothing better to do; ReplayFailed."""
+        place = self._places.get(bot) if self._size else None
+        if place is None:
+            return await _replayed_here(replays(game, seats, options, key, rounds, repetitions, bot))
+        setting = game.name, seats, dict(options), key, rounds, repetitions
+        scores = (await self._replay(Replay(next(self._numbers), *setting, place))).scores
+        if isinstance(scores, str):
+            raise ReplayFailed(scores)
+        return scores
+
+    async def _replay(self, request: Replay) -> Replayed:
+        done = trio.Event()
+        results: list[Replayed] = []
+
+        def take(result: Replayed) -> None:
+            results.append(result)
+            done.set()
+
+        self._errands.append(Errand(request, take))
+        self._wanted.set()
+        self._hand_out()
+        await done.wait()
+        return results[0]
+
+    async def _keep(self) -> None:
+        """Has one worker run, and another one when that has ended."""
+        pause = 0.0
+        while True:
+            await self._wanted.wait()
+            await trio.sleep(pause)
+            if await self._run_one():
+                pause = 0.0
+            else:
+                pause = min(LONGEST_PAUSE, 2 * pause or FIRST_PAUSE)
+                if not self._workers:  # what waits has seen a worker end, and another one not even begin
+                    waiting = list(self._thoughts)
+                    self._thoughts.clear()
+                    self._lost(waiting)
+
+    async def _run_one(self) -> bool:
+        """Has a worker run until it ends; whether it ever came up."""
+        try:
+            worker = await start()
+        except OSError as error:
+            log.error("a worker cannot be started", error=str(error))
+            return False
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(worker.watch)
+                await self._serve(worker)
+                nursery.cancel_scope.cancel()
+        finally:
+            for workers in (self._workers, self._idle):
+                if worker in workers:
+                    workers.remove(worker)
+            status = await worker.retire()
+        log.error("a worker ended", worker=worker.pid, status=status, owed=len(worker.thoughts))
+        if worker.errand is not None:
+            self._again(worker.errand)
+        self._lost(worker.thoughts)
+        return worker.up
+
+    async def _serve(self, worker: Worker) -> None:
+        """Hears a worker until it ends."""
+        while True:
+            try:
+                messages = await worker.heard()
+            except OSError:
+                return
+            for message in messages:
+                if isinstance(message, Replayed):
+                    assert worker.errand is not None, "it was asked"
+                    errand, worker.errand = worker.errand, None
+                    errand.done(message)
+                else:
+                    self._answered(worker, message)
+            self._hand_out()
+
+    def _answered(self, worker: Worker, answers: Sequence[Answer]) -> None:
+        """A batch of answers came, or the empty one with which a worker begins."""
+        if not worker.up:
+            worker.up = True
+            self._workers.append(worker)
+        thoughts, worker.thoughts = worker.thoughts, ()
+        for thought, given in zip(thoughts, answers, strict=True):
+            thought.later(thought.ask, _settled(thought.bot, thought.match, thought.ask, given))
+        self._idle.append(worker)  # only now: what the answers led to goes out in one batch
+
+    def _hand_out(self) -> None:
+        """Gives idle workers what waits."""
+        while self._thoughts and self._idle:
+            batch = [self._thoughts.popleft()]
+            while not batch[0].failures and len(batch) < BATCH and self._thoughts and not self._thoughts[0].failures:
+                batch.append(self._thoughts.popleft())  # what a worker ended over goes alone
+            self._idle.pop().think(batch)
+        for worker in self._workers:
+            if self._errands and worker.errand is None:
+                worker.run(self._errands.popleft())
+
+    def _again(self, errand: Errand) -> None:
+        """A worker ended over a replay."""
+        failures = errand.failures + 1
+        if failures < FAILURES:
+            self._errands.appendleft(errand._replace(failures=failures))
+        else:
+            errand.done(Replayed(errand.request.number, f"{failures} workers ended over it"))
+
+    def _lost(self, owed: Sequence[Thought]) -> None:
+        """A worker ended that owed answers: they are asked again, or given."""
+        waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
+        self._thoughts.clear()
+        for thought in waiting:
+            bot, match, ask, (_, view, legal, chance), later, failures = thought
+            if failures >= FAILURES:
+                later(ask, _settled(bot, match, ask, f"{failures} workers ended over it"))
+            elif failures or self._workers:
+                self._thoughts.append(thought)
+            else:
+                later(ask, _settled(bot, match, ask, answer(bot, view, legal, chance)))
+        self._hand_out()
+
+
+def _settled(bot: HouseBot, match: int, ask: Ask, given: Answer) -> int:
+    if isinstance(given, str):
+        log.error("a house bot failed", bot=bot.name, match=match, decision=ask.decision, fault=given)
+        return ask.legal[0]
+    return given
+
+
+async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:
+    """Replays in this thread, which has its way after every choice."""
+    while True:
+        await trio.lowlevel.checkpoint()
+        try:
+            next(course)
+        except StopIteration as end:
+            scores: tuple[float, ...] = end.value
+            return scores
+        except Exception as error:
+            raise ReplayFailed(str(error)) from error

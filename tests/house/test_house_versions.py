@@ -1,0 +1,92 @@
+"""A house bot is frozen: what it is called, what it chooses and what its version is made of belong together."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from arena.house import HOUSE_BOTS, HouseBot
+from arena.house.content import version
+from engine.deal import SeededDecks
+from engine.game import OVER
+from engine.registry import GAMES
+
+BOTS = [bot for bots in HOUSE_BOTS.values() for bot in bots]
+
+FROZEN = {
+    ("nullern", "house-random"): ("76630bd8", "f2a55905"),
+    ("nullern", "house-careful"): ("bde6a686", "e21022a1"),
+    ("nullern", "house-counter"): ("b72fb973", "5e42bd15"),
+    ("sixth_sense", "house-random"): ("76630bd8", "6413f970"),
+    ("sixth_sense", "house-careful"): ("8cf9820a", "368ca6db"),
+    ("sixth_sense", "house-counter"): ("cb3c8226", "25e8e2bd"),
+}
+"""By game and name: the version, and a digest of what the bot chooses at tables that it has for itself.
+
+A bot is never changed. A better one is another bot under another name, with lines of its own here. Where only the
+choices differ from what is written here, the engine under the bot has changed.
+"""
+
+
+def choices(bot: HouseBot) -> str:
+    """A digest of all choices of six rounds at each table size."""
+    digest, game = sha256(), GAMES[bot.game]
+    for seats in game.seats:
+        state = game.new(seats, SeededDecks(bytes([seats]) * 32))
+        for number in range(10_000):
+            if (seat := state.player) == OVER or state.round == 6:
+                break
+            action = bot.decide(state.view(seat), state.legal(seat), sha256(bytes([seats, number % 256])).digest())
+            digest.update(action.to_bytes(2))
+            state.apply(action, seat)
+    return digest.hexdigest()[:8]
+
+
+@pytest.mark.parametrize("bot", BOTS, ids=lambda bot: f"{bot.game}-{bot.name}")
+def test_a_house_bot_is_what_it_was(bot: HouseBot) -> None:
+    assert (bot.version, choices(bot)) == FROZEN[bot.game, bot.name]
+
+
+def test_no_house_bot_that_was_is_gone() -> None:
+    assert {(bot.game, bot.name) for bot in BOTS} == set(FROZEN)
+
+
+def modules(start: ModuleType) -> set[str]:
+    """A module and all modules of the house that it imports, but for what only describes house bots."""
+    found, todo = set[str](), [start.__name__]
+    while todo:
+        name = todo.pop()
+        if name in found or name == "arena.house.content":
+            continue
+        found.add(name)
+        for node in ast.walk(ast.parse(Path(str(importlib.import_module(name).__file__)).read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("arena."):
+                assert node.module.startswith("arena.house."), f"{name} knows more than the engine and the house"
+                todo.append(node.module)
+            assert not isinstance(node, ast.Import) or not any(each.name.startswith("arena") for each in node.names)
+    return found
+
+
+@pytest.mark.parametrize("bot", BOTS, ids=lambda bot: f"{bot.game}-{bot.name}")
+def test_a_version_is_made_of_everything_of_the_house_that_a_bot_imports(bot: HouseBot) -> None:
+    assert bot.version == version(*modules(importlib.import_module(type(bot).__module__)))
+
+
+def test_a_version_changes_with_the_text_and_not_with_its_line_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "frozen_bot.py"
+    monkeypatch.syspath_prepend(tmp_path)
+    source.write_bytes(b"answer = 42\n")
+    importlib.import_module("frozen_bot")
+    first = version("frozen_bot")
+    assert len(first) == 8
+    source.write_bytes(b"answer = 42\r\n")
+    assert version("frozen_bot") == first
+    source.write_bytes(b"answer = 43\n")
+    assert version("frozen_bot") != first

@@ -1,0 +1,136 @@
+"""What the tests of worker processes share: questions of real games, and looks at processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import trio
+
+from arena.house import HOUSE_BOTS, THINKERS, HouseBot
+from arena.match.effects import Ask
+from arena.server.pool import Pool
+from engine.deal import SeededDecks
+from engine.game import SeatView
+from engine.registry import GAMES
+
+PATIENCE = 60
+"""Seconds after which a test gives up."""
+WORKER = b"arena.house.worker"
+
+
+class Case(NamedTuple):
+    """A question, and what the bot answers in this process."""
+
+    bot: HouseBot
+    ask: Ask
+    chance: bytes
+    action: int
+
+
+def cases(game: str, seats: int, most: int) -> list[Case]:
+    """The first questions of a game between its house bots, by turns."""
+    state, found = GAMES[game].new(seats, SeededDecks(bytes([seats]) * 32)), list[Case]()
+    while len(found) < most:
+        bot, seat = HOUSE_BOTS[game][len(found) % 3], state.player
+        view, legal, chance = state.view(seat), state.legal(seat), sha256(bytes([len(found) % 256])).digest()
+        action = bot.decide(view, legal, chance)
+        found.append(Case(bot, Ask(seat, len(found) + 1, legal, view, 0, 0), chance, action))
+        state.apply(action, seat)
+    return found
+
+
+NULLERN: Final = cases("nullern", 4, 150)
+HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1)
+"""A question that goes to a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal(SeatView):
+    """A view that ends a worker when it comes in."""
+
+    round: int
+
+    def __post_init__(self) -> None:
+        if sys.argv[0].endswith("worker.py"):
+            os.abort()
+
+
+class Client:
+    """Asks a pool, and keeps what it is told."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.actions: dict[int, int] = {}
+        self.later = 0
+        """Answers that did not come at once."""
+        self._told = trio.lowlevel.ParkingLot()
+
+    def ask(self, case: Case) -> None:
+        action = self.pool.choose(case.bot, 1, case.ask, case.chance, self._take)
+        if action is not None:
+            self.actions[case.ask.decision] = action
+
+    async def until(self, answers: int) -> None:
+        with trio.fail_after(PATIENCE):
+            while len(self.actions) < answers:
+                await self._told.park()
+
+    async def up(self, workers: int = 1) -> None:
+        """Waits until so many workers are there; the first question has them started."""
+        self.pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
+        await until(
+            lambda: len(self.pool._workers) == workers and not any(each.thoughts for each in self.pool._workers)
+        )
+
+    def _take(self, ask: Ask, action: int) -> None:
+        assert ask.decision not in self.actions, "a question is answered once"
+        self.actions[ask.decision] = action
+        self.later += 1
+        self._told.unpark_all()
+
+
+@asynccontextmanager
+async def working(size: int) -> AsyncIterator[Client]:
+    """A pool that runs."""
+    pool = Pool(size)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.run)
+        yield Client(pool)
+        nursery.cancel_scope.cancel()
+
+
+def workers_of(parent: int | None = None) -> list[int]:
+    """The worker processes that a process started; this one by default."""
+    return [child for child in _children(os.getpid() if parent is None else parent) if WORKER in _command(child)]
+
+
+def alive(process: int) -> bool:
+    """Whether a worker runs under this number."""
+    return WORKER in _command(process)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    with trio.fail_after(PATIENCE):
+        while not condition():
+            await trio.sleep(0.01)
+
+
+def _children(parent: int) -> Iterator[int]:
+    for path in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                yield int(path.name)
+
+
+def _command(process: int) -> Sequence[bytes]:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ()

@@ -1,0 +1,324 @@
+"""House bots choose in worker processes: the same as anywhere, whatever befalls the processes. Real ones, real time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+
+import pytest
+import trio
+import trio.testing
+from structlog.testing import capture_logs
+
+from arena.house import HOUSE_BOTS, THINKERS
+from arena.house.question import Frames, Question, packed
+from arena.house.selfplay import baseline
+from arena.server import pool, worker
+from arena.server.pool import ReplayFailed
+from engine.registry import GAMES
+from tests.match.counting import CountingGame
+from tests.server.pool_rig import HARD, NULLERN, Case, Fatal, alive, cases, until, workers_of, working
+from tests.server.server_rig import HouseBot
+
+EVERY = [case for game in GAMES for case in cases(game, 3, 120)]
+
+
+def right(asked: Sequence[Case]) -> Mapping[int, int]:
+    return {case.ask.decision: case.action for case in asked}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+async def test_a_worker_chooses_what_the_server_would(size: int) -> None:
+    async with working(size) as client:
+        await client.up(size)
+        for game in GAMES:
+            asked = [case for case in EVERY if case.bot.game == game]
+            client.actions.clear()
+            for case in asked:
+                client.ask(case)
+            await client.until(len(asked))
+            assert client.actions == right(asked)
+        thought = [case for case in EVERY if case.bot in THINKERS and len(case.ask.legal) > 1]
+        assert client.later >= len(thought) > 100
+
+
+async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
+    async with working(1) as client:
+        client.ask(HARD)
+        assert client.actions == right([HARD])
+        client.actions.clear()
+        await client.up()
+        client.ask(HARD)
+        assert client.actions == {}
+        await client.until(1)
+        assert client.actions == right([HARD])
+
+
+async def test_no_process_is_started_before_there_is_something_to_think_about() -> None:
+    easy = next(case for case in NULLERN if case.bot not in THINKERS and len(case.ask.legal) > 1)
+    async with working(1) as client:
+        client.ask(easy)
+        await trio.testing.wait_all_tasks_blocked()
+        assert workers_of() == []
+        await client.up()
+        assert len(workers_of()) == 1
+    assert workers_of() == []
+
+
+async def test_without_workers_everything_is_answered_at_once() -> None:
+    async with working(0) as client:
+        for case in NULLERN:
+            client.ask(case)
+        assert client.actions == right(NULLERN)
+        assert workers_of() == []
+
+
+async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_WAITING", 5)
+    async with working(1) as client:
+        await client.up()
+        asked = [case._replace(ask=case.ask._replace(decision=number)) for number, case in enumerate([HARD] * 20)]
+        for case in asked:
+            client.ask(case)
+        assert len(client.actions) == 20 - 1 - 5
+        await client.until(20)
+        assert client.actions == right(asked)
+
+
+async def test_what_a_killed_worker_owed_is_asked_again() -> None:
+    with capture_logs() as logs:
+        async with working(1) as client:
+            await client.up()
+            (first,) = workers_of()
+            os.kill(first, signal.SIGSTOP)
+            for case in NULLERN:
+                client.ask(case)
+            os.kill(first, signal.SIGKILL)
+            await client.until(len(NULLERN))
+            assert client.actions == right(NULLERN)
+            await client.up()
+            assert workers_of() != [first]
+    (ended,) = [entry for entry in logs if entry["event"] == "a worker ended"]
+    assert (ended["worker"], ended["status"], ended["owed"]) == (first, -signal.SIGKILL, 1)
+    assert not any(entry["event"] == "a house bot failed" for entry in logs)
+
+
+async def test_another_worker_takes_over_what_one_owed() -> None:
+    async with working(2) as client:
+        await client.up(2)
+        for process in workers_of():
+            os.kill(process, signal.SIGSTOP)
+        client.ask(HARD)
+        asked = [client.pool._workers[number].thoughts for number in range(2)]
+        busy, free = (workers.pid for workers in sorted(client.pool._workers, key=lambda each: -len(each.thoughts)))
+        assert sorted(map(len, asked)) == [0, 1]
+        os.kill(free, signal.SIGCONT)
+        os.kill(busy, signal.SIGKILL)
+        await client.until(1)
+        assert client.actions == right([HARD])
+        assert client.later > 0
+
+
+async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    with capture_logs() as logs:
+        async with working(1) as client:
+            await client.up()
+            (first,) = workers_of()
+            os.kill(first, signal.SIGSTOP)
+            for case in NULLERN:
+                client.ask(case)
+            with monkeypatch.context() as patch:
+                patch.setattr(worker, "LIMIT", 0.1)
+                await until(lambda: not alive(first))
+            await client.until(len(NULLERN))
+            assert client.actions == right(NULLERN)
+    assert [entry["worker"] for entry in logs if entry["event"] == "a worker is hung"] == [first]
+
+
+async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the second worker with the first legal action; other questions, asked with it, as they should."""
+    fatal = HARD._replace(ask=HARD.ask._replace(decision=1000, view=Fatal(0, 0)))
+    first = HARD._replace(ask=HARD.ask._replace(decision=1001))
+    others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]
+    with capture_logs() as logs:
+        async with working(1) as client:
+            await client.up()
+            for case in [first, *others[:10], fatal, *others[10:]]:  # the first goes alone, the others together
+                client.ask(case)
+            await client.until(22)
+    assert client.actions == {**right([first, *others]), 1000: HARD.ask.legal[0]}
+    faults = [(entry["decision"], entry["fault"]) for entry in logs if entry["event"] == "a house bot failed"]
+    assert faults == [(1000, "2 workers ended over it")]
+    assert [entry["owed"] for entry in logs if entry["event"] == "a worker ended"] == [21, 1]
+
+
+async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
+    wrong = HARD._replace(ask=HARD.ask._replace(view=EVERY[0].ask.view))  # of another game
+    with capture_logs() as logs:
+        async with working(1) as client:
+            await client.up()
+            client.ask(wrong)
+            await client.until(1)
+            assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}
+            assert len(workers_of()) == 1
+    (entry,) = logs
+    assert (entry["event"], entry["decision"]) == ("a house bot failed", HARD.ask.decision)
+    assert entry["fault"].splitlines()[-1].startswith("AssertionError")
+
+
+async def test_a_worker_that_never_comes_up_is_tried_again_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with capture_logs() as logs:
+        async with working(1) as client:
+            client.ask(HARD)
+            await until(lambda: len(logs) >= 3)
+            assert client.actions == right([HARD])
+            monkeypatch.setattr(sys, "executable", "/no/such/program")
+            await until(lambda: logs[-1]["event"] == "a worker cannot be started")
+            monkeypatch.undo()
+            await client.up()
+    assert {entry["event"] for entry in logs} == {"a worker ended", "a worker cannot be started"}
+
+
+async def test_a_question_that_ended_a_worker_does_not_wait_for_one_that_never_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with capture_logs() as logs:
+        async with working(1) as client:
+            await client.up()
+            monkeypatch.setattr(sys, "executable", "/bin/false")
+            (first,) = workers_of()
+            os.kill(first, signal.SIGSTOP)
+            client.ask(HARD)
+            os.kill(first, signal.SIGKILL)
+            await client.until(1)
+    assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}
+    assert [entry["event"] for entry in logs] == ["a worker ended", "a worker ended", "a house bot failed"]
+
+
+KEY = bytes(range(32))
+GAME = GAMES["nullern"]
+BOT = HOUSE_BOTS["nullern"][-1]
+
+
+@pytest.mark.parametrize("size", [0, 1])
+async def test_deals_are_replayed_as_they_would_be_here(size: int) -> None:
+    async with working(size) as client:
+        assert await client.pool.baseline(GAME, 3, {}, KEY, 4, 2, BOT) == baseline(GAME, 3, {}, KEY, 4, 2, BOT)
+
+
+async def test_deals_of_a_game_that_workers_do_not_know_are_replayed_here() -> None:
+    game, bot = CountingGame(), HouseBot("house-one")
+    async with working(1) as client:
+        assert await client.pool.baseline(game, 3, {}, KEY, None, 1, bot) == baseline(game, 3, {}, KEY, None, 1, bot)
+        assert workers_of() == []
+
+
+async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
+    done: list[tuple[float, ...]] = []
+
+    async def replay() -> None:
+        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 5, BOT))
+
+    async with working(1) as client:
+        await client.up()
+        for _ in range(3):
+            nursery.start_soon(replay)
+        await trio.testing.wait_all_tasks_blocked()
+        for case in NULLERN:
+            client.ask(case)
+        await client.until(len(NULLERN))
+        assert client.actions == right(NULLERN)
+        assert done == []
+        with trio.fail_after(60):
+            while len(done) < 3:
+                await trio.sleep(0.01)
+    assert done == [baseline(GAME, 7, {}, KEY, None, 5, BOT)] * 3
+
+
+@pytest.mark.parametrize("size", [0, 1])
+async def test_what_is_wrong_with_a_replay_is_told(size: int) -> None:
+    async with working(size) as client:
+        with pytest.raises(ReplayFailed, match="Nullern is for 2 to 7 seats, not 9"):
+            await client.pool.baseline(GAME, 9, {}, KEY, None, 1, BOT)
+        with pytest.raises(ReplayFailed, match="at least once, not 0 times"):
+            await client.pool.baseline(GAME, 3, {}, KEY, None, 0, BOT)
+
+
+async def test_a_replay_is_begun_again_when_its_worker_ends_and_given_up_the_second_time(
+    nursery: trio.Nursery,
+) -> None:
+    failed = trio.Event()
+
+    async def replay() -> None:
+        with pytest.raises(ReplayFailed, match="2 workers ended over it"):
+            await client.pool.baseline(GAME, 7, {}, KEY, None, 1000, BOT)
+        failed.set()
+
+    async with working(1) as client:
+        nursery.start_soon(replay)
+        killed: list[int] = []
+        with trio.fail_after(60):
+            while not failed.is_set():
+                for each in client.pool._workers:
+                    if each.pid not in killed and each.errand is not None:
+                        killed.append(each.pid)
+                        each.kill()
+                await trio.sleep(0.01)
+        assert len(killed) == 2
+        assert await client.pool.baseline(GAME, 2, {}, KEY, 2, 1, BOT) == baseline(GAME, 2, {}, KEY, 2, 1, BOT)
+
+
+async def test_a_replay_that_takes_for_ever_ends_its_worker(
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "REPLAY_LIMIT", 0.1)
+    async with working(1) as client:
+        with trio.fail_after(60), pytest.raises(ReplayFailed, match="2 workers ended over it"):
+            await client.pool.baseline(GAME, 7, {}, KEY, None, 1000, BOT)
+
+
+PARENT = """
+import sys, trio
+from arena.server.pool import Pool
+from tests.server.pool_rig import Client, workers_of
+
+async def main():
+    pool = Pool(2)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pool.run)
+        await Client(pool).up(2)
+        print(*workers_of(), flush=True)
+        await trio.sleep_forever()
+
+trio.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_workers_end_with_their_server_however_that_ends(number: signal.Signals) -> None:
+    with trio.fail_after(60):
+        parent = await trio.lowlevel.open_process([sys.executable, "-c", PARENT], stdout=-1, process_group=0)
+        assert parent.stdout is not None
+        told = b""
+        while not told.endswith(b"\n"):
+            told += await parent.stdout.receive_some()
+        processes = [int(word) for word in told.split()]
+        assert len(processes) == 2
+        assert all(alive(process) for process in processes)
+        os.kill(parent.pid, number)
+        await parent.wait()
+        await until(lambda: not any(alive(process) for process in processes))
+
+
+def test_an_answer_for_a_batch_is_packed_and_unpacked_whatever_its_pieces() -> None:
+    asked: list[Question] = [(0, case.ask.view, case.ask.legal, case.chance) for case in EVERY[:5]]
+    answered: list[int | str] = [1, "two"]
+    stream = packed(asked) + packed(answered)
+    for size in (1, 3, 1000):
+        frames = Frames()
+        pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
+        assert [message for piece in pieces for message in frames.take(piece)] == [asked, answered]

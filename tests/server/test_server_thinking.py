@@ -1,0 +1,143 @@
+"""House bots that think in worker processes, in whole matches of a server: real processes, real time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from hashlib import sha256
+from typing import cast
+
+import pytest
+import trio
+
+from arena.house import HOUSE_BOTS
+from arena.match.effects import Ask
+from arena.match.inputs import Acted, Restored, StoodIn
+from arena.match.match import Match
+from arena.replay.read import read
+from arena.replay.replay import Replay
+from arena.replay.verify import verify
+from arena.server.arena import Arena, open_arena
+from arena.server.players import HousePlayer
+from arena.server.pool import Pool
+from arena.store import matches
+from arena.store.store import Store
+from engine.deal import SeededDecks, match_key
+from engine.game import Game
+from engine.registry import GAMES
+from tests.server.pool_rig import HARD, until, workers_of
+from tests.server.server_rig import Bot, MemoryStore, answer, config
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@asynccontextmanager
+async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[Arena]:
+    """A server with house bots at every table, and one worker for them, which is up."""
+    settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
+    async with open_arena(settings, cast("Store", store)) as arena:
+        pool = arena._scribe._pool
+        pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
+        await until(lambda: pool._workers)
+        yield arena
+        await arena.drain(0)
+
+
+def replay_of(store: MemoryStore, match: int = 1) -> Replay:
+    replay = read(store.now(partial(matches.get_replay, match=match)))
+    assert verify(replay).verified
+    return replay
+
+
+def choices(replay: Replay) -> Iterator[tuple[int, int]]:
+    """What house bots chose in a match, and what they should have: the same question put to them here."""
+    header = replay.header
+    key = match_key(header.seed, header.nonces)
+    match = Match(header.game, len(header.bots), header.options, SeededDecks(key), header.policy)
+    house = {bot.name: bot for bot in HOUSE_BOTS[header.game.name]}
+    asks: dict[int, Ask] = {}
+    for event in replay.inputs:
+        if isinstance(event, StoodIn) or (isinstance(event, Acted) and header.bots[event.seat].house):
+            ask = asks.pop(event.decision)  # which is answered once
+            name = header.stand_in.split()[0] if isinstance(event, StoodIn) else header.bots[event.seat].name
+            yield event.action, house[name].decide(ask.view, ask.legal, sha256(key + ask.decision.to_bytes(4)).digest())
+        asks |= {effect.decision: effect for effect in match.receive(event) if isinstance(effect, Ask)}
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+async def test_matches_are_the_same_as_with_house_bots_in_the_server(
+    store: MemoryStore, game: Game, nursery: trio.Nursery
+) -> None:
+    ann = Bot(store.register("ann"), games=(game.name,))
+    async with thinking(store, game, 4) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    made = list(choices(replay_of(store)))
+    assert [chosen for chosen, _ in made] == [due for _, due in made]
+    assert len(made) > 100
+
+
+async def killed_thinking(pool: Pool, bot: Bot) -> bool:
+    """Kills the worker after the bot's next answer; whether it owed a choice. Then there is another one."""
+    asked = len(bot.questions)
+    (process,) = workers_of()
+    os.kill(process, signal.SIGSTOP)
+    bot.line.say(answers=[answer(bot.questions[-1])])
+    await until(lambda: pool._workers[0].thoughts or len(bot.questions) > asked)
+    owed = bool(pool._workers[0].thoughts)
+    os.kill(process, signal.SIGKILL)
+    await until(lambda: len(bot.questions) > asked and [each.pid for each in pool._workers] not in ([], [process]))
+    return owed
+
+
+async def test_a_match_goes_on_when_its_worker_is_killed_while_it_thinks(
+    store: MemoryStore, nursery: trio.Nursery
+) -> None:
+    ann = Bot(store.register("ann"), games=("nullern",))
+    ann.answers = False
+    killed = 0
+    async with thinking(store, GAMES["nullern"], 4) as arena:
+        pool = arena._scribe._pool
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.questions)
+        while killed < 3:
+            killed += await killed_thinking(pool, ann)
+        ann.answers = True
+        ann.line.say(answers=[answer(ann.questions[-1])])
+        await ann.until(lambda: ann.reports)
+    made = list(choices(replay_of(store)))
+    assert [chosen for chosen, _ in made] == [due for _, due in made]
+
+
+async def test_a_question_a_house_bot_had_not_answered_is_put_again_by_the_next_server(
+    store: MemoryStore, nursery: trio.Nursery
+) -> None:
+    game = GAMES["nullern"]
+    ann = Bot(store.register("ann"), games=("nullern",))
+    async with thinking(store, game, 4) as arena, trio.open_nursery() as first:
+        first.start_soon(ann.attend, arena)
+        await ann.until(lambda: len(ann.questions) >= 3)
+        (stopped,) = workers_of()
+        os.kill(stopped, signal.SIGSTOP)
+        (table,) = arena._tables
+        await until(lambda: any(each.thoughts for each in arena._scribe._pool._workers))
+        await arena.drain(0)
+        first.cancel_scope.cancel()
+        house = [seat for seat, player in enumerate(table.players) if isinstance(player, HousePlayer)]
+        assert any(table._match.asking(seat) for seat in house)
+        os.kill(stopped, signal.SIGCONT)
+    store.reopen()
+    ann = Bot(ann.row, games=ann.hello.games)
+    async with thinking(store, game, 4) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    replay = replay_of(store)
+    assert sum(isinstance(event, Restored) for event in replay.inputs) == 1
+    made = list(choices(replay))
+    assert [chosen for chosen, _ in made] == [due for _, due in made]

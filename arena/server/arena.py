@@ -22,6 +22,7 @@ from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.players import HousePlayer, Player
 from arena.server.pool import Pool
+from arena.server.post import Post
 from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
@@ -99,6 +100,7 @@ class Arena:
         """Set when no match runs any more, or those that do are left to the next start."""
         self.roster = Roster(store, hall, config.limits)
         self.door = Door(config.limits)
+        self.post = Post(scribe.commit, RETRY)
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
@@ -122,8 +124,9 @@ class Arena:
             self._nursery.start_soon(self._finish, table)
 
     async def run(self) -> None:
-        """Forms tables, rings alarms and sends heartbeats until cancelled."""
+        """Forms tables, rings alarms, sends heartbeats and what else is to be said, until cancelled."""
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.post.run)
             nursery.start_soon(self._alarms.run)
             nursery.start_soon(self.hall.run, self._seat)
             while True:
@@ -143,7 +146,7 @@ class Arena:
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = Session(link, hello, self._scribe.commit, self.config.limits)
+        session = Session(link, hello, self.post, self.config.limits)
         session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit, self.config.park_after))
         contestant.parked = bot.parked is not None
         if contestant.parked:
@@ -201,9 +204,10 @@ class Arena:
         self._change()
 
     def dismiss(self) -> None:
-        """Ends every bot's line."""
-        for session in self.hall.sessions():
-            session.close(Reason.STOPPING, "the server is stopping; come back later")
+        """Ends every bot's line, its last words sent."""
+        with self.post:
+            for session in self.hall.sessions():
+                session.close(Reason.STOPPING, "the server is stopping; come back later")
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         """Returns when a condition holds that the end of matches brings about."""

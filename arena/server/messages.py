@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
@@ -175,11 +175,18 @@ class Link(Protocol):
     def peer(self) -> str:
         """Where the bot is, for the log."""
 
-    async def receive(self) -> Said | None:
-        """The bot's next message; None when it has said its last. Raises `LinkLost` when the bot vanished."""
+    @property
+    def busy(self) -> bool:
+        """Whether the last message has yet to leave: the bot may not be reading."""
 
-    async def send(self, message: Outgoing) -> None:
-        """Hands a message to the transport, waiting while the bot does not read. Raises `LinkLost`."""
+    def send(self, message: Outgoing) -> None:
+        """Hands a message to the transport, which must not be busy. Raises `LinkLost`."""
+
+    async def listen(self, hear: Callable[[Said], None], free: Callable[[], None]) -> None:
+        """Has each message heard the moment it arrives, until the bot has said its last.
+
+        `free` is called whenever a message has left. Raises `LinkLost` when the bot vanished, and what `hear` raises.
+        """
 
 
 class LinkLost(Exception):  # noqa: N818 - an event, nobody's error

@@ -78,15 +78,9 @@ class Scribe:
         self._pool = pool
         self._watch = watch
 
-    async def commit(self) -> None:
-        """Returns when the journal holds everything that happened so far."""
-        while True:
-            try:
-                self._store.journal.commit()
-                return
-            except StoreError as error:
-                log.error("journal not written yet", error=str(error), retry_in=RETRY)
-                await trio.sleep(RETRY)
+    def commit(self) -> None:
+        """Has the journal hold everything that happened so far; StoreError if it cannot at the moment."""
+        self._store.journal.commit()
 
     async def begin(self, gathering: Gathering) -> Table:
         """The table of a match that everybody is ready for, its beginning stored; StoreError if that failed."""

@@ -1,4 +1,4 @@
-"""One connection of one bot: a reader that takes turns, a writer that sends whatever is waiting.
+"""One connection of one bot: what it says is heard where it arrives, what waits for it is sent at the end of a turn.
 
 Questions that become due while the bot still owes answers wait and go out together: at most one unanswered batch is in
 flight, which bounds memory and batches without a timer. Everything else goes out at once.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -19,10 +18,11 @@ from arena.server.messages import Closed, LinkLost, NoticeKind, Outgoing, Questi
 from arena.server.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from arena.match.effects import Ask
     from arena.server.messages import Hello, Invitation, Link, MatchOver, Notice, RoundOver, Said, Welcome
+    from arena.server.post import Post
     from arena.server.table import Table
 
 SEND_LIMIT: Final = 30.0
@@ -42,10 +42,10 @@ class Session:
         self,
         link: Link,
         hello: Hello,
-        commit: Callable[[], Awaitable[None]],
+        post: Post,
         limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
-        """`commit` stores what happened so far; nothing is sent before it returns."""
+        """`post` has it send what waits."""
         self.link = link
         self.hello = hello
         self.capacity = hello.capacity
@@ -53,14 +53,14 @@ class Session:
         self.round_trip: float | None = None
         """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
-        self._commit = commit
+        self._post = post
         self._pace = Pace(limits)
         self._waiting = Outgoing()
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
-        self._wake = trio.Event()
-        self._sending_since = math.inf
-        self._end: LinkLost | Closed | None = None
+        self._held = False  # something waits for the message before to leave
+        self._over = False
+        self._end: Exception | None = None
         self._scope = trio.CancelScope()
 
     async def run(self, hear: Callable[[Said], None]) -> None:
@@ -68,12 +68,22 @@ class Session:
 
         Raises `LinkLost` when the bot vanished and `Closed` when `close` was called or the bot does not read.
         """
-        with self._scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._ending, self._write)
-                nursery.start_soon(self._ending, self._guard)
-                await self._ending(partial(self._read, hear))
-                self._scope.cancel()
+
+        def heard(said: Said) -> None:
+            if self._end is None:  # else its last words are on their way, and what it says counts no more
+                self._pace.heard(said)
+                hear(said)
+
+        try:
+            with self._scope:
+                await self.link.listen(heard, self._free)
+        except (LinkLost, Closed) as end:
+            self._end = self._end or end
+        finally:
+            self._over = True
+        if self._scope.cancelled_caught and self._end is None:
+            text = f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
+            self._end = Closed(Reason.NOT_READING, text)
         if self._end is not None:
             raise self._end
 
@@ -81,17 +91,17 @@ class Session:
         """Ends the stream once what waits is sent; `run` raises `Closed` with this reason."""
         self._end = self._end or Closed(reason, text)
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + LAST_WORDS)
-        self._wake.set()
+        self._post.due(self)
 
     def welcome(self, welcome: Welcome) -> None:
         """Queues the first words."""
         self._waiting.welcome = welcome
-        self._wake.set()
+        self._post.due(self)
 
     def invite(self, invitation: Invitation) -> None:
         """Queues an invitation."""
         self._waiting.invitations.append(invitation)
-        self._wake.set()
+        self._post.due(self)
 
     def notify(self, notice: Notice) -> None:
         """Queues a notice."""
@@ -99,22 +109,22 @@ class Session:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
             return
         self._waiting.notices.append(notice)
-        self._wake.set()
+        self._post.due(self)
 
     def show(self, report: RoundOver) -> None:
         """Queues the report of a round."""
         self._waiting.rounds.append(report)
-        self._wake.set()
+        self._post.due(self)
 
     def report(self, report: MatchOver) -> None:
         """Queues the report of a match."""
         self._waiting.reports.append(report)
-        self._wake.set()
+        self._post.due(self)
 
     def beat(self, now: float) -> None:
         """Queues a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
         self._waiting.heartbeat = round(now * 1e6)
-        self._wake.set()
+        self._post.due(self)
 
     def beaten(self, at: float, number: int) -> None:
         """A heartbeat was answered."""
@@ -125,7 +135,7 @@ class Session:
         """Queues a question. It goes out with all others as soon as the bot owes no answer."""
         self._questions[table.match_id, ask.decision] = (table, ask)
         if not self._in_flight:
-            self._wake.set()
+            self._post.due(self)
 
     def settle(self, match_id: int, decision: int) -> None:
         """A question is answered or taken back: it is not sent any more, or no longer waited for."""
@@ -133,50 +143,53 @@ class Session:
         self._questions.pop(key, None)
         self._in_flight.discard(key)
         if self._questions and not self._in_flight:
-            self._wake.set()
+            self._post.due(self)
 
-    async def _ending(self, task: Callable[[], Awaitable[None]]) -> None:
-        """Runs one of the session's tasks; what ends one of them ends the session."""
+    def send(self) -> None:
+        """Sends what waits, unless the message before has yet to leave: then it goes when that has.
+
+        Called by `Post`, once everything that led to it is stored.
+        """
+        if self._over:
+            return
+        if self.link.busy:
+            if not self._held:  # the scope's deadline is the guard: a timer for each message would cost much more
+                self._held = True
+                self._scope.deadline = min(self._scope.deadline, trio.current_time() + SEND_LIMIT)
+            return
         try:
-            await task()
-        except (LinkLost, Closed) as end:
-            self._end = self._end or end
+            self._send()
+        except LinkLost:
+            return  # whoever listens is told, too
+        except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
+            self._end = fault
+        if self._end is not None:
             self._scope.cancel()
 
-    async def _read(self, hear: Callable[[Said], None]) -> None:
-        while (said := await self.link.receive()) is not None:
-            if self._end is None:  # else its last words are on their way, and what it says counts no more
-                self._pace.heard(said)
-                hear(said)
+    def _free(self) -> None:
+        """A message has left."""
+        if self._held:
+            self._held = False
+            if self._end is None:
+                self._scope.deadline = math.inf
+            self._post.due(self)
 
-    async def _write(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake = trio.Event()
-            message, self._waiting = self._waiting, Outgoing()
-            asked: list[tuple[Table, Ask]] = []
-            if not self._in_flight:
-                asked = list(self._questions.values())
-                self._in_flight.update(self._questions)
-                self._questions.clear()
-                message.questions = [Question(table.match_id, ask) for table, ask in asked]
-            self._pace.asked(_asks(message))
-            await self._commit()
-            self._sending_since = trio.current_time()
-            await self.link.send(message)
-            self._sending_since = math.inf
-            if asked:
-                now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
-                for table, ask in asked:
-                    table.sent(now, ask, lag)
-            if self._end is not None:
-                raise self._end
-
-    async def _guard(self) -> None:
-        """Ends the session when the bot leaves a message unread: a timer for each message would cost much more."""
-        while (now := trio.current_time()) < self._sending_since + SEND_LIMIT:
-            await trio.sleep_until(min(self._sending_since, now) + SEND_LIMIT)
-        raise Closed(Reason.NOT_READING, f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think")
+    def _send(self) -> None:
+        message, self._waiting = self._waiting, Outgoing()
+        asked: list[tuple[Table, Ask]] = []
+        if not self._in_flight:
+            asked = list(self._questions.values())
+            self._in_flight.update(self._questions)
+            self._questions.clear()
+            message.questions = [Question(table.match_id, ask) for table, ask in asked]
+        if not asked and message.only_questions:
+            return  # what was due has been taken back
+        self._pace.asked(_asks(message))
+        self.link.send(message)
+        if asked:
+            now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
+            for table, ask in asked:
+                table.sent(now, ask, lag)
 
 
 def _asks(message: Outgoing) -> int:

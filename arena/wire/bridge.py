@@ -18,7 +18,7 @@ import trio
 from google.protobuf.message import DecodeError
 
 from arena.wire.grpc_stream import MALFORMED, GrpcStream
-from arena.wire.nested_loop import NestedLoop, nested_loop
+from arena.wire.nested_loop import NO_TURN, NestedLoop, Turn, nested_loop
 from arena.wire.settings import Settings
 from arena.wire.stream import Refused, Vanished
 
@@ -54,17 +54,18 @@ async def serve(
     settings: Settings = Settings(),  # noqa: B008 - frozen
     credentials: grpc.ServerCredentials | None = None,
     stock: Iterable[Callable[[grpc.aio.Server], None]] = (),
+    turn: Turn = NO_TURN,
     grace: float = 1.0,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; the started value is the bound port.
 
     `address` is "host:port", port 0 for any free one; `stock` registers ready-made asyncio servicers such as health and
-    reflection. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; what a peer has
-    not taken within `grace` seconds is dropped. Raises RuntimeError where the address cannot be bound or another server
-    is running.
+    reflection; `turn` is entered around the handling of what arrived together. Cancelling refuses new calls and cancels
+    the handlers, whose calls end with UNAVAILABLE; what a peer has not taken within `grace` seconds is dropped. Raises
+    RuntimeError where the address cannot be bound or another server is running.
     """
-    async with nested_loop() as loop:
+    async with nested_loop(turn) as loop:
         doors = _Doors(loop)
 
         async def open_doors() -> tuple[grpc.aio.Server, int]:
@@ -120,7 +121,7 @@ class _Doors:
                 raise TypeError(f"{name}: the bridge has no calls that stream requests only")
 
         async def rpc(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-            stream = GrpcStream(lambda: self._loop.stepped_at, context)
+            stream = GrpcStream(lambda: self._loop.stepped_at, self._loop.after_turn, context)
             if method.request_streaming:
                 stream.read()
             elif request is MALFORMED:

@@ -32,7 +32,13 @@ MALFORMED: Final = Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot
 class GrpcStream:
     """A `Stream` over gRPC. After `end` nothing touches the context: gRPC has freed what is behind it."""
 
-    def __init__(self, clock: Callable[[], float], context: grpc.aio.ServicerContext[Any, Any]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        after_turn: Callable[[Callable[[], None]], None],
+        context: grpc.aio.ServicerContext[Any, Any],
+    ) -> None:
+        """`after_turn` calls something once all that has completed by now is handled."""
         self.peer: str = context.peer()
         self.metadata: Mapping[str, str] = {
             key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
@@ -40,6 +46,7 @@ class GrpcStream:
         self.received_at = clock()
         self.scope = trio.CancelScope()
         self._clock = clock
+        self._after_turn = after_turn
         self._context = context
         self._ended: type[Exception] | None = None
         self._arrived: deque[tuple[Any, float]] = deque()
@@ -47,6 +54,9 @@ class GrpcStream:
         self._reading = self._writing = self._opened = False
         self._reader = trio.lowlevel.ParkingLot()
         self._writer = trio.lowlevel.ParkingLot()
+        self._take: Callable[[Any], None] | None = None
+        self._left: Callable[[], None] | None = None
+        self._fault: Exception | None = None
 
     def end(self, reason: type[Exception]) -> None:
         """From now on `receive` and `send` raise this, once what arrived has been taken."""
@@ -65,15 +75,40 @@ class GrpcStream:
         self._reading = False
         if error is not None or message is grpc.aio.EOF:
             self._input_ended_at = self._clock()
+        elif self._take is not None and self._reader and message is not MALFORMED:
+            self._hand(message, self._take)
+            return
         else:
             self._arrived.append((message, self._clock()))
             self.read()
         if self._reader:
             self._reader.unpark_all()
 
+    def _hand(self, message: Any, take: Callable[[Any], None]) -> None:
+        """To whoever waits in `deliver`; what that makes of it must not get lost in grpc."""
+        self.received_at = self._clock()
+        try:
+            take(message)
+        except Exception as fault:  # noqa: BLE001 - handed on
+            self._fault = fault
+            self._reader.unpark_all()
+        else:
+            self._after_turn(self.read)
+
+    async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
+        """As `Stream.deliver`."""
+        self._take, self._left = take, left
+        try:
+            while (message := await self.receive()) is not None:
+                take(message)
+        finally:
+            self._take = self._left = None
+
     async def receive(self) -> Any:
         """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
         while not self._arrived:
+            if self._fault is not None:
+                raise self._fault
             if self._ended is None and self._input_ended_at is not None:
                 with trio.move_on_at(self._input_ended_at + DOUBT):
                     while not self._ended:
@@ -91,8 +126,17 @@ class GrpcStream:
 
     async def send(self, message: Any) -> None:
         """As `Stream.send`. A checkpoint only where it has to wait."""
-        while self._writing and not self._ended:
+        while self.busy:
             await self._writer.park()
+        self.hand_over(message)
+
+    @property
+    def busy(self) -> bool:
+        """As `Stream.busy`."""
+        return self._writing and not self._ended
+
+    def hand_over(self, message: Any) -> None:
+        """As `Stream.hand_over`."""
         if self._ended:
             raise self._ended
         self._writing = True
@@ -110,6 +154,8 @@ class GrpcStream:
             self.end(Vanished)
         if self._writer:
             self._writer.unpark_all()
+        if self._left is not None:
+            self._left()
 
 
 def _drive(coroutine: Coroutine[Any, Any, object], done: Done) -> None:

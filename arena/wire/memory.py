@@ -32,6 +32,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.outgoing: deque[Outgoing] = deque()
         self.half_closed = self.vanished = self.closed = False
         self.changed = trio.lowlevel.ParkingLot()
+        self.left: Callable[[], None] = lambda: None
 
     async def receive(self) -> Incoming | None:
         """As `Stream.receive`."""
@@ -48,14 +49,29 @@ class MemoryStream(Generic[Incoming, Outgoing]):
     async def send(self, message: Outgoing) -> None:
         """As `Stream.send`."""
         await trio.lowlevel.checkpoint()
-        while self.outgoing and not (self.vanished or self.closed):
+        while self.busy:
             await self.changed.park()
+        self.hand_over(message)
+
+    @property
+    def busy(self) -> bool:
+        """As `Stream.busy`."""
+        return bool(self.outgoing) and not (self.vanished or self.closed)
+
+    def hand_over(self, message: Outgoing) -> None:
+        """As `Stream.hand_over`."""
         if self.closed:
             raise trio.ClosedResourceError
         if self.vanished:
             raise Vanished
         self.outgoing.append(message)
         self.changed.unpark_all()
+
+    async def deliver(self, take: Callable[[Incoming], None], left: Callable[[], None]) -> None:
+        """As `Stream.deliver`."""
+        self.left = left
+        while (message := await self.receive()) is not None:
+            take(message)
 
 
 class MemoryPeer(Generic[Incoming, Outgoing]):
@@ -90,6 +106,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
                 return None
             await stream.changed.park()
         message = stream.outgoing.popleft()
+        stream.left()
         stream.changed.unpark_all()
         return message
 

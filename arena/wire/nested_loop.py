@@ -12,26 +12,29 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from contextvars import Context
 from functools import partial
-from typing import Any, ClassVar, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, TypeVarTuple
 
 import trio
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+Turn: TypeAlias = AbstractContextManager[None, None]
+NO_TURN: Final[Turn] = nullcontext()
+
 
 @asynccontextmanager
-async def nested_loop() -> AsyncIterator[NestedLoop]:
+async def nested_loop(turn: Turn = NO_TURN) -> AsyncIterator[NestedLoop]:
     """Have a loop for the block; it goes on while the block is being cancelled, so that calls can be ended properly.
 
-    Raises RuntimeError where the process has one already.
+    `turn` is entered around all that grpc reports at a time. Raises RuntimeError where the process has a loop already.
     """
     if NestedLoop.alive is not None:
         raise RuntimeError("another server is running in this process")
-    loop = NestedLoop.alive = NestedLoop()
+    loop = NestedLoop.alive = NestedLoop(turn)
     opened, closed = trio.Event(), trio.Event()
 
     async def live() -> None:
@@ -84,11 +87,13 @@ class NestedLoop(asyncio.SelectorEventLoop):
     alive: ClassVar[NestedLoop | None] = None
     nursery: trio.Nursery
 
-    def __init__(self) -> None:
+    def __init__(self, turn: Turn) -> None:
         super().__init__()
         self.life = trio.CancelScope()
         self.stepped_at = trio.current_time()
         """Instant of the last step: when the operations that it finds finished were reported."""
+        self._turn = turn
+        self._afterwards: list[Callable[[], None]] = []
         self._trio = trio.lowlevel.current_trio_token()
         self._watchers: dict[socket.socket, trio.CancelScope] = {}
         self._stepping = self._dirty = False
@@ -132,6 +137,10 @@ class NestedLoop(asyncio.SelectorEventLoop):
                 self.run_forever()
         finally:
             self._stepping = False
+
+    def after_turn(self, callback: Callable[[], None]) -> None:
+        """Call something when the present turn, or else the next one, is over."""
+        self._afterwards.append(callback)
 
     def time(self) -> float:
         """trio's clock."""
@@ -190,7 +199,11 @@ class NestedLoop(asyncio.SelectorEventLoop):
         with scope:
             while True:
                 await trio.lowlevel.wait_readable(wakeup)
-                self.step(finish_operations)
+                with self._turn:
+                    self.step(finish_operations)
+                afterwards, self._afterwards = self._afterwards, []
+                for callback_ in afterwards:
+                    callback_()
 
 
 async def run_asyncio(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -14,6 +14,8 @@ from arena.wire.codec import decode, decode_hello, encode
 from arena.wire.stream import Refused, Stream, Vanished, bearer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from arena.server.arena import Arena
     from arena.server.messages import Hello
     from arena.store.bots import Bot
@@ -43,18 +45,23 @@ class PlayLink:
         """The bot's address."""
         return self._stream.peer
 
-    async def receive(self) -> Said | None:
-        """As `Link.receive`."""
-        try:
-            request = await self._stream.receive()
-        except Vanished as gone:
-            raise LinkLost from gone
-        return None if request is None else decode(request, self._stream.received_at)
+    @property
+    def busy(self) -> bool:
+        """As `Link.busy`."""
+        return self._stream.busy
 
-    async def send(self, message: Outgoing) -> None:
+    def send(self, message: Outgoing) -> None:
         """As `Link.send`."""
         try:
-            await self._stream.send(encode(message))
+            self._stream.hand_over(encode(message))
+        except Vanished as gone:
+            raise LinkLost from gone
+
+    async def listen(self, hear: Callable[[Said], None], free: Callable[[], None]) -> None:
+        """As `Link.listen`."""
+        stream = self._stream
+        try:
+            await stream.deliver(lambda request: hear(decode(request, stream.received_at)), free)
         except Vanished as gone:
             raise LinkLost from gone
 

@@ -70,5 +70,6 @@ async def serve_arena(
         settings=settings,
         credentials=credentials,
         stock=(add_reflection,),
+        turn=arena.post,
         task_status=task_status,
     )

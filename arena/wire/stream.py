@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 import grpc
@@ -65,4 +65,18 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
 
         Cancelling before it is handed over sends nothing. Raises Vanished when the peer is gone, ClosedResourceError
         when the handler has ended.
+        """
+
+    @property
+    def busy(self) -> bool:
+        """Whether the message before has yet to leave, so that `send` would wait."""
+
+    def hand_over(self, message: Sent_contra) -> None:
+        """As `send`, for whoever knows that the stream is not busy."""
+
+    async def deliver(self, take: Callable[[Received_co], None], left: Callable[[], None]) -> None:
+        """As `receive` called for ever, until there are no more messages; but `take` is called where each one arrives.
+
+        That costs no change of tasks. The next message is read once the turn of this one is over. `left` is called
+        whenever a message that was sent has left. Raises what `receive` raises, and what `take` raises.
         """

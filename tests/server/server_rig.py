@@ -33,6 +33,7 @@ from arena.server.messages import (
     Said,
 )
 from arena.server.players import HousePlayer
+from arena.server.post import Post
 from arena.store import bots, matches, schema
 from arena.store.errors import StoreError
 from arena.store.journal import open_journal
@@ -79,19 +80,20 @@ class Line:
         self._show, self._shown = trio.open_memory_channel[Outgoing](math.inf)
         self._gone = trio.Event()
 
-    async def receive(self) -> Said | None:
-        said = await self._heard.receive()
-        if self._gone.is_set():
-            raise LinkLost
-        return said
+    @property
+    def busy(self) -> bool:
+        return not self.reads
 
-    async def send(self, message: Outgoing) -> None:
-        await trio.lowlevel.checkpoint()
-        if not self.reads:
-            await self._gone.wait()
+    def send(self, message: Outgoing) -> None:
         if self._gone.is_set():
             raise LinkLost
         self._show.send_nowait(message)
+
+    async def listen(self, hear: Callable[[Said], None], free: Callable[[], None]) -> None:
+        while (said := await self._heard.receive()) is not None:
+            hear(said)
+        if self._gone.is_set():
+            raise LinkLost
 
     def say(
         self,
@@ -121,8 +123,9 @@ class Line:
             return None
 
 
-async def committed() -> None:
+def post() -> Post:
     """Nothing has to be stored first."""
+    return Post(lambda: None, 0.0)
 
 
 class MemoryStore:

@@ -11,7 +11,7 @@ from arena.server.messages import Hello, Invitation, NoticeKind
 from arena.server.players import Player
 from arena.server.session import Session
 from engine.deal import opens
-from tests.server.server_rig import GAME, NONCE, Line, committed, house_players
+from tests.server.server_rig import GAME, NONCE, Line, house_players, post
 
 SEED = bytes(range(32))
 
@@ -24,7 +24,7 @@ class Guest(Contestant):
         self.arrive()
 
     def arrive(self) -> Session:
-        session = Session(Line(), Hello((GAME.name,), 4, ""), committed)
+        session = Session(Line(), Hello((GAME.name,), 4, ""), post())
         self.connected(0.0, session)
         return session
 

@@ -17,7 +17,7 @@ from arena.server.messages import Hello
 from arena.server.players import HousePlayer, Player
 from arena.server.session import Session
 from tests.match.counting import CountingGame
-from tests.server.server_rig import GAME, Line, committed, config, house_players
+from tests.server.server_rig import GAME, Line, config, house_players, post
 
 PATIENCE = 2.0
 BOTH = (GAME.name, "whist")
@@ -40,7 +40,7 @@ class Rig:
 
     def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> Contestant:
         contestant = self.hall.contestant(len(self.hall.contestants) + 1, name, owner or name)
-        contestant.connected(trio.current_time(), Session(Line(), Hello(games, capacity, ""), committed))
+        contestant.connected(trio.current_time(), Session(Line(), Hello(games, capacity, ""), post()))
         self.hall.changed()
         return contestant
 

@@ -16,7 +16,7 @@ from arena.server.session import Session
 from arena.server.table import MOST_STRAYS
 from arena.store.bots import Bot as Row
 from arena.store.bots import BotId
-from tests.server.server_rig import Bot, Line, MemoryStore, answer, committed, running
+from tests.server.server_rig import Bot, Line, MemoryStore, answer, post, running
 
 LIMITS = Limits(streams=2, things=10.0, traffic=1000.0, comings=0.5)
 
@@ -106,7 +106,7 @@ async def test_a_flood_ends_the_stream_and_what_comes_after_is_not_heard(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     line, heard = Line(), list[Said]()
-    session = Session(line, Hello(("counting",), 1, ""), committed, LIMITS)
+    session = Session(line, Hello(("counting",), 1, ""), post(), LIMITS)
     most = round(LIMITS.things * THINGS_SAVED)
     for _ in range(most + 100):
         line.say(answers=[Answer(1, 1, 1)])
@@ -120,7 +120,7 @@ async def test_a_stream_that_is_being_closed_hears_nothing_more(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     line, heard = Line(), list[Said]()
-    session = Session(line, Hello(("counting",), 1, ""), committed)
+    session = Session(line, Hello(("counting",), 1, ""), post())
     line.say(answers=[Answer(1, 1, 1)])
 
     async def close() -> None:

@@ -26,7 +26,7 @@ from arena.wire.catalog import encode_catalog
 from arena.wire.roster import Roster
 from arena.wire.stream import Call, Refused
 from engine.registry import GAMES
-from tests.server.server_rig import Line, MemoryStore, committed, running
+from tests.server.server_rig import Line, MemoryStore, post, running
 
 GAME = GAMES["sixth_sense"]
 CALL = cast("Call", SimpleNamespace(peer="memory", metadata={}))
@@ -155,7 +155,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     ann, bob, _ = rig.bots("ann", "bob", "cleo")
     rig.finish(rig.begin([ann, bob]), [1, 2])
     here = rig.arena.hall.contestant(ann, "ann", "ann")
-    here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, ""), committed))
+    here.connected(0.0, Session(Line(), Hello(("sixth_sense",), 1, ""), post()))
     gone = rig.arena.hall.contestant(bob, "bob", "bob")
     assert gone.session is None
     first, second, third = (await rig.roster.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots

@@ -6,7 +6,7 @@ The server is the real one up to the sockets, which `tests/end_to_end` adds; a v
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
@@ -68,8 +68,17 @@ class ParsedStream:
         except DecodeError:
             raise Refused(MALFORMED.code, MALFORMED.text) from None
 
-    async def send(self, message: bytes) -> None:
-        await self._stream.send(message)
+    @property
+    def busy(self) -> bool:
+        return self._stream.busy
+
+    def hand_over(self, message: bytes) -> None:
+        self._stream.hand_over(message)
+
+    async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
+        self._stream.left = left
+        while (message := await self.receive()) is not None:
+            take(message)
 
 
 @asynccontextmanager

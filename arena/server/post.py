@@ -1,0 +1,73 @@
+"""What the server has to say leaves at the end of a turn: the journal is committed once, then every session sends.
+
+A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The
+wire makes a turn of what it delivers (`with post: …`); whatever else gives a session something to say is followed by a
+turn of its own. Nothing leaves while the journal cannot be written; that is tried again until it can.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.session import Session
+
+log = structlog.get_logger(__name__)
+
+
+class Post:
+    """The sessions that have something to send."""
+
+    def __init__(self, commit: Callable[[], None], retry: float) -> None:
+        """`commit` stores what happened so far; after a StoreError it is called again in `retry` seconds."""
+        self._commit = commit
+        self._retry = retry
+        self._due: dict[Session, None] = {}
+        self._in_turn = self._stuck = False
+        self._wake = trio.Event()
+
+    def due(self, session: Session) -> None:
+        """A session has something to send."""
+        self._due[session] = None
+        if not self._in_turn:
+            self._wake.set()
+
+    def __enter__(self) -> None:
+        """A turn begins."""
+        self._in_turn = True
+
+    def __exit__(self, *_: object) -> None:
+        """It ends, and what is due leaves."""
+        while self._due and not self._stuck:
+            self._send()
+        self._in_turn = False
+
+    async def run(self) -> None:
+        """Makes turns for ever."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            if self._stuck:
+                await trio.sleep(self._retry)
+                self._stuck = False
+            with self:
+                pass
+
+    def _send(self) -> None:
+        try:
+            self._commit()
+        except StoreError as error:
+            log.error("journal not written yet", error=str(error), retry_in=self._retry)
+            self._stuck = True
+            self._wake.set()
+            return
+        due, self._due = self._due, {}
+        for session in due:
+            session.send()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, log, sqrt
+from math import exp, fsum, hypot, log, sqrt
 from typing import Final
 
 SCALE: Final = 400 / log(10)
@@ -29,6 +29,15 @@ class Rating:
 
 NEW: Final = Rating(1500.0, 150.0)
 """Before the first match."""
+
+
+CHANGE: Final = 60.0
+"""Elo: the standard deviation of what a new version of a bot gains or loses on the one before it."""
+
+
+def heir(parent: Rating) -> Rating:
+    """What a new version of a bot begins with: its parent's rating, less sure."""
+    return Rating(parent.value, hypot(parent.deviation, CHANGE))
 
 
 @dataclass(frozen=True, slots=True)

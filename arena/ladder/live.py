@@ -29,6 +29,8 @@ class Rating:
 
 NEW: Final = Rating(1500.0, 150.0)
 """Before the first match."""
+STEP: Final = 60.0
+"""Elo, the standard deviation of what a new version changes."""
 
 
 CHANGE: Final = 60.0
@@ -51,6 +53,11 @@ class RatingChange:
     def change(self) -> float:
         """Elo won, negative when lost."""
         return self.after.value - self.before.value
+
+
+def start(parent: Rating | None) -> Rating:
+    """Before the first match of a version: its parent's rating, surely changed a little."""
+    return NEW if parent is None else Rating(parent.value, hypot(parent.deviation, STEP))
 
 
 def expected(rating: float, opponent: float) -> float:

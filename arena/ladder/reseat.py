@@ -1,0 +1,37 @@
+"""The live layer put back on the truth: every rating from the last ladder, then what has happened since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.live import Rating, start, update
+from arena.ladder.truth import Ladder
+
+
+def reseated(ladder: Ladder, entrants: Iterable[Entrant] = ()) -> dict[Node, Rating]:
+    """Every node's live rating at the ladder's last event.
+
+    The nodes of the ladder have their figures there; `entrants` who came later, parents before children, start anew.
+    """
+    ratings = {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures}
+    for entrant in entrants:
+        if entrant.node not in ratings:
+            ratings[entrant.node] = start(None if entrant.parent is None else ratings[entrant.parent])
+    return ratings
+
+
+def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+    """Every node's live rating after the last of the events, which are in order; those the ladder knows are left out.
+
+    A void takes back what is younger than the ladder; what is older only the next ladder takes back.
+    """
+    ratings = reseated(ladder, entrants)
+    later = [event for event in events if event.number > ladder.through]
+    voided = {event.match for event in later if isinstance(event, Void)}
+    for event in later:
+        if isinstance(event, Result) and event.match not in voided:
+            before = [ratings[node] for node in event.nodes]
+            after = update(before, event.places, event.nodes, event.counts)
+            ratings.update(zip(event.nodes, after, strict=True))
+    return ratings

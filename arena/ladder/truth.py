@@ -1,0 +1,233 @@
+"""The ladder: every rating with what is known of its error, and the ranks that follow. A pure function of the results.
+
+The scale: the anchors that have played have the mean 1500; where none has, all that have played; where nobody has, it
+is the middle of the prior. A figure's error includes that of the scale. Figures are on grids much finer than their
+errors, so that the last bits of another machine's exponential function do not show in them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.ladder.chances import chances_of_best, rank_bounds
+from arena.ladder.clusters import clustered
+from arena.ladder.columns import Audit, Columns
+from arena.ladder.events import Entrant, Event, Node, Result
+from arena.ladder.fit import SPREAD, Floats, fit
+from arena.ladder.live import NEW, SCALE
+from arena.ladder.pairs import Pairs
+from arena.ladder.roster import Roster
+
+SETTLED: Final = 40.0
+"""Elo of standard error up to which a rating is no longer provisional."""
+ACQUAINTED: Final = 8
+"""Distinct opponents from which a rating is no longer provisional."""
+ELO_GRID: Final = 2.0**-10
+CHANCE_GRID: Final = 2.0**-20
+
+
+class Figure(NamedTuple):
+    """What is known of a node, whether it stands on the ladder or is an older version."""
+
+    node: Node
+    rating: float
+    """Elo."""
+    error: float
+    """Standard error in Elo: what the matches themselves show, and no less than the model's while that is above 40."""
+    matches: int
+    """Matches that count for it."""
+    opponents: int
+    """Distinct bots it met in them; several versions of one are one."""
+
+    @property
+    def provisional(self) -> bool:
+        """Whether too little is known of it yet."""
+        return self.error > SETTLED or self.opponents < ACQUAINTED
+
+
+class Line(NamedTuple):
+    """A bot's newest version on the ladder."""
+
+    node: Node
+    rating: float
+    error: float
+    """Standard error in Elo; the 95 % interval is ±1.96 of it."""
+    rank: int
+    """1 is the best; equal ratings share a rank."""
+    rank_low: int
+    """The best rank it may have: 1 + those surely (95 %) better."""
+    rank_high: int
+    """The worst."""
+    best: float
+    """The probability that it is the best of the ladder."""
+    matches: int
+    opponents: int
+    provisional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The ladder after some event."""
+
+    lines: tuple[Line, ...]
+    """The newest versions, best first."""
+    figures: tuple[Figure, ...]
+    """Of every entrant, by node."""
+    through: int
+    """The number of the last event it is made of."""
+    digest: str
+    """SHA-256 over the bits of all the above but `through`: a void and what it voids leave no trace."""
+
+
+class Truth:
+    """The truth layer as the events come in: what was counted once is not counted again."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        """From a list's beginning, with the checks of `Columns.of`."""
+        self._audit = Audit()
+        self._columns = Columns.of(events, self._audit)
+        self._fresh: dict[int, Result] = {}
+        self._voided: list[int] = []
+        self._roster = Roster(())
+        self._pairs: Pairs | None = None
+
+    @property
+    def through(self) -> int:
+        """The number of the last event taken."""
+        return self._audit.through
+
+    def take(self, event: Event) -> None:
+        """The next event. LadderError, and the event is not taken, where it is unsound or does not fit those before."""
+        if isinstance(event, Result):
+            Columns.of_results((event,))
+        self._audit.pass_on(event)
+        if isinstance(event, Result):
+            self._fresh[event.match] = event
+        elif self._fresh.pop(event.match, None) is None:
+            self._voided.append(event.match)
+
+    def columns(self) -> Columns:
+        """The standing results of all events taken."""
+        kept = self._columns.without(self._voided)
+        return replace(kept.joined(Columns.of_results(tuple(self._fresh.values()))), through=self.through)
+
+    def ladder(self, entrants: Iterable[Entrant]) -> Ladder:
+        """The ladder of all events taken: bit for bit what `ladder(entrants, truth.columns())` is.
+
+        LadderError as there; the events stay taken, and other entrants can be tried.
+        """
+        roster, columns = Roster(entrants), self.columns()
+        if self._pairs is None or not set(self._roster.nodes) <= set(roster.nodes):
+            roster.must_know(columns)
+            pairs = Pairs.of(columns, roster)
+        else:
+            fresh = Columns.of_results(tuple(self._fresh.values()))
+            roster.must_know(fresh)
+            pairs = self._pairs.over(self._roster, roster) + Pairs.of(fresh, roster)
+            if self._voided:
+                pairs -= Pairs.of(self._columns.only(self._voided), roster)
+        self._roster, self._pairs, self._columns = roster, pairs, columns
+        self._fresh, self._voided = {}, []
+        return _ladder(roster, columns, pairs)
+
+
+def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
+    """The ladder of these results, the same whatever the order of both.
+
+    NodeRepeated, UnknownParent or CyclicParents for contradictory entrants, UnknownNode for a match of somebody else.
+    Without entrants it is empty; without results everybody is provisional at the prior.
+    """
+    roster = Roster(entrants)
+    roster.must_know(columns)
+    return _ladder(roster, columns, Pairs.of(columns, roster))
+
+
+def _ladder(roster: Roster, columns: Columns, pairs: Pairs) -> Ladder:
+    solution = fit(pairs, roster.parents)
+    shares = _scale(roster, pairs)
+    model = _on_scale(solution.covariance(solution.information), shares)
+    scores = clustered(columns, roster, solution.expectations) + solution.prior
+    shown = _on_scale(solution.covariance(scores), shares)
+    young = SCALE**2 * np.diag(model) > SETTLED**2
+    strengths = solution.strengths - float((solution.strengths * shares).sum())
+    ratings = _on_grid(NEW.value + SCALE * strengths, ELO_GRID)
+    variances = np.where(young, np.maximum(np.diag(model), np.diag(shown)), np.diag(shown))
+    errors = _on_grid(SCALE * np.sqrt(variances), ELO_GRID)
+    apart, apart_shown = _of_differences(model), _of_differences(shown)
+    differences = SCALE**2 * np.where(young | young[:, None], np.maximum(apart, apart_shown), apart_shown)
+    opponents = _opponents(roster, pairs)
+    figures = tuple(
+        Figure(*figure)
+        for figure in zip(
+            roster.nodes, ratings.tolist(), errors.tolist(), pairs.matches.tolist(), opponents.tolist(), strict=True
+        )
+    )
+    lines = _lines(roster, figures, ratings, differences)
+    return Ladder(lines, figures, columns.through, _digest(lines, figures))
+
+
+def _scale(roster: Roster, pairs: Pairs) -> Floats:
+    """[n], whose mean is the scale's 1500, as shares of 1; all 0 where nobody has played."""
+    played = pairs.played.any(axis=1)
+    anchors = played & np.array([entrant.anchor for entrant in roster.entrants], np.bool_)
+    held = anchors if anchors.any() else played
+    return np.where(held, 1 / max(1.0, float(held.sum())), 0.0)
+
+
+def _on_scale(covariance: Floats, shares: Floats) -> Floats:
+    """The covariance of θ_i − Σ_k share_k·θ_k."""
+    common = (covariance * shares).sum(axis=1)
+    moved: Floats = covariance - common[:, None] - common + (common * shares).sum()
+    return moved
+
+
+def _of_differences(covariance: Floats) -> Floats:
+    """[n, n], the variance of θ_i − θ_j."""
+    own = np.diag(covariance)
+    return np.maximum(own[:, None] + own - 2 * covariance, 0.0)
+
+
+def _opponents(roster: Roster, pairs: Pairs) -> NDArray[np.int64]:
+    """[n], how many other bots each node met."""
+    met = np.zeros((len(roster), len(roster)), np.bool_)
+    for position, family in enumerate(roster.families):
+        met[:, family] |= pairs.played[:, position] > 0
+    met[np.arange(len(roster)), roster.families] = False
+    opponents: NDArray[np.int64] = met.sum(axis=1)
+    return opponents
+
+
+def _lines(roster: Roster, figures: Sequence[Figure], ratings: Floats, differences: Floats) -> tuple[Line, ...]:
+    newest = [position for position, entrant in enumerate(roster.entrants) if entrant.newest]
+    ratings, differences = ratings[newest], differences[np.ix_(newest, newest)]
+    errors = np.array([figures[position].error for position in newest])
+    lows, highs = rank_bounds(ratings, differences)
+    chances = _on_grid(chances_of_best(ratings, differences, errors <= SPREAD / 2), CHANCE_GRID)
+    ranks = 1 + (ratings[:, None] > ratings).sum(axis=0)
+    places = zip(newest, ranks.tolist(), lows.tolist(), highs.tolist(), chances.tolist(), strict=True)
+    lines = []
+    for position, rank, low, high, best in places:
+        node, rating, error, matches, opponents = figure = figures[position]
+        lines.append(Line(node, rating, error, rank, low, high, best, matches, opponents, figure.provisional))
+    return tuple(sorted(lines, key=lambda line: (line.rank, line.node)))
+
+
+def _on_grid(values: Floats, grid: float) -> Floats:
+    rounded: Floats = np.rint(values / grid) * grid
+    return rounded
+
+
+def _digest(lines: Sequence[Line], figures: Sequence[Figure]) -> str:
+    digest = hashlib.sha256()
+    for figure in figures:
+        digest.update(struct.pack("<qddqq", *figure))
+    for line in lines:
+        digest.update(struct.pack("<qddqqqdqq?", *line))
+    return digest.hexdigest()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from arena.store import bots, ladder, matches
+from arena.store import bots, matches, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.store import open_readonly
@@ -49,17 +49,17 @@ class Directory:
         return tuple(
             LadderRow(
                 rank=row.rank,
-                bot=row.record.bot,
-                owner=row.record.owner,
-                house=row.record.house,
-                rating=row.record.rating.value,
-                deviation=row.record.rating.deviation,
-                matches=row.record.matches,
-                wins=row.record.wins,
+                bot=row.bot,
+                owner=row.owner,
+                house=row.house,
+                rating=row.rating,
+                deviation=row.error,
+                matches=row.matches,
+                wins=row.wins,
                 mean_rank=row.mean_rank,
-                last_change=row.record.last_change,
+                last_change=row.last_change,
             )
-            for row in ladder.standings(self._connection, game)
+            for row in standings.standings(self._connection, game)
         )
 
     def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:

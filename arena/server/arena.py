@@ -169,6 +169,11 @@ class Arena:
             self.hall.release(contestant)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(contestant.tables))
 
+    async def void(self, match: int, reason: str) -> None:
+        """Takes the result of a match off the ladder; raises what `matches.void` raises."""
+        game = await self.store.write(partial(matches.void, match=match, reason=reason, at=now_us()))
+        log.info("result void", match=match, game=game, reason=reason)
+
     def begin_drain(self, limit: float) -> None:
         """Has `drain` go on whoever goes away; a later call with a lower limit hurries it."""
         log.info("draining", matches=self.playing, limit=limit)

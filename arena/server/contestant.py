@@ -21,6 +21,8 @@ class Contestant:
         self.name = name
         self.owner = owner
         self.session: Session | None = None
+        self.version = ""
+        """What it said it was when it last came."""
         self.waiting_since: dict[str, float] = {}
         """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
         self.parked = False
@@ -60,6 +62,7 @@ class Contestant:
     def connected(self, now: float, session: Session) -> None:
         """A session began; open decisions and invitations are put to it."""
         self.session = session
+        self.version = session.hello.version
         self.waiting_since = dict.fromkeys(session.hello.games, now)
         for gathering in self.gatherings.values():
             gathering.invite(self)

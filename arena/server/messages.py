@@ -13,11 +13,12 @@ from engine.game import Game, RoundReport
 
 
 class Hello(NamedTuple):
-    """A bot's first words: what it plays, how many matches at once, and with which library."""
+    """A bot's first words: what it plays, how many matches at once, with which library, and which version it is."""
 
     games: tuple[str, ...]
     capacity: int
     client: str
+    version: str = ""
 
 
 class Ready(NamedTuple):

@@ -23,5 +23,10 @@ class HousePlayer:
         """The bot's name."""
         return self.bot.name
 
+    @property
+    def version(self) -> str:
+        """The bot's version."""
+        return self.bot.version
+
 
 Player: TypeAlias = Contestant | HousePlayer

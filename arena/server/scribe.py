@@ -16,6 +16,7 @@ from arena.match.effects import Over
 from arena.replay.header import Bot, Header
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
+from arena.replay.thinking import thinking
 from arena.server.players import HousePlayer
 from arena.server.table import Table
 from arena.server.wall import now_us
@@ -106,6 +107,7 @@ class Scribe:
                     game=game.name,
                     options=gathering.options,
                     bots=[bots.BotId(player.bot_id) for player in players],
+                    said=[player.version for player in players],
                     at=header.started,
                     number=header.match,
                 )
@@ -138,6 +140,7 @@ class Scribe:
     async def record(self, table: Table, over: Over) -> Recorded:
         """Stores how a match ended, as often as it takes."""
         number, at = matches.MatchId(table.match_id), now_us()
+        seats = thinking(table.course, len(table.players), self._config.policy)
 
         def store(connection: Connection) -> Recorded:
             changes = matches.finish(
@@ -149,6 +152,7 @@ class Scribe:
                 counts=over.counts,
                 at=at,
                 replay=table.replay,
+                thinking=seats,
             )
             return Recorded(
                 over, changes, parking.count(connection, number, over.troubled, self._config.park_after, at)

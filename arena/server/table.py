@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.ladder import live
     from arena.match.effects import Effect
     from arena.match.match import Match
-    from arena.replay.record import Header
+    from arena.replay.record import Entry, Header
     from arena.server.messages import Answer, Notice
     from arena.server.players import Player
     from arena.server.pool import Pool
@@ -142,6 +142,11 @@ class Table:
                 contestant.session.report(
                     MatchOver(self.match_id, seat, over.scores, over.places, rating, over.counts, over.interrupted)
                 )
+
+    @property
+    def course(self) -> Sequence[Entry]:
+        """What happened so far."""
+        return self._recorder.entries
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
         """The replay file of the match, which is over."""

@@ -123,14 +123,20 @@ def authenticate(connection: Connection, token: str) -> Bot:
     return bot_of(row)
 
 
-def find(connection: Connection, name: str) -> Bot:
-    """The bot of a name, whatever its capitals; UnknownBot, or OfTheHouse for a house bot."""
+def known(connection: Connection, name: str) -> Bot:
+    """The bot of a name, whatever its capitals; UnknownBot."""
     row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
     if row is None:
         raise UnknownBot(name)
-    if row.house:
-        raise OfTheHouse(row.name)
     return bot_of(row)
+
+
+def find(connection: Connection, name: str) -> Bot:
+    """The bot of a name, which is not the server's own. UnknownBot, OfTheHouse."""
+    bot = known(connection, name)
+    if bot.house:
+        raise OfTheHouse(bot.name)
+    return bot
 
 
 def rotate(connection: Connection, name: str) -> Registered:
@@ -163,7 +169,7 @@ def list_bots(connection: Connection) -> tuple[BotMatches, ...]:
     played = func.coalesce(func.sum(schema.ratings.c.matches), 0)
     rows = connection.execute(
         select(schema.bots, played.label("matches"))
-        .outerjoin(schema.ratings)
+        .select_from(schema.bots.outerjoin(schema.versions).outerjoin(schema.ratings))
         .group_by(schema.bots.c.id)
         .order_by(schema.bots.c.key)
     )

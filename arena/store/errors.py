@@ -142,6 +142,32 @@ class UnknownMatch(Refused):
         self.match = match
 
 
+class NoResult(Refused):
+    """The match has no result that could be taken back."""
+
+    def __init__(self, match: int, state: str) -> None:
+        super().__init__(f"match {match} is {state} and has no result; only that of a finished match can be void")
+        self.match = match
+        self.state = state
+
+
+class ResultVoid(Refused):
+    """The result of the match is void already."""
+
+    def __init__(self, match: int, reason: str) -> None:
+        super().__init__(f"the result of match {match} is void already: {reason}")
+        self.match = match
+        self.reason = reason
+
+
+class ReasonNotAllowed(Refused):
+    """A reason that nobody could read."""
+
+    def __init__(self, reason: str, most: int) -> None:
+        super().__init__(f"the reason {reason[: most + 1]!r} is not allowed: 1 to {most} printable characters")
+        self.reason = reason
+
+
 class MatchNotPlaying(Refused):
     """A match that is over cannot end again."""
 

@@ -12,7 +12,8 @@ from typing import Any, Final, NewType
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.live import Rating, RatingChange
-from arena.store import ladder, schema
+from arena.replay.thinking import Thinking
+from arena.store import events, ladder, schema, versions
 from arena.store.bots import Bot, BotId, bot_of
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 
@@ -25,7 +26,7 @@ _SEATS: Final = schema.match_seats.c
 _BEGIN: Final = insert(schema.matches).values(state="playing", reason="")
 _SEAT: Final = insert(schema.match_seats).values(forced=0)
 _GAME_AND_STATE: Final = select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match"))
-_SEATED: Final = select(_SEATS.bot_id).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat)
+_SEATED: Final = select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat)
 _RESULT: Final = update(schema.match_seats).where(
     _SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")
 )
@@ -51,6 +52,8 @@ class Seat:
     forced: int
     """Decisions the server made."""
     rating: RatingChange | None
+    version: str = ""
+    """What the bot said it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Match:
     reason: str
     """Why it was interrupted, else empty."""
     seats: tuple[Seat, ...]
+    voided: str = ""
+    """Why its result counts no more; empty where it does, or where there is none."""
 
 
 def newest(connection: Connection) -> int:
@@ -80,15 +85,24 @@ def begin(
     bots: Sequence[BotId],
     at: int,
     number: int | None = None,
+    said: Sequence[str] | None = None,
 ) -> MatchId:
-    """A match begins with these bots in its seats; one bot may have several. Without a number it takes the next."""
+    """A match begins with these bots in its seats; one bot may have several. Without a number it takes the next.
+
+    `said` are the versions that the bots say they are, by seat; those that are new begin with this match.
+    """
     row = {"game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots), "started": at}
     if number is not None:
         row["id"] = number
     added = connection.execute(_BEGIN, row).inserted_primary_key
     assert added is not None, "that is what an insertion has"
     match = MatchId(added[0])
-    connection.execute(_SEAT, [{"match_id": match, "seat": seat, "bot_id": bot} for seat, bot in enumerate(bots)])
+    nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
+    seats = [
+        {"match_id": match, "seat": seat, "bot_id": bot, "node": node}
+        for seat, (bot, node) in enumerate(zip(bots, nodes, strict=True))
+    ]
+    connection.execute(_SEAT, seats)
     return match
 
 
@@ -102,17 +116,19 @@ def finish(
     counts: Sequence[bool],
     at: int,
     replay: Callable[[tuple[RatingChange, ...]], bytes],
+    thinking: Sequence[Thinking] = (),
 ) -> tuple[RatingChange, ...]:
-    """A match has its result: seats, ratings and replay are stored. Returns the rating changes, by seat.
+    """A match has its result: event, seats, ratings and replay are stored. Returns the rating changes, by seat.
 
-    `replay` makes the replay file from the rating changes. UnknownMatch, MatchNotPlaying; ValueError for a result that
-    does not fit the seats.
+    `replay` makes the replay file from the rating changes; `thinking` tells how the seats used their time, where that
+    is known. UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match)
     if state is not MatchState.PLAYING:
         raise MatchNotPlaying(match, state.value)
-    bots = connection.scalars(_SEATED, {"of_match": match}).all()
-    changes = ladder.rate(connection, game, bots, places, counts)
+    nodes = connection.scalars(_SEATED, {"of_match": match}).all()
+    changes = ladder.rate(connection, game, nodes, places, counts, thinking)
+    events.add_result(connection, game, match, nodes, places, counts, at)
     results = [
         {
             "of_match": match,
@@ -132,6 +148,16 @@ def finish(
     content = replay(changes)
     connection.execute(_KEEP, {"match_id": match, "content": content, "sha256": sha256(content).digest()})
     return changes
+
+
+def void(connection: Connection, match: int, reason: str, at: int) -> str:
+    """The result of a match counts no more; the match and its replay stay. Returns its game.
+
+    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    """
+    game = events.add_void(connection, match, reason, at)
+    ladder.take_back(connection, game, events.result_of(connection, match))
+    return game
 
 
 def interrupt(connection: Connection, matches: Sequence[MatchId], reason: str, at: int) -> None:
@@ -204,7 +230,11 @@ def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState
 def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match, ...]:
     taken = schema.match_seats.c
     seats: dict[int, list[Seat]] = {row.id: [] for row in rows}
-    query = select(schema.match_seats, schema.bots.c.name).join(schema.bots).order_by(taken.match_id, taken.seat)
+    query = select(schema.match_seats, schema.bots.c.name, schema.versions.c.version).order_by(
+        taken.match_id, taken.seat
+    )
+    query = query.select_from(schema.match_seats.join(schema.versions).join(schema.bots))
+    voided = events.void_reasons(connection, [*seats])
     for row in connection.execute(query.where(taken.match_id.in_(seats))):
         seats[row.match_id].append(_seat(row))
     return tuple(
@@ -217,6 +247,7 @@ def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match
             ended=row.ended,
             reason=row.reason,
             seats=tuple(seats[row.id]),
+            voided=voided.get(row.id, ""),
         )
         for row in rows
     )
@@ -227,4 +258,4 @@ def _seat(row: Row[Any]) -> Seat:
     if row.rating_before is not None:
         before = Rating(row.rating_before, row.deviation_before)
         change = RatingChange(before, Rating(row.rating_after, row.deviation_after))
-    return Seat(row.name, row.score, row.place, row.forced, change)
+    return Seat(row.name, row.score, row.place, row.forced, change, row.version)

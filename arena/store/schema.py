@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Connection,
     Double,
     ForeignKey,
     Index,
@@ -17,10 +18,12 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
+    event,
 )
 from sqlalchemy.types import TypeEngine
 
-REVISION: Final = "0002"
+REVISION: Final = "0003"
 """The newest migration: the schema that this program reads and writes."""
 
 # SQLite's STRICT tables take INTEGER, REAL, TEXT and BLOB only; elsewhere instants need 64 bits and ratings a double.
@@ -63,6 +66,18 @@ invitations = Table(
     sqlite_strict=True,
 )
 
+versions = Table(
+    "versions",
+    metadata,
+    Column("id", Int, primary_key=True, comment="the ladder's node"),
+    Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
+    Column("version", Text, nullable=False, comment="what the bot says; perhaps empty"),
+    Column("parent", Int, ForeignKey("versions.id"), comment="the bot's newest version when this one came"),
+    Column("created", Int, nullable=False),
+    UniqueConstraint("bot_id", "version"),
+    sqlite_strict=True,
+)
+
 matches = Table(
     "matches",
     metadata,
@@ -90,6 +105,7 @@ match_seats = Table(
     Column("match_id", Int, ForeignKey("matches.id"), primary_key=True),
     Column("seat", Int, primary_key=True),
     Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
+    Column("node", Int, ForeignKey("versions.id"), nullable=False),
     Column("score", Int),
     Column("place", Int),
     Column("forced", Int, nullable=False, comment="decisions the server made"),
@@ -104,7 +120,7 @@ match_seats = Table(
 ratings = Table(
     "ratings",
     metadata,
-    Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("node", Int, ForeignKey("versions.id"), primary_key=True),
     Column("game", Text, primary_key=True),
     Column("rating", Real, nullable=False),
     Column("deviation", Real, nullable=False),
@@ -112,7 +128,68 @@ ratings = Table(
     Column("wins", Int, nullable=False),
     Column("rank_sum", Real, nullable=False),
     Column("last_change", Real, nullable=False),
+    Column("decisions", Int, nullable=False, server_default="0"),
+    Column("missed", Int, nullable=False, server_default="0", comment="decisions that others made for it"),
+    Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
     Index(None, "game"),
+    sqlite_strict=True,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("number", Int, primary_key=True, comment="1, 2, … in each game"),
+    Column("match_id", Int, ForeignKey("matches.id"), nullable=False),
+    Column("kind", Text, CheckConstraint("kind IN ('result', 'void')", name="kind"), nullable=False),
+    Column("at", Int, nullable=False),
+    Column("reason", Text, nullable=False, comment="why a result is void, else empty"),
+    Column("nodes", Text, nullable=False, comment="by seat, with commas; of a void none"),
+    Column("places", Text, nullable=False, comment="a digit a seat"),
+    Column("counts", Text, nullable=False, comment="a digit a seat, 1 where the result counts for the node"),
+    UniqueConstraint("match_id", "kind"),
+    sqlite_strict=True,
+)
+"""The ladder's source. The database itself refuses to change or remove a row, and to leave out a number."""
+APPEND_ONLY: Final = (
+    "CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END",
+    "CREATE TRIGGER events_remain BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END",
+    "CREATE TRIGGER events_follow BEFORE INSERT ON events"
+    " WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM events WHERE game = NEW.game)"
+    " BEGIN SELECT RAISE(ABORT, 'events are numbered without a gap'); END",
+)
+
+
+@event.listens_for(events, "after_create")
+def _guard(_: Table, connection: Connection, **__: object) -> None:
+    for trigger in APPEND_ONLY:
+        connection.exec_driver_sql(trigger)
+
+
+ladders = Table(
+    "ladders",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("through", Int, nullable=False, comment="the number of the last event it is made of"),
+    Column("digest", Text, nullable=False, comment="SHA-256 of all figures"),
+    Column("at", Int, nullable=False),
+    sqlite_strict=True,
+)
+
+standings = Table(
+    "standings",
+    metadata,
+    Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
+    Column("node", Int, ForeignKey("versions.id"), primary_key=True),
+    Column("rating", Real, nullable=False),
+    Column("error", Real, nullable=False, comment="standard error"),
+    Column("rank", Int, comment="none where another version of the bot stands on the ladder"),
+    Column("rank_low", Int),
+    Column("rank_high", Int),
+    Column("best", Real, comment="the probability that it is the best"),
+    Column("matches", Int, nullable=False),
+    Column("opponents", Int, nullable=False),
+    Column("provisional", Int, nullable=False),
     sqlite_strict=True,
 )
 

@@ -22,21 +22,28 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/ladder.proto\x12\x08\x61rena.v1\" \n\x10GetLadderRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\"H\n\x11GetLadderResponse\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\tstandings\x18\x02 \x03(\x0b\x32\x12.arena.v1.Standing\"\xad\x01\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0f\n\x07matches\x18\x07 \x01(\r\x12\x0c\n\x04wins\x18\x08 \x01(\r\x12\x11\n\tmean_rank\x18\t \x01(\x01\x12\x13\n\x0blast_change\x18\n \x01(\x01\x32U\n\rLadderService\x12\x44\n\tGetLadder\x12\x1a.arena.v1.GetLadderRequest\x1a\x1b.arena.v1.GetLadderResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/ladder.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"/\n\x10GetLadderRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\"\x98\x01\n\x11GetLadderResponse\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\tstandings\x18\x02 \x03(\x0b\x32\x12.arena.v1.Standing\x12\x0f\n\x07through\x18\x03 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x04 \x01(\t\x12-\n\tpublished\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa3\x03\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0f\n\x07matches\x18\x07 \x01(\r\x12\x0c\n\x04wins\x18\x08 \x01(\r\x12\x11\n\tmean_rank\x18\t \x01(\x01\x12\x13\n\x0blast_change\x18\n \x01(\x01\x12\x0f\n\x07version\x18\x0b \x01(\t\x12\x10\n\x08rank_low\x18\x0c \x01(\r\x12\x11\n\trank_high\x18\r \x01(\r\x12\x11\n\x04\x62\x65st\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\x11\n\topponents\x18\x0f \x01(\r\x12\x13\n\x0bprovisional\x18\x10 \x01(\x08\x12\x0c\n\x04live\x18\x11 \x01(\x01\x12\x16\n\x0elive_deviation\x18\x12 \x01(\x01\x12\x19\n\x0c\x66orced_share\x18\x13 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0bthink_95_us\x18\x14 \x01(\x04H\x02\x88\x01\x01\x42\x07\n\x05_bestB\x0f\n\r_forced_shareB\x0e\n\x0c_think_95_us\"=\n\x11GetHistoryRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05limit\x18\x03 \x01(\r\";\n\x12GetHistoryResponse\x12%\n\x07matches\x18\x01 \x03(\x0b\x32\x14.arena.v1.RatedMatch\"\x9c\x01\n\nRatedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12)\n\x05\x65nded\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0e\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01\x12\r\n\x05\x61\x66ter\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0e\n\x06voided\x18\x07 \x01(\x08\x32\x9e\x01\n\rLadderService\x12\x44\n\tGetLadder\x12\x1a.arena.v1.GetLadderRequest\x1a\x1b.arena.v1.GetLadderResponse\x12G\n\nGetHistory\x12\x1b.arena.v1.GetHistoryRequest\x1a\x1c.arena.v1.GetHistoryResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena.v1.ladder_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_GETLADDERREQUEST']._serialized_start=35
-  _globals['_GETLADDERREQUEST']._serialized_end=67
-  _globals['_GETLADDERRESPONSE']._serialized_start=69
-  _globals['_GETLADDERRESPONSE']._serialized_end=141
-  _globals['_STANDING']._serialized_start=144
-  _globals['_STANDING']._serialized_end=317
-  _globals['_LADDERSERVICE']._serialized_start=319
-  _globals['_LADDERSERVICE']._serialized_end=404
+  _globals['_GETLADDERREQUEST']._serialized_start=68
+  _globals['_GETLADDERREQUEST']._serialized_end=115
+  _globals['_GETLADDERRESPONSE']._serialized_start=118
+  _globals['_GETLADDERRESPONSE']._serialized_end=270
+  _globals['_STANDING']._serialized_start=273
+  _globals['_STANDING']._serialized_end=692
+  _globals['_GETHISTORYREQUEST']._serialized_start=694
+  _globals['_GETHISTORYREQUEST']._serialized_end=755
+  _globals['_GETHISTORYRESPONSE']._serialized_start=757
+  _globals['_GETHISTORYRESPONSE']._serialized_end=816
+  _globals['_RATEDMATCH']._serialized_start=819
+  _globals['_RATEDMATCH']._serialized_end=975
+  _globals['_LADDERSERVICE']._serialized_start=978
+  _globals['_LADDERSERVICE']._serialized_end=1136
 # @@protoc_insertion_point(module_scope)

@@ -111,6 +111,7 @@ class MatchEntry(google.protobuf.message.Message):
     ENDED_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
+    VOIDED_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """Its number."""
     game: builtins.str
@@ -119,6 +120,8 @@ class MatchEntry(google.protobuf.message.Message):
     """Where it stands."""
     reason: builtins.str
     """Why it was interrupted; empty otherwise."""
+    voided: builtins.str
+    """Why its result counts no more; empty where it does, or where there is none."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it began."""
@@ -141,9 +144,10 @@ class MatchEntry(google.protobuf.message.Message):
         ended: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         seats: collections.abc.Iterable[global___MatchSeat] | None = ...,
         reason: builtins.str = ...,
+        voided: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["ended", b"ended", "started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "match_id", b"match_id", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "match_id", b"match_id", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
 
 global___MatchEntry = MatchEntry
 
@@ -159,6 +163,7 @@ class MatchSeat(google.protobuf.message.Message):
     RATING_BEFORE_FIELD_NUMBER: builtins.int
     RATING_AFTER_FIELD_NUMBER: builtins.int
     FORCED_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
     bot: builtins.str
     """The bot's name."""
     score: builtins.int
@@ -171,6 +176,8 @@ class MatchSeat(google.protobuf.message.Message):
     """Elo after."""
     forced: builtins.int
     """Decisions the server made in its place."""
+    version: builtins.str
+    """The version that the bot said it was; empty where it said none."""
     def __init__(
         self,
         *,
@@ -180,9 +187,10 @@ class MatchSeat(google.protobuf.message.Message):
         rating_before: builtins.float | None = ...,
         rating_after: builtins.float | None = ...,
         forced: builtins.int = ...,
+        version: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "forced", b"forced", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "forced", b"forced", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_place", b"_place"]) -> typing.Literal["place"] | None: ...
     @typing.overload

@@ -41,6 +41,11 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.DrainRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.DrainResponse.FromString,
                 _registered_method=True)
+        self.VoidResult = channel.unary_unary(
+                '/arena.v1.OperatorService/VoidResult',
+                request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -56,6 +61,15 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def VoidResult(self, request, context):
+        """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
+        NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+        has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -63,6 +77,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.Drain,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.DrainRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.DrainResponse.SerializeToString,
+            ),
+            'VoidResult': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoidResult,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -94,6 +113,33 @@ class OperatorService(object):
             '/arena.v1.OperatorService/Drain',
             arena_dot_v1_dot_operator__pb2.DrainRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.DrainResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoidResult(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/VoidResult',
+            arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
             options,
             channel_credentials,
             insecure,

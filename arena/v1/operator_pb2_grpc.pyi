@@ -31,6 +31,15 @@ class OperatorServiceStub:
     when nobody listens any more. Called again with a lower limit it hurries.
     """
 
+    VoidResult: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultRequest,
+        arena.v1.operator_pb2.VoidResultResponse,
+    ]
+    """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
+    NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+    has more than 200 characters.
+    """
+
 class OperatorServiceAsyncStub:
     """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
     lies in the server's data directory. PERMISSION_DENIED: it is another one.
@@ -42,6 +51,15 @@ class OperatorServiceAsyncStub:
     ]
     """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
     when nobody listens any more. Called again with a lower limit it hurries.
+    """
+
+    VoidResult: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultRequest,
+        arena.v1.operator_pb2.VoidResultResponse,
+    ]
+    """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
+    NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+    has more than 200 characters.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -57,6 +75,17 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[collections.abc.Iterator[arena.v1.operator_pb2.DrainResponse], collections.abc.AsyncIterator[arena.v1.operator_pb2.DrainResponse]]:
         """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
         when nobody listens any more. Called again with a lower limit it hurries.
+        """
+
+    @abc.abstractmethod
+    def VoidResult(
+        self,
+        request: arena.v1.operator_pb2.VoidResultRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.VoidResultResponse, collections.abc.Awaitable[arena.v1.operator_pb2.VoidResultResponse]]:
+        """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
+        NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+        has more than 200 characters.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -154,10 +154,15 @@ class Hello(google.protobuf.message.Message):
     GAMES_FIELD_NUMBER: builtins.int
     CAPACITY_FIELD_NUMBER: builtins.int
     CLIENT_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """How many matches it can play at once, 1 or more."""
     client: builtins.str
     """The client library and its version, for the server's log; free text."""
+    version: builtins.str
+    """The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
+    the version before; a bot that changes should say another.
+    """
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The games it plays, by name."""
@@ -168,8 +173,9 @@ class Hello(google.protobuf.message.Message):
         games: collections.abc.Iterable[builtins.str] | None = ...,
         capacity: builtins.int = ...,
         client: builtins.str = ...,
+        version: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "client", b"client", "games", b"games"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "client", b"client", "games", b"games", "version", b"version"]) -> None: ...
 
 global___Hello = Hello
 

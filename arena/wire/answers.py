@@ -29,7 +29,12 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.NotParked: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownMatch: grpc.StatusCode.NOT_FOUND,
     errors.NoReplay: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.NoResult: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.ResultVoid: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
+LARGEST_NUMBER: Final = (1 << 63) - 1
+"""Of a match; larger ones cannot be stored."""
 SEND_LIMIT: Final = 30.0
 """Seconds a peer may leave a message unread before its call is ended."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import grpc
 
-from arena.store import ladder, matches
+from arena.store import matches, standings
 from arena.v1 import game_pb2, ladder_pb2, matches_pb2
-from arena.wire.answers import looked_up, send_within, timestamp
+from arena.wire.answers import LARGEST_NUMBER, looked_up, send_within, timestamp
 from arena.wire.catalog import encode_catalog
 from arena.wire.stream import Refused
 
@@ -22,8 +22,9 @@ CHUNK: Final = 64 * 1024
 PAGE: Final = 50
 """Matches listed where no limit is given."""
 LARGEST_PAGE: Final = 1000
-LARGEST_NUMBER: Final = (1 << 63) - 1
-"""Of a match; larger ones cannot be stored."""
+HISTORY: Final = 1000
+"""Matches of a history where no limit is given."""
+LARGEST_HISTORY: Final = 10_000
 
 MATCH_STATE: Final = {state: matches_pb2.MatchState.Value(f"MATCH_STATE_{state.name}") for state in matches.MatchState}
 
@@ -43,25 +44,28 @@ class Archive:
     ) -> ladder_pb2.GetLadderResponse:
         """A ladder."""
         self._require_game(request.game)
-        rows = await looked_up(self._arena.store.read(partial(ladder.standings, game=request.game)))
+        read = self._arena.store.read
+        lines = await looked_up(read(partial(standings.standings, game=request.game)))
+        made = await looked_up(read(partial(standings.published, game=request.game)))
         return ladder_pb2.GetLadderResponse(
             game=request.game,
-            standings=[
-                ladder_pb2.Standing(
-                    rank=row.rank,
-                    bot=row.record.bot,
-                    owner=row.record.owner,
-                    house=row.record.house,
-                    rating=row.record.rating.value,
-                    deviation=row.record.rating.deviation,
-                    matches=row.record.matches,
-                    wins=row.record.wins,
-                    mean_rank=row.mean_rank,
-                    last_change=row.record.last_change,
-                )
-                for row in rows
-            ],
+            standings=map(_standing, lines),
+            through=0 if made is None else made.through,
+            digest="" if made is None else made.digest,
+            published=None if made is None else timestamp(made.at),
         )
+
+    async def GetHistory(  # noqa: N802
+        self, request: ladder_pb2.GetHistoryRequest, _: Call
+    ) -> ladder_pb2.GetHistoryResponse:
+        """How a rating moved."""
+        self._require_game(request.game)
+        if request.limit > LARGEST_HISTORY:
+            text = f"a limit of {request.limit} is too high; ask for {LARGEST_HISTORY} matches at most"
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        limit = request.limit or HISTORY
+        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit)
+        return ladder_pb2.GetHistoryResponse(matches=map(_moment, await looked_up(self._arena.store.read(job))))
 
     async def ListMatches(  # noqa: N802
         self, request: matches_pb2.ListMatchesRequest, _: Call
@@ -102,6 +106,43 @@ class Archive:
             )
 
 
+def _standing(line: standings.Standing) -> ladder_pb2.Standing:
+    return ladder_pb2.Standing(
+        rank=line.rank,
+        bot=line.bot,
+        owner=line.owner,
+        house=line.house,
+        rating=line.rating,
+        deviation=line.error,
+        matches=line.matches,
+        wins=line.wins,
+        mean_rank=line.mean_rank,
+        last_change=line.last_change,
+        version=line.version,
+        rank_low=line.rank_low,
+        rank_high=line.rank_high,
+        best=line.best,
+        opponents=line.opponents,
+        provisional=line.provisional,
+        live=line.live.value,
+        live_deviation=line.live.deviation,
+        forced_share=line.forced_share,
+        think_95_us=line.think_95,
+    )
+
+
+def _moment(moment: standings.Moment) -> ladder_pb2.RatedMatch:
+    return ladder_pb2.RatedMatch(
+        match_id=moment.match,
+        ended=timestamp(moment.at),
+        version=moment.version,
+        before=moment.before.value,
+        after=moment.after.value,
+        deviation=moment.after.deviation,
+        voided=moment.voided,
+    )
+
+
 def _match(match: matches.Match) -> matches_pb2.MatchEntry:
     return matches_pb2.MatchEntry(
         match_id=match.id,
@@ -110,6 +151,7 @@ def _match(match: matches.Match) -> matches_pb2.MatchEntry:
         started=timestamp(match.started),
         ended=None if match.ended is None else timestamp(match.ended),
         reason=match.reason,
+        voided=match.voided,
         seats=[
             matches_pb2.MatchSeat(
                 bot=seat.bot,
@@ -118,6 +160,7 @@ def _match(match: matches.Match) -> matches_pb2.MatchEntry:
                 rating_before=None if seat.rating is None else seat.rating.before.value,
                 rating_after=None if seat.rating is None else seat.rating.after.value,
                 forced=seat.forced,
+                version=seat.version,
             )
             for seat in match.seats
         ],

@@ -32,6 +32,8 @@ from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 NONCE_SIZE: Final = 16
 LARGEST_HELLO: Final = 4096
+LONGEST_VERSION: Final = 40
+"""Characters."""
 MOST_AT_ONCE: Final = 10_000
 """Acceptances and answers in one message: far more than a bot can owe, and no long turn for the others."""
 
@@ -70,7 +72,10 @@ def decode_hello(request: play_pb2.PlayRequest) -> Hello:
         raise Closed(Reason.NONSENSE, "hello.games is empty; name the games the bot plays")
     if hello.capacity < 1:
         raise Closed(Reason.NONSENSE, "hello.capacity is 0; say how many matches the bot can play at once, 1 or more")
-    return Hello(tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100])
+    if len(hello.version) > LONGEST_VERSION or not hello.version.isprintable():
+        text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
+        raise Closed(Reason.NONSENSE, text)
+    return Hello(tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version)
 
 
 def decode(request: play_pb2.PlayRequest, at: float) -> Said:

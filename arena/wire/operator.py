@@ -1,4 +1,4 @@
-"""The service of the operator: a planned stop."""
+"""The service of the operator: a planned stop, and results taken off the ladder."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.v1 import operator_pb2
-from arena.wire.answers import send_within
+from arena.wire.answers import LARGEST_NUMBER, looked_up, send_within
 from arena.wire.roster import require_operator
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
-    from arena.wire.stream import Stream
+    from arena.wire.stream import Call, Stream
 
 LAST_WORDS: Final = 1.0
 """Seconds that the last message has to leave when the server stops."""
@@ -40,3 +40,12 @@ class Operator:
             if arena.drained.is_set():
                 with trio.move_on_after(LAST_WORDS, shield=True):
                     await stream.send(operator_pb2.DrainResponse(playing=arena.playing, done=True))
+
+    async def VoidResult(  # noqa: N802
+        self, request: operator_pb2.VoidResultRequest, call: Call
+    ) -> operator_pb2.VoidResultResponse:
+        """A result counts no more."""
+        require_operator(self._arena, call, "only the operator takes results back")
+        number = min(request.match_id, LARGEST_NUMBER)
+        await looked_up(self._arena.void(number, request.reason))
+        return operator_pb2.VoidResultResponse()

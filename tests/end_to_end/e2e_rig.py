@@ -21,8 +21,9 @@ from arena.ladder import live
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
-from arena.store import ladder, matches
+from arena.store import matches
 from arena.store.matches import Match, MatchState
+from arena.store.standings import standings
 from arena.store.store import open_readonly
 from engine.registry import GAMES
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
@@ -215,10 +216,10 @@ def audit(data: Path) -> Audit:
         }
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
             assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
-        ladders = {game: ladder.standings(connection, game) for game in GAMES}
-    for game, standings in ladders.items():
+        ladders = {game: standings(connection, game) for game in GAMES}
+    for game, lines in ladders.items():
         ratings, played = _recomputed([match for match in by_state[MatchState.FINISHED] if match.game == game], replays)
-        assert {row.record.bot: (row.record.rating, row.record.matches) for row in standings} == {
+        assert {row.bot: (row.live, row.matches) for row in lines} == {
             bot: (rating, played[bot]) for bot, rating in ratings.items()
         }
     return Audit(

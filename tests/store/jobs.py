@@ -9,8 +9,9 @@ from hashlib import sha256
 from sqlalchemy import Connection, select
 
 from arena.ladder import live
+from arena.ladder.events import Result
 from arena.ladder.live import Rating, RatingChange
-from arena.store import bots, matches, schema
+from arena.store import bots, events, matches, schema
 from arena.store.bots import BotId
 from arena.store.matches import MatchId
 
@@ -64,7 +65,11 @@ def audit(connection: Connection) -> set[int]:
             )
             for seat in seats
         )
-        players = [seat.bot_id for seat in seats]
+        players = [seat.node for seat in seats]
+        (result,) = [each for each in events.read(connection, row.game) if each.match == row.id]
+        assert result == Result(
+            result.number, row.id, tuple(players), tuple(seat.place for seat in seats), (True,) * len(seats)
+        )
         after = live.update([change.before for change in changes], [seat.place for seat in seats], players)
         assert after == tuple(change.after for change in changes)
         (one,) = stored
@@ -75,9 +80,9 @@ def audit(connection: Connection) -> set[int]:
             assert change.before not in own, "two matches moved the same rating"
             own[change.before] = change.after
     ratings = connection.execute(select(schema.ratings)).all()
-    assert {(row.bot_id, row.game) for row in ratings} == steps.keys()
+    assert {(row.node, row.game) for row in ratings} == steps.keys()
     for row in ratings:
-        own, at = steps[row.bot_id, row.game], live.NEW
+        own, at = steps[row.node, row.game], live.NEW
         for _ in range(row.matches):
             at = own[at]
         assert (at, row.matches) == (Rating(row.rating, row.deviation), len(own))

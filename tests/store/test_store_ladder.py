@@ -9,16 +9,16 @@ import pytest
 
 from arena.ladder import live
 from arena.ladder.live import Rating
-from arena.store import bots, ladder
+from arena.store import bots
+from arena.store.standings import standings
 from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish
 
 
 def test_before_its_first_match_a_bot_is_not_on_the_ladder_and_new(data: Path) -> None:
     with open_to_amend(data) as connection:
-        (ada,) = add_bots(connection, "Ada")
-        assert ladder.standings(connection, GAME) == ()
-        assert ladder.rating(connection, ada, GAME) == live.NEW
+        add_bots(connection, "Ada")
+        assert standings(connection, GAME) == ()
 
 
 def test_the_ladder_of_one_match(data: Path) -> None:
@@ -28,13 +28,13 @@ def test_the_ladder_of_one_match(data: Path) -> None:
         finish(connection, begin(connection, [house.id, ada]), [2, 1])
     loser, winner = live.update([live.NEW] * 2, [2, 1])
     with open_readonly(data) as connection:
-        first, second = ladder.standings(connection, GAME)
-    assert (first.rank, first.record.bot, first.record.owner, first.record.house) == (1, "Ada", "Ada", False)
-    assert (second.rank, second.record.bot, second.record.owner, second.record.house) == (2, "house-1", "house", True)
-    assert (first.record.rating, second.record.rating) == (winner, loser)
-    assert (first.record.matches, first.record.wins, first.mean_rank) == (1, 1, 0.0)
-    assert (second.record.matches, second.record.wins, second.mean_rank) == (1, 0, 1.0)
-    assert first.record.last_change == winner.value - 1500
+        first, second = standings(connection, GAME)
+    assert (first.rank, first.bot, first.owner, first.house) == (1, "Ada", "Ada", False)
+    assert (second.rank, second.bot, second.owner, second.house) == (2, "house-1", "house", True)
+    assert (first.live, second.live) == (winner, loser)
+    assert (first.matches, first.wins, first.mean_rank) == (1, 1, 0.0)
+    assert (second.matches, second.wins, second.mean_rank) == (1, 0, 1.0)
+    assert first.last_change == winner.value - 1500
 
 
 def test_games_have_ladders_of_their_own(data: Path) -> None:
@@ -42,9 +42,9 @@ def test_games_have_ladders_of_their_own(data: Path) -> None:
         players = add_bots(connection, "Ada", "Bob")
         finish(connection, begin(connection, players, "whist"), [1, 2])
         finish(connection, begin(connection, players, "skat"), [2, 1])
-        assert [line.record.bot for line in ladder.standings(connection, "whist")] == ["Ada", "Bob"]
-        assert [line.record.bot for line in ladder.standings(connection, "skat")] == ["Bob", "Ada"]
-        assert all(line.record.matches == 1 for line in ladder.standings(connection, "whist"))
+        assert [line.bot for line in standings(connection, "whist")] == ["Ada", "Bob"]
+        assert [line.bot for line in standings(connection, "skat")] == ["Bob", "Ada"]
+        assert all(line.matches == 1 for line in standings(connection, "whist"))
 
 
 def test_a_bot_in_several_seats_has_played_one_match(data: Path) -> None:
@@ -52,15 +52,15 @@ def test_a_bot_in_several_seats_has_played_one_match(data: Path) -> None:
         ada, house = add_bots(connection, "Ada", "Hal")
         changes = finish(connection, begin(connection, [house, ada, house]), [1, 2, 3])
         assert changes[0] == changes[2]
-        by_name = {line.record.bot: line for line in ladder.standings(connection, GAME)}
-    assert (by_name["Hal"].record.matches, by_name["Hal"].record.wins, by_name["Hal"].mean_rank) == (1, 1, 0.5)
-    assert (by_name["Ada"].record.matches, by_name["Ada"].record.wins, by_name["Ada"].mean_rank) == (1, 0, 0.5)
+        by_name = {line.bot: line for line in standings(connection, GAME)}
+    assert (by_name["Hal"].matches, by_name["Hal"].wins, by_name["Hal"].mean_rank) == (1, 1, 0.5)
+    assert (by_name["Ada"].matches, by_name["Ada"].wins, by_name["Ada"].mean_rank) == (1, 0, 0.5)
 
 
 def test_a_shared_first_place_is_a_win(data: Path) -> None:
     with open_to_amend(data) as connection:
         finish(connection, begin(connection, add_bots(connection, "Ada", "Bob", "Eve")), [1, 1, 3])
-        assert {line.record.bot: line.record.wins for line in ladder.standings(connection, GAME)} == {
+        assert {line.bot: line.wins for line in standings(connection, GAME)} == {
             "Ada": 1,
             "Bob": 1,
             "Eve": 0,
@@ -87,10 +87,10 @@ def test_many_matches_add_up(data: Path, seed: int) -> None:
                 ranks[player].append((place - 1) / (len(seated) - 1))
                 firsts[player] += place == 1
         assert len(audit(connection)) == 40
-        lines = ladder.standings(connection, GAME)
+        lines = standings(connection, GAME)
     order = sorted(players, key=lambda player: -rating[player].value)
-    assert [line.record.bot for line in lines] == [f"bot{players.index(player)}" for player in order]
+    assert [line.bot for line in lines] == [f"bot{players.index(player)}" for player in order]
     for player, line in zip(order, lines, strict=True):
-        assert line.record.rating == rating[player]
-        assert (line.record.matches, line.record.wins) == (len(ranks[player]), firsts[player])
+        assert line.live == rating[player]
+        assert (line.matches, line.wins) == (len(ranks[player]), firsts[player])
         assert line.mean_rank == pytest.approx(sum(ranks[player]) / len(ranks[player]), abs=1e-12)

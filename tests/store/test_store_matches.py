@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event, update
 
 from arena.ladder import live
 from arena.ladder.live import RatingChange
-from arena.store import ladder, matches, schema
+from arena.store import matches, schema
 from arena.store.bots import BotId
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 from arena.store.matches import Match, MatchId, MatchState, Seat
+from arena.store.standings import standings
 from arena.store.store import LOST, open_readonly, open_store, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
 
@@ -22,7 +24,7 @@ def test_a_match_begins(data: Path) -> None:
         ada, bob = add_bots(connection, "Ada", "Bob")
         match = matches.begin(connection, GAME, {"short": True, "rounds": 4}, [bob, ada], NOW)
         assert matches.playing(connection) == (match,)
-        seats = tuple(Seat(name, None, None, 0, None) for name in ("Bob", "Ada"))
+        seats = tuple(Seat(name, None, None, 0, None, "") for name in ("Bob", "Ada"))
         options = {"short": True, "rounds": 4}
         expected = Match(match, GAME, options, MatchState.PLAYING, NOW, None, "", seats)
         assert matches.get_match(connection, match) == expected
@@ -68,7 +70,9 @@ def test_a_result_is_stored_whole(data: Path) -> None:
             Seat("Eve", 7, 1, 1, changes[2]),
         )
         assert matches.get_replay(connection, match) == b"a replay"
-        assert [ladder.rating(connection, player, GAME) for player in players] == list(after)
+        assert {line.bot: line.live for line in standings(connection, GAME)} == dict(
+            zip(["Ada", "Bob", "Eve"], after, strict=True)
+        )
         assert matches.playing(connection) == ()
 
 
@@ -111,7 +115,7 @@ async def test_a_replay_that_cannot_be_made_leaves_the_match_unfinished(director
 
 @pytest.mark.parametrize("misfit", ["scores", "places", "forced"])
 def test_a_result_must_fit_the_seats(data: Path, misfit: str) -> None:
-    result = {"scores": [3, 2], "places": [1, 2], "forced": [0, 0]}
+    result: dict[str, Any] = {"scores": [3, 2], "places": [1, 2], "forced": [0, 0]}
     with open_to_amend(data) as connection:
         match = begin(connection, add_bots(connection, "Ada", "Bob"))
         with pytest.raises(ValueError, match=r"argument|places"):
@@ -142,7 +146,7 @@ def test_an_interrupted_match_has_a_reason_and_no_result(data: Path) -> None:
         assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, "the roof fell in", NOW + 9)
         assert match.seats[0] == Seat("a2", None, None, 0, None)
         assert matches.playing(connection) == (second,)
-        assert ladder.standings(connection, GAME) == ()
+        assert standings(connection, GAME) == ()
 
 
 async def test_what_a_dead_server_left_is_interrupted_at_the_next_start(data: Path) -> None:

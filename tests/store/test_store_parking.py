@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from arena.store.errors import NotParked, OfTheHouse, UnknownBot
 from arena.store.matches import MatchId
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.store.jobs import NOW, add_bots, begin, finish
+from tests.store.older import older_database
 
 LIMIT = 3
 
@@ -87,16 +87,10 @@ def test_only_a_parked_bot_can_be_un_parked(data: Path) -> None:
 
 async def test_bots_of_an_older_database_are_kept_and_not_parked(directory: Path) -> None:
     """A database as the first schema made it."""
-    async with open_store(directory, NOW) as store:
-        token = (await store.write(lambda connection: bots.register(connection, "Ada", "", NOW))).token
-    database = sqlite3.connect(directory / "arena.db")
-    for column in ("troubles", "parked", "forgiven"):
-        database.execute(f"ALTER TABLE bots DROP COLUMN {column}")
-    database.execute("UPDATE alembic_version SET version_num = '0001'")
-    database.commit()
-    database.close()
+    with older_database(directory, "0001") as database:
+        database.execute("INSERT INTO bots (name, key, owner, house, registered) VALUES ('Ada', 'ada', 'Ada', 0, 1)")
     async with open_store(directory, NOW):
         pass
     with open_readonly(directory) as connection:
-        ada = bots.authenticate(connection, token)
+        ada = bots.find(connection, "ada")
     assert (ada.name, ada.troubles, ada.parked) == ("Ada", (), None)

@@ -35,6 +35,13 @@ class Play:
         self.Play = handler
 
 
+class NoHistory:
+    """The part of a ladder service that no test of the bridge asks for."""
+
+    async def GetHistory(self, request: object, call: object) -> None:
+        raise NotImplementedError
+
+
 def play_service(handler: Callable[[PlayStream], Awaitable[None]]) -> Service:
     return Service(play.add_PlayServiceServicer_to_server, Play(handler))
 

@@ -22,6 +22,7 @@ from arena.wire.stream import Call, Refused, Stream, Vanished
 from tests.wire.bridge_rig import (
     PATIENCE,
     Mouth,
+    NoHistory,
     PlayStream,
     converse,
     echo,
@@ -37,7 +38,7 @@ from tests.wire.bridge_rig import (
 CODE = grpc.StatusCode
 
 
-class Ladder:
+class Ladder(NoHistory):
     """Answers with what it knows of the call."""
 
     async def GetLadder(self, request: ladder_pb2.GetLadderRequest, call: Call) -> ladder_pb2.GetLadderResponse:
@@ -246,7 +247,7 @@ async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy()
         assert stamps[-1] < asked
         await stream.send(pb.PlayResponse(heartbeat=2))
 
-    class Signal:
+    class Signal(NoHistory):
         async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
             arrived.set()
             return ladder_pb2.GetLadderResponse()
@@ -443,7 +444,7 @@ async def test_stock_health_and_reflection_are_served() -> None:
 async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
     inside = most = 0
 
-    class Counting:
+    class Counting(NoHistory):
         async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
             nonlocal inside, most
             inside += 1

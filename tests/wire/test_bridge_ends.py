@@ -29,6 +29,7 @@ from arena.wire.stream import Call, Vanished
 from tests.wire.bridge_rig import (
     PATIENCE,
     Mouth,
+    NoHistory,
     PlayStream,
     converse,
     echo,
@@ -142,7 +143,7 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
                 stalled.set()
                 await trio.sleep_forever()
 
-    class Quick:
+    class Quick(NoHistory):
         async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
             return ladder_pb2.GetLadderResponse()
 

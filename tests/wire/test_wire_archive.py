@@ -20,8 +20,8 @@ from arena.store import errors, matches
 from arena.store.bots import BotId
 from arena.store.errors import StoreError
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
-from arena.wire.answers import STATUS
-from arena.wire.archive import CHUNK, LARGEST_NUMBER, PAGE, Archive
+from arena.wire.answers import LARGEST_NUMBER, STATUS
+from arena.wire.archive import CHUNK, PAGE, Archive
 from arena.wire.catalog import encode_catalog
 from arena.wire.roster import Roster
 from arena.wire.stream import Call, Refused

@@ -144,6 +144,7 @@ class BotEntry(google.protobuf.message.Message):
     REGISTERED_FIELD_NUMBER: builtins.int
     ROUND_TRIP_MS_FIELD_NUMBER: builtins.int
     PARKED_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -160,6 +161,8 @@ class BotEntry(google.protobuf.message.Message):
     """From the last heartbeat to its answer, in milliseconds; absent when it is not connected or has not answered one."""
     parked: builtins.str
     """Why it is given no seats, with the matches that led to it; empty when it is not parked."""
+    version: builtins.str
+    """The version it says it is while it is connected, else the newest it played as; empty where it said none."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was registered."""
@@ -176,9 +179,10 @@ class BotEntry(google.protobuf.message.Message):
         registered: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         round_trip_ms: builtins.float | None = ...,
         parked: builtins.str = ...,
+        version: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "version", b"version"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_round_trip_ms", b"_round_trip_ms"]) -> typing.Literal["round_trip_ms"] | None: ...
 
 global___BotEntry = BotEntry

@@ -8,6 +8,7 @@ import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -19,14 +20,18 @@ class GetLadderRequest(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
+    seats: builtins.int
+    """Only results of tables of this size; all where 0. Such a ladder is computed when it is asked for."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
+        seats: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["game", b"game"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "seats", b"seats"]) -> None: ...
 
 global___GetLadderRequest = GetLadderRequest
 
@@ -38,25 +43,40 @@ class GetLadderResponse(google.protobuf.message.Message):
 
     GAME_FIELD_NUMBER: builtins.int
     STANDINGS_FIELD_NUMBER: builtins.int
+    THROUGH_FIELD_NUMBER: builtins.int
+    DIGEST_FIELD_NUMBER: builtins.int
+    PUBLISHED_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
+    through: builtins.int
+    """The number of the last of the game's events that is in it; 0 before the first fit."""
+    digest: builtins.str
+    """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
-        """Best first; equal ratings share a rank."""
+        """Best first."""
+
+    @property
+    def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it was published; absent before the first fit."""
 
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         standings: collections.abc.Iterable[global___Standing] | None = ...,
+        through: builtins.int = ...,
+        digest: builtins.str = ...,
+        published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["game", b"game", "standings", b"standings"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["published", b"published"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["digest", b"digest", "game", b"game", "published", b"published", "standings", b"standings", "through", b"through"]) -> None: ...
 
 global___GetLadderResponse = GetLadderResponse
 
 @typing.final
 class Standing(google.protobuf.message.Message):
-    """One bot on a ladder."""
+    """One bot on a ladder, as the version it played as last."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -70,6 +90,16 @@ class Standing(google.protobuf.message.Message):
     WINS_FIELD_NUMBER: builtins.int
     MEAN_RANK_FIELD_NUMBER: builtins.int
     LAST_CHANGE_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    RANK_LOW_FIELD_NUMBER: builtins.int
+    RANK_HIGH_FIELD_NUMBER: builtins.int
+    BEST_FIELD_NUMBER: builtins.int
+    OPPONENTS_FIELD_NUMBER: builtins.int
+    PROVISIONAL_FIELD_NUMBER: builtins.int
+    LIVE_FIELD_NUMBER: builtins.int
+    LIVE_DEVIATION_FIELD_NUMBER: builtins.int
+    FORCED_SHARE_FIELD_NUMBER: builtins.int
+    THINK_95_US_FIELD_NUMBER: builtins.int
     rank: builtins.int
     """1 is the best."""
     bot: builtins.str
@@ -79,9 +109,9 @@ class Standing(google.protobuf.message.Message):
     house: builtins.bool
     """Whether it is one of the server's own."""
     rating: builtins.float
-    """Elo."""
+    """Elo, of the last fit; the live rating where that does not have the bot yet."""
     deviation: builtins.float
-    """Standard deviation of the rating, in Elo: 95 % of the time the strength lies within 1.96 of these."""
+    """Standard error of the rating, in Elo: 95 % of the time the strength lies within 1.96 of these."""
     matches: builtins.int
     """Rated matches."""
     wins: builtins.int
@@ -89,7 +119,27 @@ class Standing(google.protobuf.message.Message):
     mean_rank: builtins.float
     """Mean place, 1 being the best, scaled so that 0 is always first and 1 always last."""
     last_change: builtins.float
-    """The change made by its last match."""
+    """The change made to the live rating by its last match."""
+    version: builtins.str
+    """The version it said it was; empty where it said none."""
+    rank_low: builtins.int
+    """The best rank that the errors of the ratings allow, 95 % of the time."""
+    rank_high: builtins.int
+    """The worst such rank."""
+    best: builtins.float
+    """The probability that it is the best of all; absent where the last fit does not have the bot yet."""
+    opponents: builtins.int
+    """Bots it has met, as of the last fit."""
+    provisional: builtins.bool
+    """Whether too little is known of it yet."""
+    live: builtins.float
+    """The rating that moves with every match."""
+    live_deviation: builtins.float
+    """Its standard deviation."""
+    forced_share: builtins.float
+    """The part of its decisions, from 0 to 1, that the server or a house bot made in its place; absent where none is known."""
+    think_95_us: builtins.int
+    """Microseconds that 95 % of its own decisions did not take longer than, to within 5 %; absent where none is known."""
     def __init__(
         self,
         *,
@@ -103,7 +153,115 @@ class Standing(google.protobuf.message.Message):
         wins: builtins.int = ...,
         mean_rank: builtins.float = ...,
         last_change: builtins.float = ...,
+        version: builtins.str = ...,
+        rank_low: builtins.int = ...,
+        rank_high: builtins.int = ...,
+        best: builtins.float | None = ...,
+        opponents: builtins.int = ...,
+        provisional: builtins.bool = ...,
+        live: builtins.float = ...,
+        live_deviation: builtins.float = ...,
+        forced_share: builtins.float | None = ...,
+        think_95_us: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "deviation", b"deviation", "house", b"house", "last_change", b"last_change", "matches", b"matches", "mean_rank", b"mean_rank", "owner", b"owner", "rank", b"rank", "rating", b"rating", "wins", b"wins"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "forced_share", b"forced_share", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deviation", b"deviation", "forced_share", b"forced_share", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_best", b"_best"]) -> typing.Literal["best"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_forced_share", b"_forced_share"]) -> typing.Literal["forced_share"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_think_95_us", b"_think_95_us"]) -> typing.Literal["think_95_us"] | None: ...
 
 global___Standing = Standing
+
+@typing.final
+class GetHistoryRequest(google.protobuf.message.Message):
+    """Asks how a bot's rating moved."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    bot: builtins.str
+    """The bot, by name."""
+    limit: builtins.int
+    """At most so many matches, the last ones; 1000 where 0."""
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        bot: builtins.str = ...,
+        limit: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+
+global___GetHistoryRequest = GetHistoryRequest
+
+@typing.final
+class GetHistoryResponse(google.protobuf.message.Message):
+    """How a bot's live rating moved."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCHES_FIELD_NUMBER: builtins.int
+    @property
+    def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RatedMatch]:
+        """In the order they were rated."""
+
+    def __init__(
+        self,
+        *,
+        matches: collections.abc.Iterable[global___RatedMatch] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["matches", b"matches"]) -> None: ...
+
+global___GetHistoryResponse = GetHistoryResponse
+
+@typing.final
+class RatedMatch(google.protobuf.message.Message):
+    """What one match did to the live rating of a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    ENDED_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    DEVIATION_FIELD_NUMBER: builtins.int
+    VOIDED_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    version: builtins.str
+    """The version the bot said it was."""
+    before: builtins.float
+    """Elo before."""
+    after: builtins.float
+    """Elo after. The next match may begin from elsewhere: every fit of the ladder moves the live ratings, too."""
+    deviation: builtins.float
+    """Standard deviation of the rating after it."""
+    voided: builtins.bool
+    """Whether the result counts no more."""
+    @property
+    def ended(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it ended."""
+
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+        ended: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        version: builtins.str = ...,
+        before: builtins.float = ...,
+        after: builtins.float = ...,
+        deviation: builtins.float = ...,
+        voided: builtins.bool = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["ended", b"ended"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["after", b"after", "before", b"before", "deviation", b"deviation", "ended", b"ended", "match_id", b"match_id", "version", b"version", "voided", b"voided"]) -> None: ...
+
+global___RatedMatch = RatedMatch

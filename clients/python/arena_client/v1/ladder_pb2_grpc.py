@@ -40,6 +40,11 @@ class LadderServiceStub(object):
                 request_serializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_ladder__pb2.GetLadderResponse.FromString,
                 _registered_method=True)
+        self.GetHistory = channel.unary_unary(
+                '/arena.v1.LadderService/GetHistory',
+                request_serializer=arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.FromString,
+                _registered_method=True)
 
 
 class LadderServiceServicer(object):
@@ -47,8 +52,17 @@ class LadderServiceServicer(object):
     """
 
     def GetLadder(self, request, context):
-        """The ladder of one game, best first.
-        NOT_FOUND: this server does not play that game.
+        """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+        UNAVAILABLE: with seats, when the server cannot compute it now.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetHistory(self, request, context):
+        """How the live rating of a bot moved.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +75,11 @@ def add_LadderServiceServicer_to_server(servicer, server):
                     servicer.GetLadder,
                     request_deserializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.FromString,
                     response_serializer=arena_dot_v1_dot_ladder__pb2.GetLadderResponse.SerializeToString,
+            ),
+            'GetHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetHistory,
+                    request_deserializer=arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -91,6 +110,33 @@ class LadderService(object):
             '/arena.v1.LadderService/GetLadder',
             arena_dot_v1_dot_ladder__pb2.GetLadderRequest.SerializeToString,
             arena_dot_v1_dot_ladder__pb2.GetLadderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.LadderService/GetHistory',
+            arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.SerializeToString,
+            arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

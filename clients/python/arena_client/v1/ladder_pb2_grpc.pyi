@@ -25,8 +25,17 @@ class LadderServiceStub:
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first.
-    NOT_FOUND: this server does not play that game.
+    """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+    UNAVAILABLE: with seats, when the server cannot compute it now.
+    """
+
+    GetHistory: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetHistoryRequest,
+        arena_client.v1.ladder_pb2.GetHistoryResponse,
+    ]
+    """How the live rating of a bot moved.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
     """
 
 class LadderServiceAsyncStub:
@@ -36,8 +45,17 @@ class LadderServiceAsyncStub:
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first.
-    NOT_FOUND: this server does not play that game.
+    """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+    UNAVAILABLE: with seats, when the server cannot compute it now.
+    """
+
+    GetHistory: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetHistoryRequest,
+        arena_client.v1.ladder_pb2.GetHistoryResponse,
+    ]
+    """How the live rating of a bot moved.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
     """
 
 class LadderServiceServicer(metaclass=abc.ABCMeta):
@@ -49,8 +67,19 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
-        """The ladder of one game, best first.
-        NOT_FOUND: this server does not play that game.
+        """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+        UNAVAILABLE: with seats, when the server cannot compute it now.
+        """
+
+    @abc.abstractmethod
+    def GetHistory(
+        self,
+        request: arena_client.v1.ladder_pb2.GetHistoryRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.ladder_pb2.GetHistoryResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetHistoryResponse]]:
+        """How the live rating of a bot moved.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
         """
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

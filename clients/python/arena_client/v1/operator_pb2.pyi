@@ -33,6 +33,40 @@ class DrainRequest(google.protobuf.message.Message):
 global___DrainRequest = DrainRequest
 
 @typing.final
+class VoidResultRequest(google.protobuf.message.Message):
+    """Takes a result back."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    reason: builtins.str
+    """Why: 1 to 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "reason", b"reason"]) -> None: ...
+
+global___VoidResultRequest = VoidResultRequest
+
+@typing.final
+class VoidResultResponse(google.protobuf.message.Message):
+    """The result counts no more."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___VoidResultResponse = VoidResultResponse
+
+@typing.final
 class DrainResponse(google.protobuf.message.Message):
     """How far a server is."""
 

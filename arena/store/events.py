@@ -1,0 +1,128 @@
+"""The list of events, the ladder's only source: results, and corrections that take one back. Rows are only added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, func, insert, literal, select
+
+from arena.ladder.events import Event, Node, Result, Void
+from arena.store import schema
+from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
+
+LONGEST_REASON: Final = 200
+"""Characters."""
+AT_ONCE: Final = 10_000
+"""Rows fetched at once."""
+_COLUMNS: Final = schema.events.c
+# Made once, as in `matches`. The number is found by the statement that uses it.
+_ADD: Final = insert(schema.events).from_select(
+    [column.name for column in _COLUMNS],
+    select(
+        bindparam("of_game"),
+        func.coalesce(func.max(_COLUMNS.number), 0) + 1,
+        *(bindparam(name) for name in ("of_match", "of_kind", "at_instant", "why", "by_node", "by_place", "by_count")),
+    ).where(_COLUMNS.game == bindparam("of_game")),
+    include_defaults=False,
+)
+_READ: Final = (
+    select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
+    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts)
+    .where(_COLUMNS.game == bindparam("of_game"), _COLUMNS.number > bindparam("after"))
+    .order_by(_COLUMNS.number)
+)
+
+
+def add_result(
+    connection: Connection,
+    game: str,
+    match: int,
+    nodes: Sequence[Node],
+    places: Sequence[int],
+    counts: Sequence[bool],
+    at: int,
+) -> None:
+    """A rated match has ended, everything by seat."""
+    _add(connection, game, match, "result", at, "", nodes, places, counts)
+
+
+def add_void(connection: Connection, match: int, reason: str, at: int) -> str:
+    """The result of a match counts no more, for a reason of 1 to 200 printable characters; returns its game.
+
+    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    """
+    if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
+        raise ReasonNotAllowed(reason, LONGEST_REASON)
+    kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match))}
+    if "void" in kinds:
+        raise ResultVoid(match, kinds["void"].reason)
+    if "result" not in kinds:
+        state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match))
+        raise UnknownMatch(match) if state is None else NoResult(match, state)
+    game = str(kinds["result"].game)
+    _add(connection, game, match, "void", at, reason, (), (), ())
+    return game
+
+
+def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
+    """The events of a game in their order: those with numbers above `after`, and up to `through` where given."""
+    query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
+    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
+    for number, match, kind, reason, nodes, places, counts in rows:
+        if kind == "void":
+            yield Void(number, match, reason)
+        else:
+            yield Result(number, match, _nodes(nodes), _digits(places), _flags(counts))
+
+
+def result_of(connection: Connection, match: int) -> Result:
+    """The result of a match that has one."""
+    row = connection.execute(select(schema.events).where(_COLUMNS.match_id == match, _COLUMNS.kind == "result")).one()
+    return Result(row.number, match, _nodes(row.nodes), _digits(row.places), _flags(row.counts))
+
+
+def newest(connection: Connection, game: str) -> int:
+    """The number of the last event of a game; 0 before the first."""
+    return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.game == game)) or 0
+
+
+def void_reasons(connection: Connection, matches: Sequence[int]) -> dict[int, str]:
+    """Which of these matches are void, and why."""
+    found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(matches))
+    return {row.match_id: row.reason for row in connection.execute(found)}
+
+
+def _add(
+    connection: Connection,
+    game: str,
+    match: int,
+    kind: str,
+    at: int,
+    reason: str,
+    nodes: Sequence[Node],
+    places: Sequence[int],
+    counts: Sequence[bool],
+) -> None:
+    row = {"of_game": game, "of_match": match, "of_kind": kind, "at_instant": at, "why": reason}
+    by_seat = {
+        "by_node": ",".join(map(str, nodes)),
+        "by_place": "".join(map(str, places)),
+        "by_count": "".join("1" if each else "0" for each in counts),
+    }
+    connection.execute(_ADD, row | by_seat)
+
+
+def _nodes(text: str) -> tuple[Node, ...]:
+    return tuple(map(Node, map(int, text.split(","))))
+
+
+@cache
+def _digits(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text))
+
+
+@cache
+def _flags(text: str) -> tuple[bool, ...]:
+    return tuple(digit == "1" for digit in text)

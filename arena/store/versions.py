@@ -1,0 +1,66 @@
+"""The versions of bots: what the ladder rates. A version is frozen; a bot that changes says another.
+
+One begins with the first match that its bot plays as it. Its parent is the bot's newest version at that time; a bot
+that says an older version again is that one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+
+from arena.ladder.events import Entrant, Node
+from arena.store import schema
+from arena.store.bots import BotId
+
+_COLUMNS: Final = schema.versions.c
+# Made once, as in `matches`: making a statement costs SQLAlchemy more than running it.
+_KNOWN: Final = select(_COLUMNS.id, _COLUMNS.bot_id, _COLUMNS.version).where(
+    _COLUMNS.bot_id.in_(bindparam("of_bots", expanding=True)),
+    _COLUMNS.version.in_(bindparam("of_versions", expanding=True)),
+)
+_NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
+
+
+def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
+    """The nodes of bots with the versions they say; those that are not known yet are added at the instant `at`."""
+    bots, said = zip(*players, strict=True)
+    rows = connection.execute(_KNOWN, {"of_bots": [*set(bots)], "of_versions": [*set(said)]})
+    nodes = {(BotId(row.bot_id), str(row.version)): Node(row.id) for row in rows}
+    for player in players:
+        if player not in nodes:
+            nodes[player] = _add(connection, *player, at)
+    return tuple(nodes[player] for player in players)
+
+
+def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entrant, ...]:
+    """Those of a ladder, by node: every version that has a result in it.
+
+    `latest` has each one's highest match there. A bot stands on the ladder as the version of its latest match, so that
+    one that goes back to an older version stands as that. A parent that has no result there is passed over.
+    """
+    rows = connection.execute(select(schema.versions, schema.bots.c.house).join(schema.bots)).all()
+    parents = {row.id: row.parent for row in rows}
+    newest: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        if row.id in latest:
+            newest[row.bot_id] = max(newest.get(row.bot_id, (0, 0)), (latest[row.id], row.id))
+
+    def parent(node: int | None) -> Node | None:
+        while node is not None and node not in latest:
+            node = parents[node]
+        return None if node is None else Node(node)
+
+    return tuple(
+        Entrant(Node(row.id), parent(row.parent), bool(row.house), newest[row.bot_id][1] == row.id)
+        for row in sorted(rows, key=lambda row: row.id)
+        if row.id in latest
+    )
+
+
+def _add(connection: Connection, bot: BotId, version: str, at: int) -> Node:
+    row = {"bot_id": bot, "version": version, "created": at}
+    row["parent"] = connection.scalar(_NEWEST, {"of_bot": bot})
+    return Node(connection.execute(insert(schema.versions).values(row).returning(_COLUMNS.id)).scalar_one())

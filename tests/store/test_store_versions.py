@@ -1,0 +1,226 @@
+"""Versions and the list of events: what the ladder is made of, and that nothing in it is ever changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, delete, insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+
+from arena.ladder import live
+from arena.ladder.events import Entrant, Node, Result, Void
+from arena.ladder.live import Rating
+from arena.replay.thinking import Thinking
+from arena.store import events, matches, schema, versions
+from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
+from arena.store.standings import history, standings
+from arena.store.store import open_readonly, open_store, open_to_amend
+from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
+from tests.store.older import older_database
+
+
+def seated(connection: Connection, *players: tuple[int, str]) -> tuple[Node, ...]:
+    return versions.seat(connection, [(bot, version) for bot, version in players], NOW)  # type: ignore[misc]
+
+
+def play(connection: Connection, players: list[int], said: list[str], places: list[int]) -> int:
+    match = matches.begin(connection, GAME, {}, players, NOW, said=said)  # type: ignore[arg-type]
+    finish(connection, match, places)
+    return match
+
+
+def test_a_version_is_a_node_of_its_own_and_the_child_of_the_one_before(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob = add_bots(connection, "Ada", "Bob")
+        first, other = seated(connection, (ada, "1"), (bob, "1"))
+        (second,) = seated(connection, (ada, "2"))
+        assert len({first, other, second}) == 3
+        assert seated(connection, (ada, "1"), (ada, "2"), (ada, "1")) == (first, second, first)
+        (third,) = seated(connection, (ada, "3"))
+        parents = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
+        assert {row.id: row.parent for row in parents} == {
+            first: None,
+            other: None,
+            second: first,
+            third: second,
+        }
+
+
+def test_a_bot_stands_on_the_ladder_as_the_version_of_its_latest_match(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob = add_bots(connection, "Ada", "Bob")
+        one, two, three, bobs = seated(connection, (ada, "1"), (ada, "2"), (ada, "3"), (bob, ""))
+        assert versions.entrants(connection, {one: 7, three: 5, bobs: 7}) == (
+            Entrant(one, None, newest=True),
+            Entrant(three, one, newest=False),
+            Entrant(bobs, None),
+        )
+        assert versions.entrants(connection, {two: 9, one: 8}) == (Entrant(one, newest=False), Entrant(two, one))
+
+
+def test_a_result_is_an_event_and_a_void_another(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob", "Eve")
+        first, second = begin(connection, players), begin(connection, players[:2])
+        elsewhere = begin(connection, players, "skat")
+        finish(connection, second, [2, 1])
+        finish(connection, elsewhere, [1, 1, 3])
+        finish(connection, first, [1, 2, 3])
+        assert matches.void(connection, second, "the table was rigged", NOW) == GAME
+        nodes = seated(connection, *((player, "") for player in players))
+        assert list(events.read(connection, GAME)) == [
+            Result(1, second, nodes[:2], (2, 1), (True, True)),
+            Result(2, first, nodes, (1, 2, 3), (True, True, True)),
+            Void(3, second, "the table was rigged"),
+        ]
+        assert list(events.read(connection, GAME, after=1, through=2)) == [
+            Result(2, first, nodes, (1, 2, 3), (True, True, True))
+        ]
+        assert (events.newest(connection, GAME), events.newest(connection, "skat"), events.newest(connection, "")) == (
+            3,
+            1,
+            0,
+        )
+        assert matches.get_match(connection, second).voided == "the table was rigged"
+        assert matches.get_match(connection, first).voided == ""
+
+
+def test_a_void_result_counts_no_more_in_what_adds_up(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob", "Eve")
+        finish(connection, begin(connection, players), [3, 1, 2])
+        match = begin(connection, players[:2])
+        finish(connection, match, [1, 2])
+        matches.void(connection, match, "a test", NOW)
+        lines = {line.bot: (line.matches, line.wins, line.mean_rank) for line in standings(connection, GAME)}
+        assert lines == {"Ada": (1, 0, 1.0), "Bob": (1, 1, 0.0), "Eve": (1, 0, 0.5)}
+        assert [moment.voided for moment in history(connection, "ada", GAME)] == [False, True]
+
+
+def test_only_a_result_that_stands_can_be_void_and_only_for_a_reason(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        playing, finished = begin(connection, players), begin(connection, players)
+        finish(connection, finished, [1, 2])
+        for reason in ("", "  ", "x" * 201, "two\nlines"):
+            with pytest.raises(ReasonNotAllowed, match="1 to 200 printable"):
+                matches.void(connection, finished, reason, NOW)
+        with pytest.raises(UnknownMatch, match="99"):
+            matches.void(connection, 99, "a test", NOW)
+        with pytest.raises(NoResult, match=f"match {playing} is playing"):
+            matches.void(connection, playing, "a test", NOW)
+        matches.void(connection, finished, "a test", NOW)
+        with pytest.raises(ResultVoid, match="already: a test"):
+            matches.void(connection, finished, "again", NOW)
+
+
+def test_the_database_itself_refuses_to_change_the_list(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        match = begin(connection, add_bots(connection, "Ada", "Bob"))
+        finish(connection, match, [1, 2])
+    row = {"game": GAME, "match_id": match, "kind": "void", "at": 0, "reason": "", "nodes": "", "places": ""}
+    for statement, why in (
+        (update(schema.events).values(places="21"), "only added"),
+        (delete(schema.events), "only added"),
+        (insert(schema.events).values(**row, number=3, counts=""), "without a gap"),
+        (insert(schema.events).values(**row, number=1, counts="").prefix_with("OR REPLACE"), "without a gap"),
+        (insert(schema.events).values(**{**row, "kind": "result"}, number=2, counts=""), "UNIQUE"),
+    ):
+        with pytest.raises(IntegrityError, match=why), open_to_amend(data) as connection:
+            connection.execute(statement)
+    with open_readonly(data) as connection:
+        assert events.newest(connection, GAME) == 1
+
+
+def test_a_new_version_begins_where_the_one_before_it_is_less_sure(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob = add_bots(connection, "Ada", "Bob")
+        for _ in range(5):
+            play(connection, [ada, bob], ["1", ""], [1, 2])
+        before = {line.bot: line.live for line in standings(connection, GAME)}["Ada"]
+        match = play(connection, [ada, bob], ["2", ""], [2, 1])
+        seat = matches.get_match(connection, match).seats[0]
+        assert (seat.bot, seat.version) == ("Ada", "2")
+        assert seat.rating is not None
+        assert seat.rating.before == live.heir(before) == Rating(before.value, (before.deviation**2 + 3600) ** 0.5)
+        line = next(line for line in standings(connection, GAME) if line.bot == "Ada")
+        assert (line.version, line.matches, line.live) == ("2", 1, seat.rating.after)
+        assert [moment.version for moment in history(connection, "Ada", GAME)] == ["1"] * 5 + ["2"]
+        assert [moment.match for moment in history(connection, "Ada", GAME, limit=2)] == [match - 1, match]
+
+
+def test_decisions_and_think_times_add_up(data: Path) -> None:
+    def result(connection: Connection, *thinking: Thinking) -> None:
+        match = begin(connection, players)
+        matches.finish(
+            connection,
+            match,
+            scores=[2, 1],
+            places=[1, 2],
+            forced=[0, 0],
+            counts=[True, True],
+            at=NOW,
+            replay=replay,
+            thinking=thinking,
+        )
+
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        result(connection, Thinking(10, 1, (1000,) * 9), Thinking(4, 4, ()))
+        result(connection, Thinking(10, 0, (1000,) * 9 + (500_000,)), Thinking(6, 6, ()))
+        ada, bob = standings(connection, GAME)
+    assert (ada.forced_share, bob.forced_share) == (0.05, 1.0)
+    assert ada.think_95 == pytest.approx(500_000, rel=0.05)
+    assert bob.think_95 is None
+
+
+async def test_what_an_older_database_has_counts_for_nameless_versions(directory: Path) -> None:
+    with older_database(directory, "0002") as database:
+        fill(database)
+    async with open_store(directory, NOW) as store:
+        assert await store.read(lambda connection: list(events.read(connection, "whist"))) == [
+            Result(1, 2, (Node(2), Node(1)), (1, 2), (True, True)),
+            Result(2, 1, (Node(1), Node(2), Node(1)), (1, 2, 3), (True, False, True)),
+        ]
+        lines = await store.read(lambda connection: standings(connection, "whist"))
+        assert [(line.bot, line.version, line.live, line.matches) for line in lines] == [
+            ("ada", "", Rating(1520.0, 100.0), 2),
+            ("house-1", "", Rating(1480.0, 120.0), 1),
+        ]
+        players = await store.read(lambda connection: matches.get_match(connection, 1).seats)
+        assert [(seat.bot, seat.version, seat.score) for seat in players] == [
+            ("ada", "", 5),
+            ("house-1", "", 4),
+            ("ada", "", 3),
+        ]
+        with pytest.raises(IntegrityError, match="only added"):
+            await store.write(lambda connection: connection.execute(text("DELETE FROM events")))
+
+
+def fill(database: sqlite3.Connection) -> None:
+    """Two finished matches and one being played, as revision 0002 has them."""
+    bots = "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (?, ?, ?, ?, ?, 1)"
+    database.executemany(
+        bots, [(3, "ada", "ada", "ada", 0), (4, "house-1", "house-1", "house", 1), (5, "new", "new", "new", 0)]
+    )
+    database.executemany(
+        "INSERT INTO matches (id, game, options, seats, state, started, ended, reason) VALUES (?, 'whist', '{}', ?, ?,"
+        " 1, ?, '')",
+        [(1, 3, "finished", 20), (2, 2, "finished", 10), (3, 1, "playing", None)],
+    )
+    database.executemany(
+        "INSERT INTO match_seats VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+        [
+            (1, 0, 3, 5, 1, 1510, 110, 1520, 100),
+            (1, 1, 4, 4, 2, 1480, 120, 1480, 120),
+            (1, 2, 3, 3, 3, 1510, 110, 1520, 100),
+            (2, 0, 4, 2, 1, 1500, 150, 1480, 120),
+            (2, 1, 3, 1, 2, 1500, 150, 1510, 110),
+            (3, 0, 3, None, None, None, None, None, None),
+        ],
+    )
+    database.executemany(
+        "INSERT INTO ratings VALUES (?, 'whist', ?, ?, ?, 1, 1, 10)", [(3, 1520, 100, 2), (4, 1480, 120, 1)]
+    )

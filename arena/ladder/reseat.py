@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
 from arena.ladder.live import Rating, start, update
 from arena.ladder.truth import Ladder
@@ -24,13 +25,17 @@ def reseated(ladder: Ladder, entrants: Iterable[Entrant] = ()) -> dict[Node, Rat
 def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
     """Every node's live rating after the last of the events, which are in order; those the ladder knows are left out.
 
-    A void takes back what is younger than the ladder; what is older only the next ladder takes back.
+    A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode where
+    somebody played who is no entrant.
     """
     ratings = reseated(ladder, entrants)
     later = [event for event in events if event.number > ladder.through]
     voided = {event.match for event in later if isinstance(event, Void)}
     for event in later:
         if isinstance(event, Result) and event.match not in voided:
+            for node in event.nodes:
+                if node not in ratings:
+                    raise UnknownNode(event.match, node)
             before = [ratings[node] for node in event.nodes]
             after = update(before, event.places, event.nodes, event.counts)
             ratings.update(zip(event.nodes, after, strict=True))

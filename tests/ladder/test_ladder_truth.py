@@ -72,7 +72,7 @@ def test_a_voided_match_is_as_if_it_had_never_been(season: Callable[..., list[Re
 def test_the_truth_as_events_come_in_is_the_truth_from_scratch(season: Callable[..., list[Result]]) -> None:
     results = season(4, range(12), 300, seats=(2, 4, 5), spoilt=0.1)
     events: list[Event] = list(results[:250])
-    for old in (3, 90, 249):
+    for old in (3, 249, 90):
         events.append(Void(len(events) + 1, results[old].match, "found out later"))
     events += [result._replace(number=number) for number, result in enumerate(results[250:], start=254)]
     newcomer = [*FIELD, Entrant(Node(15), Node(3)), Entrant(Node(-2))]
@@ -81,7 +81,7 @@ def test_the_truth_as_events_come_in_is_the_truth_from_scratch(season: Callable[
     for count, event in enumerate(events[40:], start=41):
         truth.take(event)
         entrants = newcomer if count > 150 else FIELD
-        if count in (50, 51, 200, 250, 252, len(events)):
+        if count in (50, 51, 200, 252, len(events)):
             whole = Columns.of(events[:count])
             assert truth.through == count
             assert truth.ladder(entrants) == ladder(entrants, whole)

@@ -24,7 +24,7 @@ def test_a_new_version_starts_from_its_parent_with_60_elo_more_of_error() -> Non
 def test_everybody_sits_where_the_ladder_has_it(season: Callable[..., list[Result]]) -> None:
     made = ladder(FIELD, Columns.of(season(1, range(8), 100)))
     seats = reseated(made)
-    assert seats == {figure.node: Rating(figure.rating, figure.error) for figure in made.figures}
+    assert seats == {figure.node: Rating(figure.rating, figure.own) for figure in made.figures}
     later = reseated(made, [*FIELD, Entrant(Node(8), Node(3)), Entrant(Node(9), Node(8)), Entrant(Node(10))])
     assert later[Node(8)] == start(seats[Node(3)])
     assert later[Node(9)] == start(later[Node(8)])
@@ -51,14 +51,24 @@ def test_a_void_takes_back_what_is_younger_than_the_ladder(season: Callable[...,
     assert live_ratings(made, FIELD, events) == live_ratings(made, FIELD, kept)
 
 
-def test_live_and_truth_stay_near_each_other(season: Callable[..., list[Result]]) -> None:
+@pytest.mark.parametrize("anchors", [0, 3])
+def test_live_and_truth_stay_near_each_other(season: Callable[..., list[Result]], anchors: int) -> None:
+    entrants = [entrant._replace(anchor=entrant.node < anchors) for entrant in FIELD]
     results = season(4, range(8), 1200)
     for through in (200, 600, 1000):
-        live = live_ratings(ladder(FIELD, Columns.of(results[:through])), FIELD, results[: through + 200])
-        truth = ladder(FIELD, Columns.of(results[: through + 200]))
+        before = ladder(entrants, Columns.of(results[:through]))
+        live = live_ratings(before, entrants, results[: through + 200])
+        truth = ladder(entrants, Columns.of(results[: through + 200]))
         apart = [abs(live[figure.node].value - figure.rating) for figure in truth.figures]
         assert max(apart) < 10
         assert sum(apart) / 8 < 3
+
+
+def test_the_anchors_hold_the_scale_in_between_too(season: Callable[..., list[Result]]) -> None:
+    entrants = [entrant._replace(anchor=entrant.node < 3) for entrant in FIELD]
+    results = season(6, range(1, 8), 100)  # the anchor 0 plays nowhere
+    live = live_ratings(ladder(entrants, Columns.of(results[:50])), entrants, results)
+    assert live[Node(1)].value + live[Node(2)].value == pytest.approx(3000, abs=0.01)
 
 
 def test_a_node_nobody_knows_cannot_have_played(season: Callable[..., list[Result]]) -> None:

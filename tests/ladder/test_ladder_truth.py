@@ -131,6 +131,15 @@ def test_the_anchors_that_have_played_have_the_mean_1500(season: Callable[..., l
     assert shifts == pytest.approx([shifts[0]] * 12, abs=0.01)
 
 
+def test_an_error_is_made_of_a_node_s_own_and_the_scale_s(season: Callable[..., list[Result]]) -> None:
+    columns = Columns.of(season(5, range(12), 300))
+    made = ladder(FIELD, columns)
+    unanchored = ladder([entrant._replace(anchor=False) for entrant in FIELD], columns)
+    assert [figure.own for figure in made.figures] == [figure.error for figure in unanchored.figures]
+    assert all(figure.error > 1.02 * figure.own for figure in made.figures[3:])
+    assert all(figure.error < 0.95 * figure.own for figure in made.figures[:3])
+
+
 def test_an_empty_ladder_is_an_empty_ladder() -> None:
     made = ladder((), Columns.of(()))
     assert (made.lines, made.figures, made.through) == ((), (), 0)
@@ -195,9 +204,9 @@ def test_versions_of_one_bot_are_one_opponent() -> None:
 
 
 def test_a_rating_is_provisional_until_its_error_is_40_and_it_has_8_opponents() -> None:
-    assert not Figure(Node(1), 1500, 40.0, 30, 8).provisional
-    assert Figure(Node(1), 1500, 40.1, 30, 8).provisional
-    assert Figure(Node(1), 1500, 40.0, 30, 7).provisional
+    assert not Figure(Node(1), 1500, 40.0, 30, 8, 30).provisional
+    assert Figure(Node(1), 1500, 40.1, 30, 8, 30).provisional
+    assert Figure(Node(1), 1500, 40.0, 30, 7, 30).provisional
 
 
 def test_lines_carry_their_figures_best_first(season: Callable[..., list[Result]]) -> None:
@@ -206,7 +215,7 @@ def test_lines_carry_their_figures_best_first(season: Callable[..., list[Result]
     for line in made.lines:
         same = figure(made, line.node)
         assert (line.rating, line.error, line.matches, line.opponents, line.provisional) == (
-            *same[1:],
+            *same[1:5],
             same.provisional,
         )
     assert not any(line.provisional for line in made.lines)

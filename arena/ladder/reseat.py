@@ -27,8 +27,8 @@ def reseated(ladder: Ladder, entrants: Iterable[Entrant] = ()) -> dict[Node, Rat
 def live_ratings(ladder: Ladder, entrants: Sequence[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
     """Every node's live rating after the last of the events, which are in order; those the ladder knows are left out.
 
-    They are `on_scale`. A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode where
-    somebody played who is no entrant.
+    They are `on_scale`. A void takes back what is younger than the ladder; what is older only the next ladder takes
+    back. UnknownNode where somebody played who is no entrant.
     """
     ratings = reseated(ladder, entrants)
     later = [event for event in events if event.number > ladder.through]

@@ -3,7 +3,7 @@
 All are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
 cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
 games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. Every contender has a process of its own,
-the compiled engine (`make engine-compiled`) among them; they take turns, so that a busy machine is busy for all. Times
+the compiled engine (`make compiled`) among them; they take turns, so that a busy machine is busy for all. Times
 are processor time; a ratio compares two of one turn; shown are median and range.
 """
 
@@ -30,7 +30,7 @@ SEATS = 4
 RIVAL = f"oh_hell(players={SEATS})"
 RIVAL_DEALT = f"oh_hell(players={SEATS},num_tricks_fixed=12)"
 """For clones: hands as large as ours."""
-COMPILED = Path(__file__).parent.parent / "build" / "engine-compiled"
+COMPILED = Path(__file__).parent.parent / "build" / "compiled"
 
 DEALT = "decisions/s, dealt"
 DEALS = "decisions/s, with deals"

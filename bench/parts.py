@@ -35,7 +35,7 @@ from arena.match.policy import Policy
 from arena.replay.header import Bot as Name
 from arena.replay.header import Header
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Recorder, encode_unchained
 from arena.server.messages import Outgoing, Question, Said, Welcome
 from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
@@ -132,7 +132,7 @@ def measure() -> dict[str, tuple[float, float]]:
     rules = time(partial(_rules, views=False), courses)
     view = time(partial(_rules, views=True), courses) - rules
     match = time(_match, courses) - rules - view
-    replay = time(lambda course: encode(course.header, course.recorder.entries, None, course.lines), courses)
+    replay = time(lambda course: encode_unchained(course.header, course.recorder.entries, None, course.lines), courses)
     with tempfile.TemporaryDirectory() as data:
         journal, _ = open_journal(Path(data), ())
         for course in courses:

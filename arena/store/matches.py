@@ -12,6 +12,7 @@ from typing import Any, Final, NewType
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.live import Rating, RatingChange
+from arena.replay.chain import chained
 from arena.store import ladder, schema
 from arena.store.bots import Bot, BotId, bot_of
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
@@ -105,8 +106,8 @@ def finish(
 ) -> tuple[RatingChange, ...]:
     """A match has its result: seats, ratings and replay are stored. Returns the rating changes, by seat.
 
-    `replay` makes the replay file from the rating changes. UnknownMatch, MatchNotPlaying; ValueError for a result that
-    does not fit the seats.
+    `replay` makes the replay from the rating changes, packed and without its chain. UnknownMatch, MatchNotPlaying;
+    ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match)
     if state is not MatchState.PLAYING:
@@ -191,7 +192,7 @@ def get_replay(connection: Connection, match: int) -> bytes:
         raise NoReplay(match, state.value)
     if sha256(row.content).digest() != row.sha256:
         raise StoreError(f"the stored replay of match {match} is damaged: its SHA-256 does not agree")
-    return bytes(row.content)
+    return chained(row.content)
 
 
 def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState]:

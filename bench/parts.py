@@ -1,6 +1,6 @@
 """What a decision costs part by part, without sockets: rules, view, match, encoding, journal, finish, and a bot's own.
 
-    python -m bench.parts [--json]
+    python -m bench.parts [--compiled] [--json]
 
 Each part is run alone over the decisions of two-seat games of 6th Sense, played at random. Shown is processor time a
 decision, the best of several rounds, with one decision a message and with 16. What `bench.wire` measures beyond their
@@ -10,6 +10,8 @@ sum is transport, scheduling, and what sharing a core does to all of them.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -41,6 +43,7 @@ from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
 from arena.v1 import play_pb2
 from arena.wire import codec
+from bench._compiled import environment, option
 from engine.deal import SeededDecks
 from engine.game import settle_options
 from engine.registry import GAMES
@@ -230,9 +233,13 @@ def _reaction(bot: Session, message: bytes) -> None:
 
 
 @click.command()
+@option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def main(as_json: bool) -> None:
+def main(compiled: bool, as_json: bool) -> None:
     """Measure the parts of a decision."""
+    if compiled:
+        command = [sys.executable, "-m", "bench.parts", *(["--json"] if as_json else [])]
+        sys.exit(subprocess.run(command, check=False, env=environment()).returncode)
     parts = measure()
     if as_json:
         click.echo(json.dumps(parts, indent=2))

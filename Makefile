@@ -6,7 +6,7 @@ export UV_PYTHON := $(abspath $(BIN)/python)
 # The authorities that the system trusts, as pip does: a company may have its own.
 export UV_SYSTEM_CERTS := true
 
-.PHONY: help setup demo test test-long check format pictures bench engine-compiled test-compiled proto clean
+.PHONY: help setup demo test test-long check format pictures bench compiled test-compiled proto clean
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -48,19 +48,19 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/arena demo --seconds 20 --data build/pictures
 	$(BIN)/python docs/pictures.py build/pictures
 
-engine-compiled: build/engine-compiled/.ready ## The engine's sources, compiled with mypyc into build/engine-compiled
-build/engine-compiled/.ready: .venv/.compile compiled/build.py $(wildcard engine/*.py engine/*/*.py)
-	@echo "Compiling the engine …"
+compiled: build/compiled/.ready ## The sources of engine and matches, compiled with mypyc into build/compiled
+build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine arena -name '*.py')
+	@echo "Compiling engine and matches …"
 	@$(BIN)/python compiled/build.py $(@D)
 	@touch $@
 .venv/.compile: .venv/.ready
 	@$(UV) pip install --quiet --group compile
 	@touch $@
 
-test-compiled: engine-compiled ## The tests of the engine, of matches and of replays, with the compiled engine
-	$(BIN)/pytest --compiled tests/engine tests/conformance tests/match tests/replay
+test-compiled: compiled ## The tests of the engine, of matches and of replays, with these compiled
+	$(BIN)/pytest --compiled tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay
 
-bench: .venv/.bench engine-compiled ## Every figure the README quotes
+bench: .venv/.bench compiled ## Every figure the README quotes
 	$(BIN)/python -m bench
 .venv/.bench: .venv/.ready
 	@$(UV) pip install --quiet --group bench

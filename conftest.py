@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-COMPILED = Path(__file__).parent / "build" / "engine-compiled"
+COMPILED = Path(__file__).parent / "build" / "compiled"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
-    parser.addoption("--compiled", action="store_true", help="run with the compiled engine of `make engine-compiled`")
+    parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
 
 
 def pytest_configure(config: pytest.Config) -> None:

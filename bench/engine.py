@@ -3,20 +3,18 @@
 All are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
 cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
 games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. Every contender has a process of its own,
-the compiled engine (`make engine-compiled`) among them; they take turns, so that a busy machine is busy for all. Times
+the compiled engine (`make compiled`) among them; they take turns, so that a busy machine is busy for all. Times
 are processor time; a ratio compares two of one turn; shown are median and range.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from random import Random
 from statistics import median
 from time import process_time
@@ -26,11 +24,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from bench._compiled import COMPILED, environment
+
 SEATS = 4
 RIVAL = f"oh_hell(players={SEATS})"
 RIVAL_DEALT = f"oh_hell(players={SEATS},num_tricks_fixed=12)"
 """For clones: hands as large as ours."""
-COMPILED = Path(__file__).parent.parent / "build" / "engine-compiled"
 
 DEALT = "decisions/s, dealt"
 DEALS = "decisions/s, with deals"
@@ -170,10 +169,13 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
     with ExitStack() as stack:
         processes = {}
         for contender in contenders:
-            path = {"PYTHONPATH": str(COMPILED)} if contender == "compiled" else {}
-            command = [sys.executable, "-P", "-m", "bench.engine", "play", contender, str(games)]
+            command = [sys.executable, "-m", "bench.engine", "play", contender, str(games)]
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **path}
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment(contender == "compiled"),
             )
             processes[contender] = stack.enter_context(process)
         for repetition in range(repetitions + 1):

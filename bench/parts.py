@@ -1,6 +1,6 @@
 """What a decision costs part by part, without sockets: rules, view, match, encoding, journal, finish, and a bot's own.
 
-    python -m bench.parts [--json]
+    python -m bench.parts [--compiled] [--json]
 
 Each part is run alone over the decisions of two-seat games of 6th Sense, played at random. Shown is processor time a
 decision, the best of several rounds, with one decision a message and with 16. What `bench.wire` measures beyond their
@@ -10,6 +10,8 @@ sum is transport, scheduling, and what sharing a core does to all of them.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -34,12 +36,13 @@ from arena.match.policy import Policy
 from arena.replay.header import Bot as Name
 from arena.replay.header import Header
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Recorder, encode_unchained
 from arena.server.messages import Outgoing, Question, Said, Welcome
 from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
 from arena.v1 import play_pb2
 from arena.wire import codec
+from bench._compiled import environment, option
 from engine.deal import SeededDecks
 from engine.game import settle_options
 from engine.registry import GAMES
@@ -127,7 +130,7 @@ def measure() -> dict[str, tuple[float, float]]:
     rules = time(partial(_rules, views=False), courses)
     view = time(partial(_rules, views=True), courses) - rules
     match = time(_match, courses) - rules - view
-    replay = time(lambda course: encode(course.header, course.recorder.entries, None, course.lines), courses)
+    replay = time(lambda course: encode_unchained(course.header, course.recorder.entries, None, course.lines), courses)
     with tempfile.TemporaryDirectory() as data:
         journal, _ = open_journal(Path(data), ())
         for course in courses:
@@ -225,9 +228,13 @@ def _reaction(bot: Session, message: bytes) -> None:
 
 
 @click.command()
+@option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def main(as_json: bool) -> None:
+def main(compiled: bool, as_json: bool) -> None:
     """Measure the parts of a decision."""
+    if compiled:
+        command = [sys.executable, "-m", "bench.parts", *(["--json"] if as_json else [])]
+        sys.exit(subprocess.run(command, check=False, env=environment()).returncode)
     parts = measure()
     if as_json:
         click.echo(json.dumps(parts, indent=2))

@@ -1,6 +1,6 @@
 """What a decision costs through `Play`, beside a bare grpc.aio echo of messages of the same sizes.
 
-    python -m bench.wire [--case one --case "1x16" …] [--json]
+    python -m bench.wire [--case one --case "1x16" …] [--compiled] [--json]
 
 A real server process, everything on, is pinned to one core and plays two-seat games of 6th Sense with bots of the SDK
 that answer at random and live in one process on another core. The echo, pinned alike, has as many streams as there are
@@ -32,6 +32,7 @@ from arena_client import Bot, Decision, MatchReport, play
 from rich.console import Console
 from rich.table import Table
 
+from bench._compiled import environment, option
 from bench.echo import CLIENT_CORE, SERVER_CORE, Figures, pin, run_echo
 
 ANSWER_BYTES: Final = 12
@@ -100,9 +101,12 @@ CASES: Final = {
 """One match alone; and bots × matches of each."""
 
 
-def measure(case: Case, seconds: float) -> Pair:
+def measure(case: Case, seconds: float, compiled: bool) -> Pair:
     """Both under the same load."""
-    with tempfile.TemporaryDirectory() as data, server(Path(data), house=case.house) as (process, address):
+    with (
+        tempfile.TemporaryDirectory() as data,
+        server(Path(data), house=case.house, compiled=compiled) as (process, address),
+    ):
         command = [sys.executable, "-m", "bench.wire", "load", address, str(case.bots), str(case.capacity)]
         with subprocess.Popen([*command, str(seconds), str(process.pid)], text=True, stdout=subprocess.PIPE) as bots:
             pin(bots.pid, CLIENT_CORE)
@@ -113,12 +117,17 @@ def measure(case: Case, seconds: float) -> Pair:
 
 
 @contextmanager
-def server(data: Path, *options: str, house: bool = False) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def server(
+    data: Path, *options: str, house: bool = False, compiled: bool = False
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`arena serve` on a core of its own, and its address."""
     command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", "--seats", "2", "--game", "sixth_sense"]
     command += ["--patience", "0", "--house" if house else "--no-house", *options]
     process = subprocess.Popen(
-        [*command, "--data", str(data), "--address", "127.0.0.1:0", "--drain", "0"], stdout=subprocess.PIPE, text=True
+        [*command, "--data", str(data), "--address", "127.0.0.1:0", "--drain", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(compiled),
     )
     pin(process.pid, SERVER_CORE)
     try:
@@ -207,20 +216,23 @@ def _spread(values: Sequence[float], form: str = ",.0f") -> str:
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of one run.")
 @click.option("--repetitions", type=int, default=5, show_default=True)
+@option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.pass_context
-def main(context: click.Context, cases: tuple[str, ...], seconds: float, repetitions: int, as_json: bool) -> None:
+def main(
+    context: click.Context, cases: tuple[str, ...], seconds: float, repetitions: int, compiled: bool, as_json: bool
+) -> None:
     """Measure decisions through the arena beside messages through a bare echo."""
     if context.invoked_subcommand is not None:
         return
     turns: dict[str, list[Pair]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):
         for name, pairs in turns.items():
-            pairs.append(measure(CASES[name], seconds))
+            pairs.append(measure(CASES[name], seconds, compiled))
     if as_json:
         click.echo(json.dumps({name: [_plain(pair) for pair in pairs] for name, pairs in turns.items()}, indent=2))
     else:
-        Console(width=150).print(_table(turns))
+        Console(width=150).print(_table(turns, compiled))
 
 
 def _plain(pair: Pair) -> dict[str, object]:
@@ -235,8 +247,9 @@ def _plain(pair: Pair) -> dict[str, object]:
     }
 
 
-def _table(turns: dict[str, list[Pair]]) -> Table:
-    table = Table(title="Decisions through Play, beside a bare grpc.aio echo: median (range) of the turns")
+def _table(turns: dict[str, list[Pair]], compiled: bool) -> Table:
+    how = "engine and matches compiled" if compiled else "nothing compiled"
+    table = Table(title=f"Decisions through Play ({how}), beside a bare grpc.aio echo: median (range) of the turns")
     for heading in (
         "bots × matches",
         "",

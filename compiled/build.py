@@ -1,9 +1,9 @@
-"""The engine's own sources, compiled with mypyc into a folder that goes first on the path of who wants it.
+"""The sources of engine and matches, compiled with mypyc into a folder that goes first on the path of who wants it.
 
     python compiled/build.py FOLDER
 
-Leaves `engine/` there, sources and compiled modules side by side, and what the modules share. The checkout stays as it
-is: nobody runs compiled code without having asked for it. Needs mypy, setuptools and a C compiler.
+Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules share. The checkout
+stays as it is: nobody runs compiled code without having asked for it. Needs mypy, setuptools and a C compiler.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("engine", "arena/match")
+"""What every decision goes through and nothing else than numbers and small strings does."""
 PYTHON = ("__init__.py", "game.py", "view.py")
-"""Stay as they are: compiled classes cannot be derived from Python's, nor Python's from them, and views derive from the
-contract's `SeatView`, in games that nobody compiles as well. `bool | int` would be an int there, too."""
+"""Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
 
 def build(target: Path) -> None:
@@ -28,10 +29,11 @@ def build(target: Path) -> None:
     target = target.resolve()
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
-        shutil.copytree(ROOT / "engine", "engine", ignore=shutil.ignore_patterns("__pycache__"))
-        sources = [str(path) for path in sorted(Path("engine").rglob("*.py")) if path.name not in PYTHON]
+        for package in ("engine", "arena"):
+            shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
+        sources = [str(path) for room in ROOMS for path in sorted(Path(room).rglob("*.py")) if path.name not in PYTHON]
         modules = mypycify(["--strict", *sources], opt_level="3", debug_level="0")
-        command = Distribution({"name": "engine", "ext_modules": modules}).get_command_obj("build_ext")
+        command = Distribution({"name": "arena", "ext_modules": modules}).get_command_obj("build_ext")
         command.set_undefined_options("build")
         command.inplace = True
         command.ensure_finalized()

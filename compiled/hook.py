@@ -1,4 +1,4 @@
-"""The build hook behind wheels with a compiled engine; off unless the environment asks for it (pyproject.toml)."""
+"""The build hook behind wheels with compiled modules; off unless the environment asks for it (pyproject.toml)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class CompiledEngine(BuildHookInterface[Any]):
+class Compiled(BuildHookInterface[Any]):
     """Adds the compiled modules to a wheel, beside their sources, and tags it for this platform."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

@@ -42,9 +42,10 @@ class Attendance:
 
     def start(self, seat: Seat, now: Instant, lag: int = 0) -> None:
         """Starts the clock of a seat, unless it runs or all stand still."""
-        if not self.held:
+        if self._held_until == NEVER:
             seat.clock.start(now, min(max(0, lag), self._policy.lag_allowance))
-            self.due = min(self.due, seat.clock.due)
+            if seat.clock.due < self.due:
+                self.due = seat.clock.due
 
     def stop(self, seat: Seat, now: Instant) -> None:
         """The decision of a seat is made."""
@@ -164,4 +165,10 @@ class Attendance:
 
     def _look(self) -> None:
         """Finds what is due next."""
-        self.due = min(self._held_until, *[min(seat.clock.due, seat.away_until) for seat in self])
+        due = self._held_until
+        for seat in self._seats.values():
+            if seat.clock.due < due:
+                due = seat.clock.due
+            if seat.away_until < due:
+                due = seat.away_until
+        self.due = due

@@ -87,7 +87,9 @@ class Match:
         beginning, after the end or about a seat that does not exist has no effect, except that an answer is refused.
         """
         effects: list[Effect] = []
-        at = Instant(min(max(event.at, self._now), NEVER - 1))
+        at = event.at
+        if not self._now <= at < NEVER:
+            at = Instant(min(max(at, self._now), NEVER - 1))
         while self._seats.due <= at:
             self._now = self._seats.due
             since = len(effects)

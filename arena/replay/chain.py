@@ -1,5 +1,7 @@
 """The chain that ties the lines of a replay together, and the gzip around them.
 
+The chain follows from the lines, so it is not stored with them: it is three quarters of a packed file.
+
 Digest 0 is 32 zero bytes; digest i = SHA-256(digest i−1 ‖ body i), where the body is the line without its last 76 bytes
 `,"chain":"<64 hex digits>"}`. So a line that is changed, removed, added or moved breaks the chain where it happens.
 """
@@ -46,8 +48,14 @@ def unchained(line: str) -> str | None:
     return f"{line[:-_SUFFIX]}}}" if ends else None
 
 
+def chained(content: bytes) -> bytes:
+    """The file of lines that are packed without their chain; of lines that have one, these as they are."""
+    lines = unpack(content).decode().split("\n")[:-1]
+    return content if unchained(lines[0]) else pack(map(Chain().line, lines))
+
+
 def pack(lines: Iterable[str]) -> bytes:
-    """The file: every line with a newline, in gzip without a time, so that equal lines give equal bytes."""
+    """Every line with a newline, in gzip without a time, so that equal lines give equal bytes."""
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
     return packer.compress("".join(f"{line}\n" for line in lines).encode()) + packer.flush()
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from arena.match.effects import Effect, Over
 from arena.match.inputs import Input
-from arena.replay.chain import Chain, pack
+from arena.replay.chain import chained, pack
 from arena.replay.header import Bot, ChangeLike, Entry, Header
 from arena.replay.lines import objects
 
-__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode"]
+__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "encode_unchained"]
 
 
 class Recorder:
@@ -30,18 +30,24 @@ class Recorder:
         self.entries.append((event, effects))
 
 
-def encode(
+def encode(header: Header, entries: Sequence[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
+    """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
+
+    Equal arguments give equal bytes. ValueError when the match is not over.
+    """
+    return chained(encode_unchained(header, entries, ratings))
+
+
+def encode_unchained(
     header: Header,
     entries: Sequence[Entry],
     ratings: Sequence[ChangeLike] | None = None,
     inputs: Sequence[str] | None = None,
 ) -> bytes:
-    """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
+    """The same without its chain, to be stored.
 
     `inputs` are the lines of the inputs, where the journal has formatted them already.
-
-    Equal arguments give equal bytes. ValueError when the match is not over.
     """
-    if not any(isinstance(effect, Over) for _, effects in entries for effect in effects):
+    if not any(isinstance(effect, Over) for _, effects in reversed(entries) for effect in effects):
         raise ValueError(f"match {header.match} is not over")
-    return pack(map(Chain().line, objects(header, entries, ratings, inputs)))
+    return pack(objects(header, entries, ratings, inputs))

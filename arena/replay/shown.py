@@ -36,35 +36,37 @@ class Shown:
         """A match about to begin, with so many microseconds in each bank."""
         self._round = 0
         self._banks = [bank] * seats
-        self._digests = [sha256() for _ in range(seats)]
-        self._latest: list[tuple[int, bytes]] = [(0, b"")] * seats
+        self._numbers: list[list[int]] = [[] for _ in range(seats)]
+        self._latest: list[Ask | None] = [None] * seats
 
     def add(self, ask: Ask) -> None:
         """A question was put."""
-        question = encoded(ask)
-        if self._latest[ask.seat] != (ask.decision, question):
-            self._latest[ask.seat] = (ask.decision, question)
-            self._digests[ask.seat].update(question)
-        self._banks[ask.seat] = ask.bank
+        seat, decision, legal, view, _, bank = ask
+        latest = self._latest[seat]
+        if latest is None or latest.decision != decision or latest.legal != legal or latest.view != view:
+            self._latest[seat] = ask
+            self._numbers[seat] += numbers(ask)
+        self._banks[seat] = bank
 
     def close(self) -> ShownRound:
         """The round is over, or broken off; what comes now belongs to the next one."""
-        closed = ShownRound(self._round, tuple(each.hexdigest() for each in self._digests), tuple(self._banks))
+        digests = [sha256(pack(f">{len(each)}i", *each)).hexdigest() for each in self._numbers]
+        closed = ShownRound(self._round, tuple(digests), tuple(self._banks))
         self._round += 1
-        self._digests = [sha256() for _ in self._digests]
+        self._numbers = [[] for _ in self._numbers]
         return closed
 
 
-def encoded(ask: Ask) -> bytes:
-    """The bytes of a question."""
+def numbers(ask: Ask) -> list[int]:
+    """The numbers of a question."""
     legal = ask.legal
-    numbers = [ask.decision, len(legal), *legal]
+    found = [ask.decision, len(legal), *legal]
     for value in ask.view:
         if isinstance(value, int):
-            numbers.append(value)
+            found.append(value)
         elif value is None:
-            numbers.append(ABSENT)
+            found.append(ABSENT)
         else:
-            numbers.append(len(value))
-            numbers += value
-    return pack(f">{len(numbers)}i", *numbers)
+            found.append(len(value))
+            found += value
+    return found

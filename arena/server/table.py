@@ -15,7 +15,7 @@ import trio
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Recorder, encode_unchained
 from arena.server.contestant import Contestant
 from arena.server.messages import MatchOver, RatingChange, RoundOver
 from arena.server.words import Words
@@ -149,8 +149,8 @@ class Table:
         return self._recorder.entries
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
-        """The replay file of the match, which is over."""
-        return encode(self._header, self._recorder.entries, changes, self._lines)
+        """The replay of the match, which is over, as it is stored."""
+        return encode_unchained(self._header, self._recorder.entries, changes, self._lines)
 
     def dissolve(self) -> None:
         """Everybody gets up."""

@@ -37,7 +37,7 @@ class Journal:
         self._size = os.fstat(self._file).st_size
         self._torn = False
         """Whether the file ends in a part of a commit that failed."""
-        self._unwritten: list[str] = []
+        self._unwritten: list[bytes] = []
         self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
 
     def begin(self, header: Header) -> None:
@@ -61,7 +61,7 @@ class Journal:
         """Writes what was added. DiskFull or StoreUnusable: nothing of it is lost, and the next commit tries again."""
         if not self._unwritten:
             return
-        content = "".join(self._unwritten).encode()
+        content = b"".join(self._unwritten)
         try:
             if self._torn:
                 os.ftruncate(self._file, self._size)
@@ -119,7 +119,7 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
         copy.touch(mode=0o600)  # the seeds of running matches are in it
-        copy.write_text("".join(_line(match, text) for match, texts in left.items() for text in texts))
+        copy.write_bytes(b"".join(_line(match, text) for match, texts in left.items() for text in texts))
         with copy.open("rb") as file:
             os.fsync(file.fileno())
         copy.replace(_path(directory, number))
@@ -161,9 +161,9 @@ def _found(directory: Path, numbers: Sequence[int]) -> dict[int, list[str]]:
     return found
 
 
-def _line(match: int, text: str) -> str:
-    body = f"{match} {text}"
-    return f"{zlib.crc32(body.encode()):08x} {body}\n"
+def _line(match: int, text: str) -> bytes:
+    body = f"{match} {text}".encode()
+    return b"%08x %b\n" % (zlib.crc32(body), body)
 
 
 def _read(path: Path) -> Iterator[tuple[int, str] | None]:

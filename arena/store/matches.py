@@ -12,6 +12,7 @@ from typing import Any, Final, NewType
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.live import Rating, RatingChange
+from arena.replay.chain import chained
 from arena.replay.thinking import Thinking
 from arena.store import events, ladder, schema, versions
 from arena.store.bots import Bot, BotId, bot_of
@@ -120,8 +121,8 @@ def finish(
 ) -> tuple[RatingChange, ...]:
     """A match has its result: event, seats, ratings and replay are stored. Returns the rating changes, by seat.
 
-    `replay` makes the replay file from the rating changes; `thinking` tells how the seats used their time, where that
-    is known. UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
+    `replay` makes the replay from the rating changes, packed and without its chain; `thinking` tells how the seats used
+    their time, where that is known. UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match)
     if state is not MatchState.PLAYING:
@@ -217,7 +218,7 @@ def get_replay(connection: Connection, match: int) -> bytes:
         raise NoReplay(match, state.value)
     if sha256(row.content).digest() != row.sha256:
         raise StoreError(f"the stored replay of match {match} is damaged: its SHA-256 does not agree")
-    return bytes(row.content)
+    return chained(row.content)
 
 
 def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState]:

@@ -49,7 +49,7 @@ VIEWS: Final[dict[type[SeatView], Codec]] = {
     SixthSenseView: Codec("sixth_sense", sixth_sense.encode_view),
     NullernView: Codec("nullern", nullern.encode_view),
 }
-"""The fields of `Decision.view`."""
+"""The fields of `Decision.view`, which take it serialized."""
 ROUNDS: Final[dict[type[RoundReport], Codec]] = {
     SixthSenseRound: Codec("sixth_sense", sixth_sense.encode_round),
     NullernRound: Codec("nullern", nullern.encode_round),
@@ -119,18 +119,19 @@ def encode(message: Outgoing) -> bytes:
     return response.SerializeToString() + decisions
 
 
-def _decision(question: Question) -> Any:
-    """A decision, its view in packed form."""
+def _decision(question: Question) -> bytes:
+    """A serialized decision."""
     match_id, (_, decision, legal, view, soft, bank) = question
     field, encode_view = VIEWS[type(view)]
-    return _PackedDecision(
+    packed: bytes = _PackedDecision(
         match_id=match_id,
         decision_id=decision,
         soft_ms=soft // 1000,
         bank_ms=bank // 1000,
         legal=legal,
         **{field: encode_view(view)},
-    )
+    ).SerializeToString()
+    return packed
 
 
 def _round(over: RoundOver) -> play_pb2.RoundReport:

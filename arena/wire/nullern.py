@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 from arena.v1 import nullern_pb2
-from arena.wire.packed import packed
+from arena.wire.packed import SETTLED, packed
 from engine.nullern import NULLERN, NullernRound, NullernView
 
 _PackedView: Final = packed("NullernView")
 assert len(NULLERN.cards) <= 128, "every number in a view fits a packed byte"
 
 
-def encode_view(view: NullernView) -> Any:
-    """The view of a seat, in packed form."""
-    return _PackedView(
-        seat=view.seat,
-        seats=view.seats,
-        round=view.round,
-        rounds=view.rounds,
-        dealer=view.dealer,
-        hand_size=view.hand_size,
-        turned=view.turned,
-        hand=view.hand,
-        bids=view.bids,
-        plays=view.plays,
-        leaders=view.leaders,
-        takers=view.takers,
-        taken=view.taken,
-        scores=view.scores,
-        hupfers=view.hupfers,
+def encode_view(view: NullernView) -> bytes:
+    """The view of a seat, serialized: what changes with every card, after what hardly changes during a round."""
+    *settled, hand, bids, plays, leaders, takers, taken, scores, hupfers = view
+    moving = _PackedView(hand=hand, plays=plays, leaders=leaders, takers=takers, taken=taken)
+    serialized: bytes = _settled(*settled, bids, scores, hupfers) + moving.SerializeToString()
+    return serialized
+
+
+@lru_cache(maxsize=SETTLED)
+def _settled(
+    seat: int,
+    seats: int,
+    round: int,  # noqa: A002 - the field's name
+    rounds: int,
+    dealer: int,
+    hand_size: int,
+    turned: int,
+    bids: bytes,
+    scores: tuple[int, ...],
+    hupfers: bytes,
+) -> bytes:
+    return bytes(
+        _PackedView(
+            seat=seat,
+            seats=seats,
+            round=round,
+            rounds=rounds,
+            dealer=dealer,
+            hand_size=hand_size,
+            turned=turned,
+            bids=bids,
+            scores=scores,
+            hupfers=hupfers,
+        ).SerializeToString()
     )
 
 

@@ -11,10 +11,11 @@ from typing import Final
 
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
+from engine.nullern.look import Finished, face_up, look
 from engine.nullern.observation import vector
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
-from engine.nullern.view import Finished, NullernRound, NullernView, face_up, look
+from engine.nullern.view import NullernRound, NullernView
 
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
 """By round; the last is blind (N1)."""

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
+from engine.sixth_sense.look import face_up, look
 from engine.sixth_sense.observation import vector
 from engine.sixth_sense.record import Finished, taken
 from engine.sixth_sense.score import POINTS, prediction_nearest
@@ -31,7 +32,7 @@ from engine.sixth_sense.tricks import (
     predictions_of,
     with_blocks,
 )
-from engine.sixth_sense.view import SixthSenseRound, SixthSenseView, face_up, look
+from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))

@@ -229,12 +229,12 @@ BESIDE_THE_ORACLE = [
     nullern("the dealer bids first", "state", "self._leader = (number + 1) % seats", "self._leader = number % seats"),
     nullern("the blind round is open", "state", "_TURN_BLIND if self.blind else _LEAD", "_LEAD"),
     nullern(
-        "a blind card is seen by its owner", "view", 'b"" if state.blind else state.hands[seat]', "state.hands[seat]"
+        "a blind card is seen by its owner", "look", 'b"" if state.blind else state.hands[seat]', "state.hands[seat]"
     ),
     nullern("the server bids the higher of two as near", "score", "hand_size), bid)", "hand_size), -bid)"),
     nullern("the ninth round has ten cards, too", "state", "8, 9, 10, 9,", "8, 10, 10, 9,"),
-    sixth_sense("a block lies open", "view", "hidden = plays.translate(_FACE_DOWN)", "hidden = plays"),
-    sixth_sense("all see what one peeks at", "view", "if led[trick] == seat:", "if led[trick] >= 0:"),
+    sixth_sense("a block lies open", "look", "hidden = plays.translate(_FACE_DOWN)", "hidden = plays"),
+    sixth_sense("all see what one peeks at", "look", "if led[trick] == seat:", "if led[trick] >= 0:"),
     sixth_sense(
         "a late trump is seen early",
         "state",

@@ -10,9 +10,9 @@ import pytest
 
 from arena.match.effects import Ask, Force
 from arena.match.inputs import Begun, Instant
-from arena.replay.chain import unchained
+from arena.replay.chain import chained, unchained, unpack
 from arena.replay.read import read
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Recorder, encode, encode_unchained
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import changes, lines_of, objects_of, play, rated, restarted
 
@@ -33,6 +33,16 @@ def test_replay_reads_back_as_what_was_recorded() -> None:
     assert [(each.before.value, each.after.deviation) for each in replay.ratings] == [
         (each.before.value, each.after.deviation) for each in moved
     ]
+
+
+def test_replay_is_stored_without_its_chain_which_follows_from_it() -> None:
+    header, recorder = play()
+    file = encode(header, recorder.entries)
+    stored = encode_unchained(header, recorder.entries)
+    assert b'"chain"' not in unpack(stored)
+    assert 2 * len(stored) < len(file)
+    assert chained(stored) == file
+    assert chained(file) == file, "servers used to store it with its chain"
 
 
 def test_replay_recorder_keeps_what_it_is_given_and_writes_nothing() -> None:

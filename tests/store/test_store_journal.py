@@ -143,7 +143,7 @@ def test_a_damaged_line_ends_what_is_read(tmp_path: Path, damage: bytes) -> None
 def test_a_line_of_no_match_ends_what_is_read(tmp_path: Path) -> None:
     journal = opened(tmp_path)
     begin(journal, 1)
-    journal._unwritten.append(f"{crc32(b'two x'):08x} two x\n")
+    journal._unwritten.append(b"%08x two x\n" % crc32(b"two x"))
     journal.add(header(1), sent(1))
     journal.close()
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
@@ -237,7 +237,7 @@ def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
         journal.commit()
     assert files(tmp_path) == ["00000003.log", "00000004.log"]
     journal.forget(3)
-    journal._unwritten.append("x" * 2000)
+    journal._unwritten.append(b"x" * 2000)
     journal.commit()
     assert files(tmp_path) == ["00000005.log"], "nothing runs: only the new file is kept"
     journal.close()
@@ -388,10 +388,10 @@ def test_no_room_for_the_copy_is_named_and_costs_nothing(tmp_path: Path, monkeyp
     begin(journal, 1)
     journal.close()
 
-    def no_room(path: Path, content: str) -> int:
+    def no_room(path: Path, content: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", no_room)
+    monkeypatch.setattr(Path, "write_bytes", no_room)
     with pytest.raises(DiskFull):
         open_journal(tmp_path, [1])
     monkeypatch.undo()

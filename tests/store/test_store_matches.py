@@ -10,6 +10,7 @@ from sqlalchemy import Connection, event, update
 
 from arena.ladder import live
 from arena.ladder.live import RatingChange
+from arena.replay.chain import chained, pack
 from arena.store import matches, schema
 from arena.store.bots import BotId
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
@@ -44,7 +45,7 @@ def test_a_result_is_stored_whole(data: Path) -> None:
 
     def content(changes: tuple[RatingChange, ...]) -> bytes:
         given.append(changes)
-        return b"a replay"
+        return pack(['{"a":"replay"}'])
 
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob", "Eve")
@@ -69,7 +70,7 @@ def test_a_result_is_stored_whole(data: Path) -> None:
             Seat("Bob", -2, 3, 4, changes[1]),
             Seat("Eve", 7, 1, 1, changes[2]),
         )
-        assert matches.get_replay(connection, match) == b"a replay"
+        assert matches.get_replay(connection, match) == chained(pack(['{"a":"replay"}']))
         assert {line.bot: line.live for line in standings(connection, GAME)} == dict(
             zip(["Ada", "Bob", "Eve"], after, strict=True)
         )

@@ -10,11 +10,12 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.replay.chain import pack
 from arena.store import bots, matches
 from arena.v1 import matches_pb2, operator_pb2
 from arena.v1 import play_pb2 as pb
 from arena.wire.answers import SEND_LIMIT
-from arena.wire.archive import CHUNK, Archive
+from arena.wire.archive import Archive
 from arena.wire.memory import MemoryPeer
 from arena.wire.operator import Operator
 from arena.wire.play import Play
@@ -64,7 +65,8 @@ async def test_who_does_not_read_a_replay_is_not_waited_for(nursery: trio.Nurser
     players = [store.register(name).id for name in ("ann", "bob")]
     match = store.now(partial(matches.begin, game=GAME.name, options={}, bots=players, at=1))
     result: dict[str, Any] = {"scores": [1, 2], "places": [2, 1], "forced": [0, 0], "counts": [True, True], "at": 2}
-    store.now(partial(matches.finish, match=match, **result, replay=lambda _: bytes(3 * CHUNK)))
+    long = pack(f'{{"in":{number}}}' for number in range(5000))
+    store.now(partial(matches.finish, match=match, **result, replay=lambda _: long))
     async with running(store, games=(GAME,)) as arena:
         peer: MemoryPeer[Any, Any] = MemoryPeer()
         began = trio.current_time()

@@ -1,4 +1,4 @@
-"""The engine under test is the one that was asked for: the sources, or the same compiled."""
+"""The engine and the matches under test are those that were asked for: the sources, or the same compiled."""
 
 import subprocess
 import sys
@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import arena.match
 import engine
 
 MODULES = sorted(
-    ".".join(path.relative_to(Path(engine.__path__[0]).parent).with_suffix("").parts)
-    for path in Path(engine.__path__[0]).rglob("*.py")
+    ".".join((package.__name__, *path.relative_to(package.__path__[0]).with_suffix("").parts))
+    for package in (engine, arena.match)
+    for path in Path(package.__path__[0]).rglob("*.py")
     if path.name not in ("__init__.py", "game.py", "view.py")
 )
 
@@ -24,7 +26,8 @@ def test_every_module_is_compiled_or_none_is(name: str, request: pytest.FixtureR
     assert file.endswith(tuple(EXTENSION_SUFFIXES)) == request.config.getoption("--compiled")
 
 
-def test_processes_that_the_tests_start_run_the_same_engine() -> None:
-    script = "import engine.sixth_sense.state as state; print(state.__file__)"
+@pytest.mark.parametrize("name", ["engine.sixth_sense.state", "arena.match.match"])
+def test_processes_that_the_tests_start_run_the_same(name: str) -> None:
+    script = f"import {name} as module; print(module.__file__)"
     ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, stdout=subprocess.PIPE)
-    assert ran.stdout.strip() == import_module("engine.sixth_sense.state").__file__
+    assert ran.stdout.strip() == import_module(name).__file__

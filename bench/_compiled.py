@@ -1,0 +1,24 @@
+"""The build of `make compiled`, for processes of a benchmark that are to run it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+
+ROOT: Final = Path(__file__).parent.parent
+COMPILED: Final = ROOT / "build" / "compiled"
+
+option = click.option("--compiled", is_flag=True, help="With engine and matches compiled (make compiled).")
+
+
+def environment(compiled: bool = True) -> dict[str, str]:
+    """The environment of such a process, or of one that runs the sources; UsageError where nothing was compiled."""
+    if not compiled:
+        return {**os.environ}
+    if not COMPILED.is_dir():
+        raise click.UsageError(f"{COMPILED.relative_to(ROOT)} is not there: run make compiled")
+    path = os.pathsep.join(filter(None, (str(COMPILED), str(ROOT), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": path}

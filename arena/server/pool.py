@@ -1,13 +1,15 @@
 """The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
 
-A question that no worker can take at the moment is answered here, at once; one that two workers ended over is answered
-with the first legal action. So nothing that befalls a worker holds up a match for longer than `worker.LIMIT` allows.
+A question is answered here, at once, while that takes little of the server's time or no worker can take it; one that
+two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match for
+longer than `worker.LIMIT` allows.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from itertools import count
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -30,6 +32,8 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
+SHARE: Final = 1 / 8
+"""How much of its time the server's thread may think itself: a lone question costs it less than asking a worker."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0
@@ -54,6 +58,7 @@ class Pool:
         self._thoughts: deque[Thought] = deque()
         self._errands: deque[Errand] = deque()
         self._numbers = count()
+        self._rested = 0.0  # when this thread may think again
         self._wanted = trio.Event()
 
     async def run(self) -> None:
@@ -72,14 +77,17 @@ class Pool:
         if len(ask.legal) == 1:
             return ask.legal[0]
         place = self._places.get(bot) if self._size else None
-        if place is not None:
-            self._wanted.set()
-            if self._workers and len(self._thoughts) < MOST_WAITING:
-                question = place, ask.view, ask.legal, chance
-                self._thoughts.append(Thought(bot, match, ask, question, later))
-                self._hand_out()
-                return None
-        return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        if place is None:
+            return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        self._wanted.set()
+        began = perf_counter()
+        if began < self._rested and self._workers and len(self._thoughts) < MOST_WAITING:
+            self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
+            self._hand_out()
+            return None
+        action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        self._rested = began + (perf_counter() - began) / SHARE
+        return action
 
     async def baseline(
         self,

@@ -19,7 +19,8 @@ from arena.server import pool, worker
 from arena.server.pool import ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
-from tests.server.pool_rig import HARD, NULLERN, Case, Fatal, alive, cases, until, workers_of, working
+from tests.server.fatal_view import Fatal
+from tests.server.pool_rig import HARD, NULLERN, Case, alive, cases, until, workers_of, working
 from tests.server.server_rig import HouseBot
 
 EVERY = [case for game in GAMES for case in cases(game, 3, 120)]
@@ -54,6 +55,23 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
         assert client.actions == {}
         await client.until(1)
         assert client.actions == right([HARD])
+
+
+@pytest.mark.parametrize(("share", "waits"), [(1e-9, True), (1e9, False)])
+async def test_the_server_thinks_itself_as_long_as_that_takes_a_small_part_of_its_time(
+    share: float, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "SHARE", share)
+    first, second = HARD, HARD._replace(ask=HARD.ask._replace(decision=1000))
+    async with working(1) as client:
+        await client.up()
+        client.pool._rested = 0.0
+        client.ask(first)
+        assert client.actions == right([first])
+        client.ask(second)
+        assert (1000 not in client.actions) == waits
+        await client.until(2)
+        assert client.actions == right([first, second])
 
 
 async def test_no_process_is_started_before_there_is_something_to_think_about() -> None:
@@ -221,7 +239,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
     done: list[tuple[float, ...]] = []
 
     async def replay() -> None:
-        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 5, BOT))
+        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 2, BOT))
 
     async with working(1) as client:
         await client.up()
@@ -236,7 +254,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
         with trio.fail_after(60):
             while len(done) < 3:
                 await trio.sleep(0.01)
-    assert done == [baseline(GAME, 7, {}, KEY, None, 5, BOT)] * 3
+    assert done == [baseline(GAME, 7, {}, KEY, None, 2, BOT)] * 3
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -284,6 +302,7 @@ async def test_a_replay_that_takes_for_ever_ends_its_worker(
 PARENT = """
 import sys, trio
 from arena.server.pool import Pool
+from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import Client, workers_of
 
 async def main():

@@ -28,7 +28,7 @@ from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.registry import GAMES
-from tests.server.pool_rig import HARD, until
+from tests.server.pool_rig import Client, until
 from tests.server.server_rig import Bot, MemoryStore, answer, config
 
 
@@ -43,8 +43,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._scribe._pool
-        pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
-        await until(lambda: pool._workers)
+        await Client(pool).up()
         yield arena
         await arena.drain(0)
 

@@ -94,7 +94,7 @@ async def measure(game: str) -> Figures:
     """Everything about one game."""
     asked, strongest = questions(game), next(bot for bot in reversed(THINKERS) if bot.game == game)
     here, _ = await rounds(Pool(0), asked, SIZES[-1])
-    pool = Pool(1)
+    pool = Pool(1, inf)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         baseline = partial(pool.baseline, GAMES[game], SEATS, {}, CHANCE, None, 1, strongest)

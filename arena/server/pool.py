@@ -32,8 +32,8 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
-SHARE: Final = 1 / 8
-"""How much of its time the server's thread may think itself: a lone question costs it less than asking a worker."""
+REST: Final = 8.0
+"""Times as long as the server's thread thought, it leaves thinking to workers: a lone question is cheaper here."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0
@@ -50,8 +50,9 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
 class Pool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, rest: float = REST) -> None:
         self._size = workers
+        self._rest = rest
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
@@ -86,7 +87,7 @@ class Pool:
             self._hand_out()
             return None
         action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._rested = began + (perf_counter() - began) / SHARE
+        self._rested = began + self._rest * (perf_counter() - began)
         return action
 
     async def baseline(

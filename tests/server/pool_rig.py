@@ -70,10 +70,9 @@ class Client:
                 await self._told.park()
 
     async def up(self, workers: int = 1) -> None:
-        """Waits until so many workers are there, which from then on are asked everything."""
+        """Has so many workers started, and waits until they are there."""
         self.pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
         await until(lambda: len(self.pool._workers) == workers)
-        self.pool._rested = math.inf
 
     def _take(self, ask: Ask, action: int) -> None:
         assert ask.decision not in self.actions, "a question is answered once"
@@ -83,9 +82,9 @@ class Client:
 
 
 @asynccontextmanager
-async def working(size: int) -> AsyncIterator[Client]:
-    """A pool that runs."""
-    pool = Pool(size)
+async def working(size: int, rest: float = math.inf) -> AsyncIterator[Client]:
+    """A pool that runs. Once its workers are up they are asked everything."""
+    pool = Pool(size, rest)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         yield Client(pool)

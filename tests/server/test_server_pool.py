@@ -57,21 +57,20 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
         assert client.actions == right([HARD])
 
 
-@pytest.mark.parametrize(("share", "waits"), [(1e-9, True), (1e9, False)])
+@pytest.mark.parametrize(("rest", "waits"), [(1e9, True), (0.0, False)])
 async def test_the_server_thinks_itself_as_long_as_that_takes_a_small_part_of_its_time(
-    share: float, waits: bool, monkeypatch: pytest.MonkeyPatch
+    rest: float, waits: bool
 ) -> None:
-    monkeypatch.setattr(pool, "SHARE", share)
-    first, second = HARD, HARD._replace(ask=HARD.ask._replace(decision=1000))
-    async with working(1) as client:
+    second = HARD._replace(ask=HARD.ask._replace(decision=1000))
+    async with working(1, rest) as client:
         await client.up()
         client.pool._rested = 0.0
-        client.ask(first)
-        assert client.actions == right([first])
+        client.ask(HARD)
+        assert client.actions == right([HARD])
         client.ask(second)
         assert (1000 not in client.actions) == waits
         await client.until(2)
-        assert client.actions == right([first, second])
+        assert client.actions == right([HARD, second])
 
 
 async def test_no_process_is_started_before_there_is_something_to_think_about() -> None:
@@ -306,7 +305,7 @@ from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import Client, workers_of
 
 async def main():
-    pool = Pool(2)
+    pool = Pool(2, 0.0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         await Client(pool).up(2)

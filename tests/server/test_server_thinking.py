@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -43,6 +44,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._scribe._pool
+        pool._rest = math.inf
         await Client(pool).up()
         yield arena
         await arena.drain(0)

@@ -61,12 +61,17 @@ class Pool:
         self._numbers = count()
         self._rested = 0.0  # when this thread may think again
         self._wanted = trio.Event()
+        self._asked = trio.Event()
 
     async def run(self) -> None:
         """Keeps the workers until cancelled."""
         async with trio.open_nursery() as nursery:
             for _ in range(self._size):
                 nursery.start_soon(self._keep)
+            while True:
+                await self._asked.wait()
+                self._asked = trio.Event()
+                self._hand_out()  # what this turn of the server asked, in one batch
 
     def choose(
         self, bot: HouseBot, match: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
@@ -84,7 +89,7 @@ class Pool:
         began = perf_counter()
         if began < self._rested and self._workers and len(self._thoughts) < MOST_WAITING:
             self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
-            self._hand_out()
+            self._asked.set()
             return None
         action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
         self._rested = began + self._rest * (perf_counter() - began)
@@ -120,7 +125,7 @@ class Pool:
 
         self._errands.append(Errand(request, take))
         self._wanted.set()
-        self._hand_out()
+        self._asked.set()
         await done.wait()
         return results[0]
 

@@ -99,7 +99,7 @@ async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.Mon
         asked = [case._replace(ask=case.ask._replace(decision=number)) for number, case in enumerate([HARD] * 20)]
         for case in asked:
             client.ask(case)
-        assert len(client.actions) == 20 - 1 - 5
+        assert len(client.actions) == 20 - 5
         await client.until(20)
         assert client.actions == right(asked)
 
@@ -112,13 +112,14 @@ async def test_what_a_killed_worker_owed_is_asked_again() -> None:
             os.kill(first, signal.SIGSTOP)
             for case in NULLERN:
                 client.ask(case)
+            await trio.testing.wait_all_tasks_blocked()
             os.kill(first, signal.SIGKILL)
             await client.until(len(NULLERN))
             assert client.actions == right(NULLERN)
             await client.up()
             assert workers_of() != [first]
     (ended,) = [entry for entry in logs if entry["event"] == "a worker ended"]
-    assert (ended["worker"], ended["status"], ended["owed"]) == (first, -signal.SIGKILL, 1)
+    assert (ended["worker"], ended["status"], ended["owed"]) == (first, -signal.SIGKILL, pool.BATCH)
     assert not any(entry["event"] == "a house bot failed" for entry in logs)
 
 
@@ -128,6 +129,7 @@ async def test_another_worker_takes_over_what_one_owed() -> None:
         for process in workers_of():
             os.kill(process, signal.SIGSTOP)
         client.ask(HARD)
+        await trio.testing.wait_all_tasks_blocked()
         asked = [client.pool._workers[number].thoughts for number in range(2)]
         busy, free = (workers.pid for workers in sorted(client.pool._workers, key=lambda each: -len(each.thoughts)))
         assert sorted(map(len, asked)) == [0, 1]
@@ -162,13 +164,13 @@ async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkey
     with capture_logs() as logs:
         async with working(1) as client:
             await client.up()
-            for case in [first, *others[:10], fatal, *others[10:]]:  # the first goes alone, the others together
+            for case in [first, *others[:10], fatal, *others[10:]]:
                 client.ask(case)
             await client.until(22)
     assert client.actions == {**right([first, *others]), 1000: HARD.ask.legal[0]}
     faults = [(entry["decision"], entry["fault"]) for entry in logs if entry["event"] == "a house bot failed"]
     assert faults == [(1000, "2 workers ended over it")]
-    assert [entry["owed"] for entry in logs if entry["event"] == "a worker ended"] == [21, 1]
+    assert [entry["owed"] for entry in logs if entry["event"] == "a worker ended"] == [22, 1]
 
 
 async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
@@ -210,6 +212,7 @@ async def test_a_question_that_ended_a_worker_does_not_wait_for_one_that_never_c
             (first,) = workers_of()
             os.kill(first, signal.SIGSTOP)
             client.ask(HARD)
+            await trio.testing.wait_all_tasks_blocked()
             os.kill(first, signal.SIGKILL)
             await client.until(1)
     assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}

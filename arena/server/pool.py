@@ -33,7 +33,8 @@ BATCH: Final = 64
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
 REST: Final = 8.0
-"""Times as long as the server's thread thought, it leaves thinking to workers: a lone question is cheaper here."""
+"""So many times as long as it thought the server's thread then leaves thinking to workers: a lone question is cheaper
+here than there."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0

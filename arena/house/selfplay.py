@@ -24,6 +24,7 @@ def baseline(
 ) -> tuple[float, ...]:
     """The bot's mean score by seat, in points; the same for the same arguments.
 
+    Repetitions differ in the chance that the bot is given: for one that draws none, once is enough.
     `key` is the match key; after so many `rounds` the game is broken off, None plays it to its end. OptionError as in
     `Game.new`, ValueError for a key of another length or no repetition.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HousePlayer:
-    """A house bot under its number in the store; it answers at once."""
+    """A house bot under its number in the store."""
 
     bot_id: int
     bot: HouseBot

@@ -1,13 +1,15 @@
 """The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
 
-A question that no worker can take at the moment is answered here, at once; one that two workers ended over is answered
-with the first legal action. So nothing that befalls a worker holds up a match for longer than `worker.LIMIT` allows.
+A question is answered here, at once, while that takes little of the server's time or no worker can take it; one that
+two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match for
+longer than `worker.LIMIT` allows.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from itertools import count
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -30,6 +32,9 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
+REST: Final = 8.0
+"""So many times as long as it thought the server's thread then leaves thinking to workers: a lone question is cheaper
+here than there."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0
@@ -46,21 +51,28 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
 class Pool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, rest: float = REST) -> None:
         self._size = workers
+        self._rest = rest
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
         self._thoughts: deque[Thought] = deque()
         self._errands: deque[Errand] = deque()
         self._numbers = count()
+        self._rested = 0.0  # when this thread may think again
         self._wanted = trio.Event()
+        self._asked = trio.Event()
 
     async def run(self) -> None:
         """Keeps the workers until cancelled."""
         async with trio.open_nursery() as nursery:
             for _ in range(self._size):
                 nursery.start_soon(self._keep)
+            while True:
+                await self._asked.wait()
+                self._asked = trio.Event()
+                self._hand_out()  # what this turn of the server asked, in one batch
 
     def choose(
         self, bot: HouseBot, match: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
@@ -72,14 +84,17 @@ class Pool:
         if len(ask.legal) == 1:
             return ask.legal[0]
         place = self._places.get(bot) if self._size else None
-        if place is not None:
-            self._wanted.set()
-            if self._workers and len(self._thoughts) < MOST_WAITING:
-                question = place, ask.view, ask.legal, chance
-                self._thoughts.append(Thought(bot, match, ask, question, later))
-                self._hand_out()
-                return None
-        return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        if place is None:
+            return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        self._wanted.set()
+        began = perf_counter()
+        if began < self._rested and self._workers and len(self._thoughts) < MOST_WAITING:
+            self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
+            self._asked.set()
+            return None
+        action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        self._rested = began + self._rest * (perf_counter() - began)
+        return action
 
     async def baseline(
         self,
@@ -111,7 +126,7 @@ class Pool:
 
         self._errands.append(Errand(request, take))
         self._wanted.set()
-        self._hand_out()
+        self._asked.set()
         await done.wait()
         return results[0]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,7 +16,6 @@ from arena.house import HOUSE_BOTS, THINKERS, HouseBot
 from arena.match.effects import Ask
 from arena.server.pool import Pool
 from engine.deal import SeededDecks
-from engine.game import SeatView
 from engine.registry import GAMES
 
 PATIENCE = 60
@@ -51,17 +49,6 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 """A question that goes to a worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fatal(SeatView):
-    """A view that ends a worker when it comes in."""
-
-    round: int
-
-    def __post_init__(self) -> None:
-        if sys.argv[0].endswith("worker.py"):
-            os.abort()
-
-
 class Client:
     """Asks a pool, and keeps what it is told."""
 
@@ -83,11 +70,9 @@ class Client:
                 await self._told.park()
 
     async def up(self, workers: int = 1) -> None:
-        """Waits until so many workers are there; the first question has them started."""
+        """Has so many workers started, and waits until they are there."""
         self.pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
-        await until(
-            lambda: len(self.pool._workers) == workers and not any(each.thoughts for each in self.pool._workers)
-        )
+        await until(lambda: len(self.pool._workers) == workers)
 
     def _take(self, ask: Ask, action: int) -> None:
         assert ask.decision not in self.actions, "a question is answered once"
@@ -97,9 +82,9 @@ class Client:
 
 
 @asynccontextmanager
-async def working(size: int) -> AsyncIterator[Client]:
-    """A pool that runs."""
-    pool = Pool(size)
+async def working(size: int, rest: float = math.inf) -> AsyncIterator[Client]:
+    """A pool that runs. Once its workers are up they are asked everything."""
+    pool = Pool(size, rest)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         yield Client(pool)

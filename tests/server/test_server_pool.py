@@ -19,7 +19,8 @@ from arena.server import pool, worker
 from arena.server.pool import ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
-from tests.server.pool_rig import HARD, NULLERN, Case, Fatal, alive, cases, until, workers_of, working
+from tests.server.fatal_view import Fatal
+from tests.server.pool_rig import HARD, NULLERN, Case, alive, cases, until, workers_of, working
 from tests.server.server_rig import HouseBot
 
 EVERY = [case for game in GAMES for case in cases(game, 3, 120)]
@@ -56,6 +57,22 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
         assert client.actions == right([HARD])
 
 
+@pytest.mark.parametrize(("rest", "waits"), [(1e9, True), (0.0, False)])
+async def test_the_server_thinks_itself_as_long_as_that_takes_a_small_part_of_its_time(
+    rest: float, waits: bool
+) -> None:
+    second = HARD._replace(ask=HARD.ask._replace(decision=1000))
+    async with working(1, rest) as client:
+        await client.up()
+        client.pool._rested = 0.0
+        client.ask(HARD)
+        assert client.actions == right([HARD])
+        client.ask(second)
+        assert (1000 not in client.actions) == waits
+        await client.until(2)
+        assert client.actions == right([HARD, second])
+
+
 async def test_no_process_is_started_before_there_is_something_to_think_about() -> None:
     easy = next(case for case in NULLERN if case.bot not in THINKERS and len(case.ask.legal) > 1)
     async with working(1) as client:
@@ -82,7 +99,7 @@ async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.Mon
         asked = [case._replace(ask=case.ask._replace(decision=number)) for number, case in enumerate([HARD] * 20)]
         for case in asked:
             client.ask(case)
-        assert len(client.actions) == 20 - 1 - 5
+        assert len(client.actions) == 20 - 5
         await client.until(20)
         assert client.actions == right(asked)
 
@@ -95,13 +112,14 @@ async def test_what_a_killed_worker_owed_is_asked_again() -> None:
             os.kill(first, signal.SIGSTOP)
             for case in NULLERN:
                 client.ask(case)
+            await trio.testing.wait_all_tasks_blocked()
             os.kill(first, signal.SIGKILL)
             await client.until(len(NULLERN))
             assert client.actions == right(NULLERN)
             await client.up()
             assert workers_of() != [first]
     (ended,) = [entry for entry in logs if entry["event"] == "a worker ended"]
-    assert (ended["worker"], ended["status"], ended["owed"]) == (first, -signal.SIGKILL, 1)
+    assert (ended["worker"], ended["status"], ended["owed"]) == (first, -signal.SIGKILL, pool.BATCH)
     assert not any(entry["event"] == "a house bot failed" for entry in logs)
 
 
@@ -111,6 +129,7 @@ async def test_another_worker_takes_over_what_one_owed() -> None:
         for process in workers_of():
             os.kill(process, signal.SIGSTOP)
         client.ask(HARD)
+        await trio.testing.wait_all_tasks_blocked()
         asked = [client.pool._workers[number].thoughts for number in range(2)]
         busy, free = (workers.pid for workers in sorted(client.pool._workers, key=lambda each: -len(each.thoughts)))
         assert sorted(map(len, asked)) == [0, 1]
@@ -145,13 +164,13 @@ async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkey
     with capture_logs() as logs:
         async with working(1) as client:
             await client.up()
-            for case in [first, *others[:10], fatal, *others[10:]]:  # the first goes alone, the others together
+            for case in [first, *others[:10], fatal, *others[10:]]:
                 client.ask(case)
             await client.until(22)
     assert client.actions == {**right([first, *others]), 1000: HARD.ask.legal[0]}
     faults = [(entry["decision"], entry["fault"]) for entry in logs if entry["event"] == "a house bot failed"]
     assert faults == [(1000, "2 workers ended over it")]
-    assert [entry["owed"] for entry in logs if entry["event"] == "a worker ended"] == [21, 1]
+    assert [entry["owed"] for entry in logs if entry["event"] == "a worker ended"] == [22, 1]
 
 
 async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
@@ -193,6 +212,7 @@ async def test_a_question_that_ended_a_worker_does_not_wait_for_one_that_never_c
             (first,) = workers_of()
             os.kill(first, signal.SIGSTOP)
             client.ask(HARD)
+            await trio.testing.wait_all_tasks_blocked()
             os.kill(first, signal.SIGKILL)
             await client.until(1)
     assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}
@@ -221,7 +241,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
     done: list[tuple[float, ...]] = []
 
     async def replay() -> None:
-        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 5, BOT))
+        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 2, BOT))
 
     async with working(1) as client:
         await client.up()
@@ -236,7 +256,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
         with trio.fail_after(60):
             while len(done) < 3:
                 await trio.sleep(0.01)
-    assert done == [baseline(GAME, 7, {}, KEY, None, 5, BOT)] * 3
+    assert done == [baseline(GAME, 7, {}, KEY, None, 2, BOT)] * 3
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -284,10 +304,11 @@ async def test_a_replay_that_takes_for_ever_ends_its_worker(
 PARENT = """
 import sys, trio
 from arena.server.pool import Pool
+from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import Client, workers_of
 
 async def main():
-    pool = Pool(2)
+    pool = Pool(2, 0.0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         await Client(pool).up(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -28,7 +29,7 @@ from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.registry import GAMES
-from tests.server.pool_rig import HARD, until, workers_of
+from tests.server.pool_rig import Client, until
 from tests.server.server_rig import Bot, MemoryStore, answer, config
 
 
@@ -43,8 +44,8 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._scribe._pool
-        pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
-        await until(lambda: pool._workers)
+        pool._rest = math.inf
+        await Client(pool).up()
         yield arena
         await arena.drain(0)
 
@@ -83,17 +84,31 @@ async def test_matches_are_the_same_as_with_house_bots_in_the_server(
     assert len(made) > 100
 
 
-async def killed_thinking(pool: Pool, bot: Bot) -> bool:
-    """Kills the worker after the bot's next answer; whether it owed a choice. Then there is another one."""
+async def owes(pool: Pool, bot: Bot) -> bool:
+    """Answers for the bot, the worker standing still; whether that owes a choice now, and not the bot another one."""
     asked = len(bot.questions)
-    (process,) = workers_of()
-    os.kill(process, signal.SIGSTOP)
     bot.line.say(answers=[answer(bot.questions[-1])])
     await until(lambda: pool._workers[0].thoughts or len(bot.questions) > asked)
-    owed = bool(pool._workers[0].thoughts)
+    return bool(pool._workers[0].thoughts)
+
+
+async def stopped_thinking(pool: Pool, bot: Bot) -> int:
+    """Goes on until the worker owes a choice, and has it stand still from then on; the process."""
+    while True:
+        process = pool._workers[0].pid
+        os.kill(process, signal.SIGSTOP)
+        if await owes(pool, bot):
+            return process
+        os.kill(process, signal.SIGCONT)
+
+
+async def killed_thinking(pool: Pool, bot: Bot) -> None:
+    """The same, and has it killed; then another one has made the choice."""
+    process = await stopped_thinking(pool, bot)
+    asked = len(bot.questions)
     os.kill(process, signal.SIGKILL)
-    await until(lambda: len(bot.questions) > asked and [each.pid for each in pool._workers] not in ([], [process]))
-    return owed
+    await bot.until(lambda: len(bot.questions) > asked)
+    assert pool._workers[0].pid != process
 
 
 async def test_a_match_goes_on_when_its_worker_is_killed_while_it_thinks(
@@ -101,13 +116,12 @@ async def test_a_match_goes_on_when_its_worker_is_killed_while_it_thinks(
 ) -> None:
     ann = Bot(store.register("ann"), games=("nullern",))
     ann.answers = False
-    killed = 0
     async with thinking(store, GAMES["nullern"], 4) as arena:
         pool = arena._scribe._pool
         nursery.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
-        while killed < 3:
-            killed += await killed_thinking(pool, ann)
+        for _ in range(3):
+            await killed_thinking(pool, ann)
         ann.answers = True
         ann.line.say(answers=[answer(ann.questions[-1])])
         await ann.until(lambda: ann.reports)
@@ -120,13 +134,12 @@ async def test_a_question_a_house_bot_had_not_answered_is_put_again_by_the_next_
 ) -> None:
     game = GAMES["nullern"]
     ann = Bot(store.register("ann"), games=("nullern",))
+    ann.answers = False
     async with thinking(store, game, 4) as arena, trio.open_nursery() as first:
         first.start_soon(ann.attend, arena)
-        await ann.until(lambda: len(ann.questions) >= 3)
-        (stopped,) = workers_of()
-        os.kill(stopped, signal.SIGSTOP)
+        await ann.until(lambda: ann.questions)
+        stopped = await stopped_thinking(arena._scribe._pool, ann)
         (table,) = arena._tables
-        await until(lambda: any(each.thoughts for each in arena._scribe._pool._workers))
         await arena.drain(0)
         first.cancel_scope.cancel()
         house = [seat for seat, player in enumerate(table.players) if isinstance(player, HousePlayer)]

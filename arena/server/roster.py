@@ -92,8 +92,8 @@ class Roster:
 
     def park(self, parked: Iterable[bots.Bot]) -> None:
         """Bots that are parked from now on, as the store has it already."""
-        self._changes += 1
         for bot in parked:
+            self._changes += 1
             log.info("bot parked", bot=bot.name, matches=bot.troubles)
             contestant = self._hall.contestants.get(bot.id)
             if contestant is not None:

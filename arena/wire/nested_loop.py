@@ -122,24 +122,31 @@ class NestedLoop(asyncio.SelectorEventLoop):
     def step(self, first: Callable[[], object] | None = None) -> None:
         """Run what is ready, and what that makes ready; it ends, as grpc's tasks wait for nothing but grpc.
 
-        `first` comes before; where it makes nothing ready, as the operations of an open call do not, that is all.
+        All of it is one turn. `first` comes before; where it makes nothing ready, as the operations of an open call do
+        not, that is all.
         """
         if self._stepping or self.is_closed():
             return
         self._stepping, self._dirty = True, first is None
         self.stepped_at = trio.current_time()
         try:
-            if first is not None:
-                first()
-            while self._dirty:
-                self._dirty = False
-                self.stop()
-                self.run_forever()
+            with self._turn:
+                if first is not None:
+                    first()
+                while self._dirty:
+                    self._dirty = False
+                    self.stop()
+                    self.run_forever()
         finally:
             self._stepping = False
+        if self._dirty:  # the end of the turn has made something ready
+            self._trio.run_sync_soon(self.step, idempotent=True)
+        afterwards, self._afterwards = self._afterwards, []
+        for callback in afterwards:
+            callback()
 
     def after_turn(self, callback: Callable[[], None]) -> None:
-        """Call something when the present turn, or else the next one, is over."""
+        """Call something when the present step is over."""
         self._afterwards.append(callback)
 
     def time(self) -> float:
@@ -199,11 +206,7 @@ class NestedLoop(asyncio.SelectorEventLoop):
         with scope:
             while True:
                 await trio.lowlevel.wait_readable(wakeup)
-                with self._turn:
-                    self.step(finish_operations)
-                afterwards, self._afterwards = self._afterwards, []
-                for callback_ in afterwards:
-                    callback_()
+                self.step(finish_operations)
 
 
 async def run_asyncio(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -156,6 +157,25 @@ async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
 
         monkeypatch.setattr(store, "read", slow_read)
         assert await arena.roster.authenticate(registered.token) is None
+
+
+async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = store.now(partial(bots.register, name="ann", owner="", at=0)).token
+    look_up, looked_up = store.read, list[str]()
+    async with running(store) as arena:
+
+        async def read(job: Callable[[Connection], object]) -> object:
+            looked_up.append("once more")
+            if len(looked_up) < 3:  # else it would go on for ever
+                arena.roster.park(())
+            return await look_up(job)
+
+        monkeypatch.setattr(store, "read", read)
+        found = await arena.roster.authenticate(token)
+    assert found is not None
+    assert (found.name, len(looked_up)) == ("ann", 1)
 
 
 async def test_a_bot_is_counted_in_the_transaction_that_stores_the_result(

@@ -27,6 +27,9 @@ ANCHORED: Final = 20
 
 PLACED: Final = (40 / SCALE) ** 2
 """v of a bot with a standard error of 40 Elo, from which on it has its place; before that it is provisional."""
+MIXING: Final = 0.1
+"""For so much of the length of their match, and no longer than the patience, do bots that have just met wait for
+others: tables that end by turns would otherwise be formed anew of the same bots for ever."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 Key: TypeAlias = tuple[float, float, float]
@@ -43,6 +46,14 @@ class Chance(Protocol):
         """Puts the list in a random order."""
 
 
+class Met(NamedTuple):
+    """A match from which bots have come."""
+
+    match: Hashable
+    seconds: float
+    """That it took."""
+
+
 class Waiting(NamedTuple, Generic[BotT]):
     """A bot that can play one more match now, or several."""
 
@@ -55,8 +66,8 @@ class Waiting(NamedTuple, Generic[BotT]):
     stake: Stake = NEWCOMER
     pending: int = 0
     """Its matches that the stake does not know the results of, such as those it is playing."""
-    got_up: Hashable = None
-    """The table it has come from, if any: who have the same one have just met."""
+    met: Met | None = None
+    """Its last match, if any."""
 
 
 class Table(NamedTuple, Generic[BotT]):
@@ -165,8 +176,9 @@ class Pool(Generic[BotT]):
         self._chance = chance
         self._patience = patience
         guests = sorted(waiting, key=lambda guest: guest.since, reverse=True)
-        came_from = {guest.got_up for guest in guests}
-        self._have_just_met = len(came_from) == 1 and None not in came_from
+        self._mixing_until = -inf
+        if guests and (met := guests[0].met) is not None and all(guest.met == met for guest in guests):
+            self._mixing_until = guests[-1].since + min(patience, MIXING * met.seconds)
         self._guests = {each.bot: _Guest(*each[:6], lot=chance.random()) for each in guests}
         self._waits = [(guest, guest.since) for guest in self._guests.values()]
         self._room = Counter(guest.owner for guest in guests)
@@ -178,9 +190,10 @@ class Pool(Generic[BotT]):
     def table(self, seats: int) -> Table[BotT] | None:
         """The next table of so many seats, or None while it is better or necessary to wait.
 
-        A table is formed as soon as bots of enough different owners wait who have not all just met. House bots fill it
-        up when everybody who could come waits already (all owners, yet fewer than seats), or when the longest wait has
-        lasted for the patience; and they take one seat of those owed to them.
+        A table is formed as soon as bots of enough different owners wait; but bots that have all just met wait a moment
+        for others who may come. House bots fill it up when everybody who could come waits already (all owners, yet
+        fewer than seats), or when the longest wait has lasted for the patience; and they take one of the seats that
+        are owed to them.
         """
         here = len(self._room)
         if not here:
@@ -189,8 +202,9 @@ class Pool(Generic[BotT]):
         wanted = seats - anchor
         if here < wanted and not self._house:
             return None
-        others_may_come = here < self._owners and self._now < self._longest_wait() + self._patience
-        if others_may_come and (here < wanted or self._have_just_met):
+        if here < self._owners and self._now < self._mixing_until:
+            return None
+        if here < min(self._owners, wanted) and self._now < self._longest_wait() + self._patience:
             return None
         guests = self._contenders(seats, wanted) if here >= wanted else []
         guests += self._coverage.first(min(here, wanted) - len(guests), besides=guests)
@@ -219,8 +233,10 @@ class Pool(Generic[BotT]):
 
     @property
     def due(self) -> float:
-        """The next instant from which it may form more tables though nobody comes; infinite if there is none."""
-        return self._longest_wait() + self._patience if self._room else inf
+        """The instant from which more tables may be formed though nobody comes; infinite if there is none."""
+        if not self._room:
+            return inf
+        return self._mixing_until if self._now < self._mixing_until else self._longest_wait() + self._patience
 
     def _longest_wait(self) -> float:
         """Since when somebody has been waiting."""

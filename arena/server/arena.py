@@ -152,7 +152,7 @@ class Arena:
         if contestant.parked:
             session.notify(parked_notice(bot))
         contestant.connected(trio.current_time(), session)
-        self.hall.changed()
+        self.hall.changed(contestant)
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
         if self.stopping.is_set():
             session.notify(DRAINING)
@@ -160,7 +160,7 @@ class Arena:
         def hear(said: Said) -> None:
             contestant.hear(said)
             if said.capacity is not None:
-                self.hall.changed()
+                self.hall.changed(contestant)
 
         try:
             await session.run(hear)
@@ -266,6 +266,9 @@ class Arena:
         self.roster.park(parked)
         self._tables.discard(table)
         table.dissolve()
+        for player in table.players:
+            if isinstance(player, Contestant):
+                self.hall.got_up(player, table.game, table.met)
         self._release(table.players)
 
     def _release(self, players: Sequence[Player]) -> None:

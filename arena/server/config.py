@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from arena.ladder.pairing import PATIENCE
+from arena.ladder.scheduling import PATIENCE
 from arena.match.policy import Policy
 from arena.server.limits import Limits
 from engine.game import Game, Option

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from arena.server.messages import Answer, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
+    from arena.ladder.scheduling import Met
     from arena.server.gathering import Gathering
     from arena.server.messages import Ready, Said
     from arena.server.session import Session
@@ -25,10 +27,12 @@ class Contestant:
         """What it said it was when it last came."""
         self.waiting_since: dict[str, float] = {}
         """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
+        self.pending: Counter[str] = Counter()
+        """By game, the seats it was given whose results the ladder does not know, as far as the scheduler knows."""
+        self.met: Met | None = None
+        """The last match it has got up from."""
         self.parked = False
         """Whether it is given no seats."""
-        self.seated = 0
-        """Seats it was given since it came."""
         self.gatherings: dict[int, Gathering] = {}
         self.tables: dict[int, Table] = {}
 
@@ -37,9 +41,14 @@ class Contestant:
         """Seats it was offered or holds."""
         return len(self.gatherings) + len(self.tables)
 
-    def room(self, limit: int) -> bool:
-        """Whether it is here and can play another match; `limit` bounds what it announced."""
-        return self.session is not None and self.busy < min(self.session.capacity, limit)
+    def room(self, limit: int) -> int:
+        """How many more matches it can play now; `limit` bounds what it announced, and it is none when it is gone."""
+        return 0 if self.session is None else max(0, min(self.session.capacity, limit) - self.busy)
+
+    def seated(self, now: float, game: str) -> None:
+        """It was given a seat."""
+        self.waiting_since[game] = now
+        self.pending[game] += 1
 
     def hear(self, said: Said) -> None:
         """Takes a message of the bot: one turn."""

@@ -1,6 +1,6 @@
-"""Where bots wait: who is here, who has room for a match, and which table comes next.
+"""Where bots wait: who is here, who has room for a match, and which tables come next.
 
-It decides nothing about fairness itself; that is `arena.ladder.pairing`.
+It decides nothing about fairness itself; that is `arena.ladder.scheduling`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from arena.ladder.pairing import Table, Waiting, next_table
 from arena.server.contestant import Contestant
+from arena.server.lobby import Lobby
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from arena.ladder.scheduling import Met, Pool, Table
+    from arena.ladder.stakes import Stakes
     from arena.server.config import Config, Offer
     from arena.server.players import HousePlayer, Player
     from arena.server.session import Session
@@ -28,8 +30,7 @@ class Hall:
     def __init__(self, config: Config, house: Mapping[str, Sequence[HousePlayer]]) -> None:
         self.contestants: dict[int, Contestant] = {}
         """By number; a bot stays until it is gone and its matches are over."""
-        self._config = config
-        self._house = house
+        self._lobbies = {offer.game.name: Lobby(offer, house[offer.game.name], config) for offer in config.offers}
         self._chance = secrets.SystemRandom()
         self._changed = trio.Event()
         self._open_from = 0.0
@@ -42,15 +43,28 @@ class Hall:
         """The bots' current connections."""
         return [contestant.session for contestant in self.contestants.values() if contestant.session is not None]
 
-    def changed(self) -> None:
-        """Somebody came, went or has room again."""
+    def changed(self, contestant: Contestant) -> None:
+        """A bot came, went, was parked or un-parked, or has more or less room."""
+        self._update(contestant)
         self._changed.set()
 
     def release(self, contestant: Contestant) -> None:
         """Forgets a bot that is gone and plays nothing, and looks who can play now."""
         if contestant.session is None and not contestant.busy:
             self.contestants.pop(contestant.bot_id, None)
-        self.changed()
+        self.changed(contestant)
+
+    def got_up(self, contestant: Contestant, game: str, met: Met) -> None:
+        """A bot has played a match and is about to be released; who had no room begins to wait."""
+        if not self._lobbies[game].has_room(contestant):
+            contestant.waiting_since[game] = trio.current_time()
+        contestant.met = met
+
+    def rated(self, game: str, stakes: Stakes[int]) -> None:
+        """What the ladder has to gain from the matches of each bot, by number, as of now."""
+        self._lobbies[game].stakes = stakes
+        for contestant in self.contestants.values():
+            contestant.pending[game] = contestant.busy  # of all games: few bots play several, and it is soon over
 
     def close(self, until: float = math.inf) -> None:
         """Forms no tables before an instant; an earlier closing that lasts longer stands."""
@@ -70,41 +84,38 @@ class Hall:
 
         Which game gets the next table is chance, so that no game takes all the room of bots that play several.
         """
-        offers = list(self._config.offers)
-        look_again = math.inf
-        while offers:
-            offer = self._chance.choice(offers)
-            table, due = self._next(offer, now)
+        pools = {lobby: pool for lobby in self._lobbies.values() if (pool := lobby.pool(now, self._chance)) is not None}
+        open_lobbies = list(pools)
+        while open_lobbies:
+            lobby = self._chance.choice(open_lobbies)
+            table = self._next(lobby, pools[lobby], now)
             if table is None:
-                offers.remove(offer)
-                look_again = min(look_again, due)
+                open_lobbies.remove(lobby)
                 continue
             for player in table.bots:
                 if isinstance(player, Contestant):
-                    player.waiting_since[offer.game.name] = now
-                    player.seated += 1
-            seat(offer, table.bots)
-        return look_again
+                    player.seated(now, lobby.offer.game.name)
+                    for other, pool in pools.items():
+                        if other is not lobby:
+                            pool.engage(player)
+            seat(lobby.offer, table.bots)
+            for player in table.bots:
+                if isinstance(player, Contestant):
+                    self._update(player)
+        for lobby, pool in pools.items():
+            lobby.formed(pool)
+        return min((lobby.due for lobby in self._lobbies.values() if lobby.due > now), default=math.inf)
 
-    def _next(self, offer: Offer, now: float) -> tuple[Table[Player] | None, float]:
-        """The next table of a game, or None and when to look again."""
-        game = offer.game.name
-        house = self._house[game]
-        here = [
-            contestant
-            for contestant in self.contestants.values()
-            if contestant.session is not None and not contestant.parked and game in contestant.session.hello.games
-        ]
-        owners = len({contestant.owner for contestant in here})
-        sizes = [size for size in offer.seats if house or size <= owners]
-        if not sizes:
-            return None, math.inf
-        waiting: list[Waiting[Player]] = [
-            Waiting(contestant, contestant.owner, contestant.waiting_since[game], contestant.seated)
-            for contestant in here
-            if contestant.room(self._config.capacity)
-        ]
-        patience = self._config.patience
-        table = next_table(waiting, owners, house, self._chance.choice(sizes), now, self._chance, patience)
-        due = min((guest.since for guest in waiting), default=math.inf) + patience
-        return table, due if due > now else math.inf
+    def _next(self, lobby: Lobby, pool: Pool[Player], now: float) -> Table[Player] | None:
+        """The next table of a game. Its size is chance, but when somebody's patience is over any size will do."""
+        sizes = lobby.sizes
+        self._chance.shuffle(sizes)
+        patient = now < pool.due
+        for seats in sizes[:1] if patient else sizes:
+            if (table := pool.table(seats)) is not None:
+                return table
+        return None
+
+    def _update(self, contestant: Contestant) -> None:
+        for lobby in self._lobbies.values():
+            lobby.update(contestant)

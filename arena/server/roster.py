@@ -86,7 +86,7 @@ class Roster:
         if (contestant := self._hall.contestants.get(bot.id)) is not None:
             contestant.parked = False
             contestant.waiting_since = dict.fromkeys(contestant.waiting_since, trio.current_time())
-        self._hall.changed()
+            self._hall.changed(contestant)
         log.info("bot un-parked", bot=bot.name)
         return bot
 
@@ -98,6 +98,7 @@ class Roster:
             contestant = self._hall.contestants.get(bot.id)
             if contestant is not None:
                 contestant.parked = True
+                self._hall.changed(contestant)
                 if contestant.session is not None:
                     contestant.session.notify(parked_notice(bot))
 

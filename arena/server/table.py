@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import trio
 
+from arena.ladder.scheduling import Met
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.lines import input_line
@@ -84,6 +85,16 @@ class Table:
     def ring(self, now: float) -> None:
         """The alarm rings."""
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
+
+    @property
+    def game(self) -> str:
+        """The name of the game."""
+        return self._header.game.name
+
+    @property
+    def met(self) -> Met:
+        """The match, as those remember it who have played it."""
+        return Met(self.match_id, self._match.now / 1e6)
 
     @property
     def over(self) -> bool:

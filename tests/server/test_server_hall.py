@@ -6,9 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.ladder.live import NEW, Rating
+from arena.ladder.scheduling import Met, Pool
+from arena.ladder.stakes import stakes
+from arena.server import lobby
 from arena.server.config import Offer
 from arena.server.contestant import Contestant
 from arena.server.gathering import Gathering
@@ -41,7 +46,7 @@ class Rig:
     def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> Contestant:
         contestant = self.hall.contestant(len(self.hall.contestants) + 1, name, owner or name)
         contestant.connected(trio.current_time(), Session(Line(), Hello(games, capacity, ""), post()))
-        self.hall.changed()
+        self.hall.changed(contestant)
         return contestant
 
     def go(self, contestant: Contestant) -> None:
@@ -50,10 +55,11 @@ class Rig:
         self.hall.release(contestant)
 
     def over(self, number: int = 0) -> None:
-        _, table = self.tables[number]
+        at, table = self.tables[number]
         table.dissolve()
         for player in table.players:
             if isinstance(player, Contestant):
+                self.hall.got_up(player, table.game.name, Met(number, trio.current_time() - at))
                 self.hall.release(player)
 
     def names(self) -> list[list[str]]:
@@ -168,7 +174,7 @@ async def test_a_closed_hall_forms_nothing_and_opens_by_itself(
     rig.come("ann")
     rig.come("bob")
     await trio.sleep(1)
-    rig.hall.changed()
+    rig.come("cleo")
     await trio.sleep(1)
     assert rig.tables == []
     await trio.sleep(10)
@@ -236,3 +242,85 @@ async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_sec
     games = [table.game.name for at, table in rig.tables if "ann" in {player.name for player in table.players}]
     assert games[:2] == [GAME.name] * 2, "of whist house bots fill no table before ann has been patient"
     assert "whist" in games, "though she was never without a match for so long"
+
+
+async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    parked, _ = rig.come("parked"), rig.come("full", capacity=0)
+    parked.parked = True
+    rig.hall.changed(parked)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times() == [0.0]
+
+
+async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, seats=(2, 3, 4, 5))
+    for name in ("cleo", "dora", "emil"):
+        rig.come(name, capacity=0)  # here, but never with room
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times()[0] <= PATIENCE
+
+
+async def test_who_plays_a_long_match_has_not_been_waiting_for_the_next(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    rig.come("cleo", capacity=0)
+    await trio.sleep(50)
+    rig.over()
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"], ["ann", "bob"]], "no house bot: their patience began when they had room"
+    assert rig.times()[1] == 50 + PATIENCE, "cleo might have come"
+
+
+async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.hall.close(rig.start + 1)
+    names = [f"bot-{number}" for number in range(30)]
+    bots = [rig.come(name, capacity=3) for name in names]
+    newcomer = rig.come("newcomer", capacity=3)
+    ratings = {bot.bot_id: Rating(1400 + 5 * bot.bot_id, 15) for bot in bots}
+    rig.hall.rated(GAME.name, stakes(ratings))
+    await trio.sleep(2)
+    assert all("newcomer" in names for names in rig.names()[:3])
+    assert newcomer.pending == {GAME.name: 3}
+    rig.hall.rated(GAME.name, stakes(ratings | {newcomer.bot_id: NEW}))
+    assert newcomer.pending == {GAME.name: 3}, "it is still playing them"
+    for number, (_, table) in enumerate(list(rig.tables)):
+        if newcomer in table.players:
+            rig.over(number)
+    rig.hall.rated(GAME.name, stakes(ratings | {newcomer.bot_id: Rating(1500, 90)}))
+    assert newcomer.pending == {GAME.name: 0}
+
+
+async def test_bots_that_can_never_meet_cost_nothing(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+
+    def look(waiting: Sequence[object], *rest: Any) -> Any:
+        looked_at.append(len(waiting))
+        return Pool(waiting, *rest)  # type: ignore[arg-type]  # of any waiting
+
+    monkeypatch.setattr(lobby, "Pool", look)
+    rig = Rig(nursery)
+    for number in range(300):
+        rig.come(f"ann-{number}", "ann")
+        await trio.sleep(0.01)
+    await trio.sleep(100)
+    assert looked_at == [], "a change costs the same however many wait"
+    rig.come("bob")
+    await trio.sleep(100)
+    assert [names[1] for names in rig.names()] == ["bob"]
+    assert looked_at == [301]

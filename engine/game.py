@@ -158,6 +158,8 @@ class State(Protocol[ViewT_co, ReportT_co]):
 class Game(Protocol):
     """A kind of game."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def name(self) -> str:
         """The name programs use, such as "sixth_sense"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from arena.v1 import game_pb2
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 
+@cache
 def encode_catalog(game: Game) -> game_pb2.GameCatalog:
-    """The catalogue of a game."""
+    """The catalogue of a game: one message for all, not to be changed."""
     return game_pb2.GameCatalog(
         name=game.name,
         title=game.title,

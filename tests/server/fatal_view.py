@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from dataclasses import dataclass
-
-from engine.game import SeatView
+from typing import NamedTuple, Self
 
 
-@dataclass(frozen=True, slots=True)
-class Fatal(SeatView):
-    round: int
+class View(NamedTuple):
+    seat: int
 
-    def __post_init__(self) -> None:
+
+class Fatal(View):
+    __slots__ = ()
+
+    def __new__(cls, seat: int) -> Self:
         if sys.argv[0].endswith("worker.py"):
             os.kill(os.getpid(), signal.SIGKILL)
+        return super().__new__(cls, seat)

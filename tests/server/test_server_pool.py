@@ -158,7 +158,7 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the second worker with the first legal action; other questions, asked with it, as they should."""
-    fatal = HARD._replace(ask=HARD.ask._replace(decision=1000, view=Fatal(0, 0)))
+    fatal = HARD._replace(ask=HARD.ask._replace(decision=1000, view=Fatal(0)))
     first = HARD._replace(ask=HARD.ask._replace(decision=1001))
     others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]
     with capture_logs() as logs:

@@ -81,7 +81,7 @@ class Directory:
                 round_trip_ms=None,
                 parked=bot.why_parked,
             )
-            for bot, played in bots.list_bots(self._connection)
+            for bot, played, _ in bots.list_bots(self._connection)
         )
 
     def replay(self, match: int) -> bytes:

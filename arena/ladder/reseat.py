@@ -5,33 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
-from arena.ladder.truth import Ladder
 
 
-def reseated(ladder: Ladder, entrants: Iterable[Entrant] = ()) -> dict[Node, Rating]:
-    """Every node's live rating at the ladder's last event.
-
-    The nodes of the ladder have their figures there; `entrants` who came later, parents before children, start anew.
-    """
-    ratings = {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures}
-    for entrant in entrants:
-        if entrant.node not in ratings:
-            ratings[entrant.node] = start(None if entrant.parent is None else ratings[entrant.parent])
-    return ratings
+def reseated(ladder: Ladder) -> dict[Node, Rating]:
+    """Every node's live rating at the ladder's last event: its figures there."""
+    return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures}
 
 
 def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
-    """Every node's live rating after the last of the events, which are in order; those the ladder knows are left out.
+    """The live ratings after the last of the events, which are in order; those the ladder knows are left out.
 
+    The nodes of the ladder begin with their figures there, and `entrants` who came later with their first match, from
+    the nearest version before it that has a rating then. Who has none of both has no rating here.
     A void takes back what is younger than the ladder; what is older only the next ladder takes back.
     """
-    ratings = reseated(ladder, entrants)
+    ratings = reseated(ladder)
+    parents = {entrant.node: entrant.parent for entrant in entrants}
+
+    def rating(node: Node) -> Rating:
+        if node in ratings:
+            return ratings[node]
+        ancestor = parents[node]
+        while ancestor is not None and ancestor not in ratings:
+            ancestor = parents[ancestor]
+        return start(None if ancestor is None else ratings[ancestor])
+
     later = [event for event in events if event.number > ladder.through]
     voided = {event.match for event in later if isinstance(event, Void)}
     for event in later:
         if isinstance(event, Result) and event.match not in voided:
-            before = [ratings[node] for node in event.nodes]
+            before = [rating(node) for node in event.nodes]
             after = update(before, event.places, event.nodes, event.counts)
-            ratings.update(zip(event.nodes, after, strict=True))
+            ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings

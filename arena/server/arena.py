@@ -24,6 +24,7 @@ from arena.server.players import HousePlayer, Player
 from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
+from arena.server.truth import Truth
 from arena.server.wall import now_us
 from arena.store import bots, matches
 from arena.store.errors import StoreError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from arena.house import HouseBot
     from arena.server.config import Config, Offer
+    from arena.server.fitter import Fitter
     from arena.server.messages import Hello, Link, Said
     from arena.server.table import Table
     from arena.store.store import Store
@@ -48,11 +50,15 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_arena(
-    config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS
+    config: Config,
+    store: Store,
+    house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
+    fitter: Fitter | None = None,
 ) -> AsyncIterator[Arena]:
     """A running server; on leaving, what is still being played is left to the next one.
 
     `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
+    `fitter` fits the ladders; without one they stay as they are.
     """
     house: dict[str, list[HousePlayer]] = {}
     for game in config.games:
@@ -63,7 +69,8 @@ async def open_arena(
     async with trio.open_nursery() as nursery:
         alarms = Alarms()
         scribe = Scribe(config, store, house_bots, alarms.watch)
-        arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
+        truth = Truth(config, store, fitter)
+        arena = Arena(config, store, Hall(config, house), scribe, alarms, truth, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
         try:
@@ -71,6 +78,7 @@ async def open_arena(
         finally:
             with trio.CancelScope(shield=True):
                 await arena.drain(0)
+                await truth.last()
             nursery.cancel_scope.cancel()
 
 
@@ -84,6 +92,7 @@ class Arena:
         hall: Hall,
         scribe: Scribe,
         alarms: Alarms,
+        truth: Truth,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
@@ -96,6 +105,7 @@ class Arena:
         """Set when no match runs any more, or those that do are left to the next start."""
         self.roster = Roster(store, hall, config.limits)
         self.door = Door(config.limits)
+        self.truth = truth
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
@@ -122,6 +132,7 @@ class Arena:
         """Forms tables, rings alarms and sends heartbeats until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._alarms.run)
+            nursery.start_soon(self.truth.run)
             nursery.start_soon(self.hall.run, self._seat)
             while True:
                 await trio.sleep(self.config.heartbeat)
@@ -166,6 +177,7 @@ class Arena:
     async def void(self, match: int, reason: str) -> None:
         """Takes the result of a match off the ladder; raises what `matches.void` raises."""
         game = await self.store.write(partial(matches.void, match=match, reason=reason, at=now_us()))
+        self.truth.voided(game)
         log.info("result void", match=match, game=game, reason=reason)
 
     def begin_drain(self, limit: float) -> None:
@@ -255,6 +267,8 @@ class Arena:
     async def _finish(self, table: Table) -> None:
         """Waits for the end of a match that is being played, stores it and tells its bots."""
         over, changes, parked = await self._scribe.record(table, await table.played())
+        if changes:
+            self.truth.recorded(table.game)
         table.report(over, changes)
         self.roster.park(parked)
         self._tables.discard(table)

@@ -141,6 +141,11 @@ class Table:
                 )
 
     @property
+    def game(self) -> str:
+        """The game that is played, by name."""
+        return self._header.game.name
+
+    @property
     def course(self) -> Sequence[Entry]:
         """What happened so far."""
         return self._recorder.entries

@@ -92,7 +92,7 @@ class _Worker:
 
     async def _answer(self, request: str) -> Any:
         if self._process is None:
-            command = [sys.executable, "-m", "arena.server.fitting", str(self._directory)]
+            command = [sys.executable, "-P", "-m", "arena.server.fitting", str(self._directory)]
             self._process = await trio.lowlevel.open_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         pipe_in, pipe_out = self._process.stdin, self._process.stdout
         assert pipe_in is not None, "it was opened with both"

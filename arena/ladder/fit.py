@@ -1,22 +1,23 @@
-"""The Bradley–Terry fit: the strengths under which every node's score is what its results make likeliest.
+"""The Bradley–Terry fit: the strengths that make all results likeliest, with a prior that keeps them finite.
 
-Strengths θ are in log odds. Node i's equation is Σ_j W_ij·E_ji − (N_ij − W_ij)·E_ij = (Pθ)_i, with W, N its own row of
-the pair counts; where everything counts that is the maximum of the posterior. The prior precision P: a bot's first
-version is N(0, 250 Elo) — 0 being wherever the field's middle is, as the scale is fixed only afterwards. A later
-version is N(its parent, 60 Elo) jointly with it, until 100 matches count for it; that is a prior at the parent's rating
-with variance SE² + 60², and the two learn from each other. With 100 matches it stands on its own as a first version.
+Strengths θ are in log odds. The prior: a bot's first version is N(0, 250 Elo), 0 being wherever the field's middle is,
+as the scale is fixed only afterwards. A later version is N(its parent, 60 Elo) jointly with it, until 100 matches count
+for it: that is a prior at the parent's rating with variance SE² + 60², and the two learn from each other. With 100
+matches it stands on its own as a first version. What counts for one of a pair alone comes afterwards: it moves that
+one, with all others where they are, so that nobody else gains or loses by it.
 Nothing here uses BLAS or chance: the same bits come out whatever the number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arena.ladder.columns import Ints
 from arena.ladder.errors import NotConverged
 from arena.ladder.live import SCALE, STEP
 from arena.ladder.pairs import UNIT, Pairs
@@ -27,9 +28,16 @@ SPREAD: Final = 250.0
 """Elo, of bots about the field's middle, before any match."""
 GROWN: Final = 100
 """Matches after which a version no longer leans on its parent."""
-STEPS: Final = 30
+STEPS: Final = 100
+"""Ten are enough for a common ladder; one where many never lose takes up to forty."""
 CONVERGED: Final = 1e-12
-"""The largest change, in log odds, that the last step may have made."""
+"""The largest change, in log odds, that the last step may have made…"""
+STALLED: Final = 1e-5
+"""…or, among a billion of matches, one below this that rounding keeps from shrinking."""
+LONGEST: Final = 4.0
+"""Log odds a step may go at most; far away the slope says little."""
+LEAST: Final = 1e-4
+"""The smallest share of a step that is tried."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,42 +65,68 @@ class Fit:
 
 def fit(pairs: Pairs, parents: Sequence[int | None]) -> Fit:
     """The fit, every position's parent given as a position. NotConverged when Newton's method does not come to rest."""
-    won = pairs.won / UNIT
-    lost = (pairs.played - pairs.won) / UNIT
-    played = pairs.played / UNIT
     prior = _precision(parents, pairs.matches)
-    strengths = np.zeros(len(parents))
-    score = _score(strengths, won, lost, prior)
-    for _ in range(STEPS):
-        slope = _slope(strengths, played) + prior
-        step = _product(inverse(slope), score)
-        largest = float(np.abs(step).max(initial=0.0))
-        share = 1.0
-        error = np.abs(score).max(initial=0.0)
-        while True:
-            tried = strengths + share * step
-            score = _score(tried, won, lost, prior)
-            if largest < 0.1 or share < 0.01 or np.abs(score).max() < error:
-                break
-            share /= 2  # a full step may overshoot where E bends
-        strengths = tried
-        if largest <= CONVERGED:
-            break
-    else:
-        raise NotConverged(STEPS, largest)
-    both = np.minimum(played, played.T)
+    played, won = pairs.played / UNIT, pairs.won / UNIT
+    alone, won_alone = pairs.played_alone / UNIT, pairs.won_alone / UNIT
+    strengths = _root(
+        lambda tried: _score(won, played, tried, tried) - _product(prior, tried),
+        lambda tried: _slope(tried, played) + prior,
+        np.zeros(len(parents)),
+    )
+    moved = _tied_to(np.any(pairs.played_alone, axis=1), prior)
+    if moved.any():
+        still = strengths
+        own = _root(
+            lambda tried: _score(won + won_alone, played + alone, tried, still) - _product(prior, tried),
+            lambda tried: np.diag(((played + alone) * _variance(tried, still)).sum(axis=1)) + prior,
+            still,
+        )
+        strengths = np.where(moved, own, still)
+    lonely = (alone * _variance(strengths, strengths)).sum(axis=1)
     return Fit(
         strengths,
-        expected(strengths),
-        inverse(_slope(strengths, played) + prior),
-        _slope(strengths, both) + np.diag(((played - both) * _variance(strengths)).sum(axis=1)) + prior,
+        expected(strengths, strengths),
+        inverse(_slope(strengths, played + alone) + prior),
+        _slope(strengths, played) + np.diag(lonely) + prior,
         prior,
     )
 
 
-def expected(strengths: Floats) -> Floats:
-    """E_ij = 1/(1+exp(θ_j−θ_i)), [n, n]; small ones have as many right digits as large ones."""
-    chance: Floats = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
+def _root(score: Callable[[Floats], Floats], slope: Callable[[Floats], Floats], start: Floats) -> Floats:
+    """Where the score is 0, by Newton's method; its steps are cut where they would go too far."""
+    here, error = start, score(start)
+    before = np.inf
+    for _ in range(STEPS):
+        step = _product(inverse(slope(here)), error)
+        largest = float(np.abs(step).max(initial=0.0))
+        if largest <= CONVERGED or before / 2 < largest < STALLED:
+            return here
+        share = min(1.0, LONGEST / largest)
+        while True:
+            tried = here + share * step
+            missed = score(tried)
+            if largest < STALLED or share < LEAST or np.abs(missed).max() < np.abs(error).max():
+                break
+            share /= 2
+        here, error, before = tried, missed, largest
+    raise NotConverged(STEPS, largest)
+
+
+def _tied_to(nodes: NDArray[np.bool_], prior: Floats) -> NDArray[np.bool_]:
+    """These and all whose prior depends on them."""
+    while True:
+        wider = nodes | (prior[:, nodes] != 0).any(axis=1)
+        if (wider == nodes).all():
+            return nodes
+        nodes = wider
+
+
+def expected(strengths: Floats, others: Floats) -> Floats:
+    """E_ij = 1/(1+exp(θ_j−θ_i)), [n, n], of each against each of the others.
+
+    Small ones have as many right digits as large ones; ones that exp could not express are of the order of 10⁻³⁰⁴.
+    """
+    chance: Floats = 1 / (1 + np.exp(np.minimum(others - strengths[:, None], 700.0)))
     return chance
 
 
@@ -109,7 +143,7 @@ def inverse(matrix: Floats) -> Floats:
     return work
 
 
-def _precision(parents: Sequence[int | None], matches: NDArray[np.int64]) -> Floats:
+def _precision(parents: Sequence[int | None], matches: Ints) -> Floats:
     prior = np.zeros((len(parents), len(parents)))
     for node, parent in enumerate(parents):
         if parent is None or matches[node] >= GROWN:
@@ -123,23 +157,21 @@ def _precision(parents: Sequence[int | None], matches: NDArray[np.int64]) -> Flo
     return prior
 
 
-def _score(strengths: Floats, won: Floats, lost: Floats, prior: Floats) -> Floats:
-    """Each equation's left side less its right; the two sums apart, as their difference would lose small E's digits."""
-    chance = expected(strengths)
-    left: Floats = (won * chance.T - lost * chance).sum(axis=1)
-    return left - _product(prior, strengths)
+def _score(won: Floats, played: Floats, strengths: Floats, others: Floats) -> Floats:
+    """Of each against all the others. Wins and losses stay apart: a difference from E would lose small E's digits."""
+    score: Floats = (won * expected(others, strengths).T - (played - won) * expected(strengths, others)).sum(axis=1)
+    return score
 
 
 def _slope(strengths: Floats, weights: Floats) -> Floats:
     """What the scores lose with the strengths, the prior's part left out."""
-    weighted = weights * _variance(strengths)
+    weighted = weights * _variance(strengths, strengths)
     slope: Floats = np.diag(weighted.sum(axis=1)) - weighted
     return slope
 
 
-def _variance(strengths: Floats) -> Floats:
-    chance = expected(strengths)
-    variance: Floats = chance * chance.T
+def _variance(strengths: Floats, others: Floats) -> Floats:
+    variance: Floats = expected(strengths, others) * expected(others, strengths).T
     return variance
 
 

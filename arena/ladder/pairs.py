@@ -24,17 +24,18 @@ WEIGHTS: Final = {seats: UNIT * 3 // (seats + 1) for seats in SEATS}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Sums over matches, by positions in a roster of n nodes.
+    """Sums over matches, by positions in a roster of n nodes. Diagonals are 0: a node's seats do not play each other.
 
-    Row i is what counts for node i's own rating. Where a result counts for one of a pair and not for the other, only
-    the one's row has it: `won` + `won`ᵀ is `played` only where everything counts. The diagonals are 0: a node's seats
-    do not play each other.
+    Where a result counts for both of a pair, `won` + `won`ᵀ is `played`. Where it counts for one alone, that one's row
+    of `won_alone` and `played_alone` has it, and the other's has nothing.
     """
 
     won: Ints
     """[n, n], the score of i against j."""
     played: Ints
     """[n, n], the weight of their pairs."""
+    won_alone: Ints
+    played_alone: Ints
     matches: Ints
     """[n], the matches that count for it."""
 
@@ -42,45 +43,54 @@ class Pairs:
     def of(cls, columns: Columns, roster: Roster) -> Pairs:
         """Of all these matches, whose nodes the roster knows."""
         size = len(roster)
-        hits = {seats: np.zeros(3 * size * size, np.int64) for seats in SEATS if (columns.seats == seats).any()}
+        hits = {seats: np.zeros(6 * size * size, np.int64) for seats in SEATS if (columns.seats == seats).any()}
         matches = np.zeros(size + 1, np.int64)
         for block in columns.blocks():
             positions = roster.positions(block.nodes)
             codes = _codes(block, positions, size)
-            hits[len(positions)] += np.bincount(codes, minlength=3 * size * size)
+            hits[len(positions)] += np.bincount(codes, minlength=6 * size * size)
             matches += np.bincount(_once(block, positions, size), minlength=size + 1)
-        won, played = np.zeros((2, size, size), np.int64)
+        won, played = np.zeros((2, 2, size, size), np.int64)
         for seats, found in hits.items():
-            lost, tied, beaten = np.moveaxis(found.reshape(size, size, 3), -1, 0)
+            lost, tied, beaten = np.moveaxis(found.reshape(2, size, size, 3), -1, 0)
             won += WEIGHTS[seats] // 2 * (2 * beaten + tied)
             played += WEIGHTS[seats] * (lost + tied + beaten)
-        np.fill_diagonal(won, 0)
-        np.fill_diagonal(played, 0)
-        return cls(won, played, matches[:-1])
+        others = ~np.eye(size, dtype=np.bool_)
+        return cls(won[0] * others, played[0] * others, won[1] * others, played[1] * others, matches[:-1])
 
     def __add__(self, more: Pairs) -> Pairs:
-        return Pairs(self.won + more.won, self.played + more.played, self.matches + more.matches)
+        return Pairs(*map(np.add, self._sums(), more._sums()))
 
     def __sub__(self, less: Pairs) -> Pairs:
-        return Pairs(self.won - less.won, self.played - less.played, self.matches - less.matches)
+        return Pairs(*map(np.subtract, self._sums(), less._sums()))
 
     def over(self, roster: Roster, wider: Roster) -> Pairs:
         """The same for another roster, which has everybody of the one these are of."""
         at = np.array([wider.position(node) for node in roster.nodes], np.int64)
-        won, played = np.zeros((2, len(wider), len(wider)), np.int64)
-        matches = np.zeros(len(wider), np.int64)
-        won[np.ix_(at, at)], played[np.ix_(at, at)], matches[at] = self.won, self.played, self.matches
-        return Pairs(won, played, matches)
+        size = len(wider)
+        moved = tuple(np.zeros((size,) * each.ndim, np.int64) for each in self._sums())
+        for target, source in zip(moved, self._sums(), strict=True):
+            target[np.ix_(*[at] * source.ndim)] = source
+        return Pairs(*moved)
+
+    def _sums(self) -> tuple[Ints, ...]:
+        return self.won, self.played, self.won_alone, self.played_alone, self.matches
 
 
 def _codes(block: Block, positions: Ints, size: int) -> Ints:
-    """3·(i·size + j) + 0, 1, 2 for each pair of seats that i lost, tied, won; the diagonal where it does not count."""
+    """For each pair of seats 3·(i·size + j) + 0, 1, 2 where i lost, tied, won, and 3·size² more where it counts for i
+    alone; the diagonal where it does not count for i.
+    """
     everything = bool(block.counts.all())
     codes = []
     for own, other in permutations(range(len(positions)), 2):
         opponent = positions[other]
         cell = positions[own] * size
-        cell += opponent if everything else np.where(block.counts[own], opponent, positions[own])
+        if everything:
+            cell += opponent
+        else:
+            cell += np.where(block.counts[own], opponent, positions[own])
+            cell += np.where(block.counts[other], 0, size * size)
         cell *= 3
         cell += 1
         cell += np.sign(block.places[other] - block.places[own])

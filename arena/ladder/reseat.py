@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
 from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
@@ -19,24 +20,26 @@ def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[E
 
     The nodes of the ladder begin with their figures there, and `entrants` who came later with their first match, from
     the nearest version before it that has a rating then. Who has none of both has no rating here.
-    A void takes back what is younger than the ladder; what is older only the next ladder takes back.
+    A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode.
     """
     ratings = reseated(ladder)
     parents = {entrant.node: entrant.parent for entrant in entrants}
 
-    def rating(node: Node) -> Rating:
+    def rating(node: Node, match: int) -> Rating:
         if node in ratings:
             return ratings[node]
+        if node not in parents:
+            raise UnknownNode(match, node)
         ancestor = parents[node]
         while ancestor is not None and ancestor not in ratings:
-            ancestor = parents[ancestor]
+            ancestor = parents.get(ancestor)
         return start(None if ancestor is None else ratings[ancestor])
 
     later = [event for event in events if event.number > ladder.through]
     voided = {event.match for event in later if isinstance(event, Void)}
     for event in later:
         if isinstance(event, Result) and event.match not in voided:
-            before = [rating(node) for node in event.nodes]
+            before = [rating(node, event.match) for node in event.nodes]
             after = update(before, event.places, event.nodes, event.counts)
             ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings

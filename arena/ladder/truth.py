@@ -121,7 +121,7 @@ def _ladder(roster: Roster, columns: Columns, pairs: Pairs) -> Ladder:
 
 def _scale(roster: Roster, pairs: Pairs) -> Floats:
     """[n], whose mean is the scale's 1500, as shares of 1; all 0 where nobody has played."""
-    played = pairs.played.any(axis=1)
+    played = (pairs.played + pairs.played_alone).any(axis=1)
     anchors = played & np.array([entrant.anchor for entrant in roster.entrants], np.bool_)
     held = anchors if anchors.any() else played
     return np.where(held, 1 / max(1.0, float(held.sum())), 0.0)
@@ -144,7 +144,7 @@ def _opponents(roster: Roster, pairs: Pairs) -> NDArray[np.int64]:
     """[n], how many other bots each node met."""
     met = np.zeros((len(roster), len(roster)), np.bool_)
     for position, family in enumerate(roster.families):
-        met[:, family] |= pairs.played[:, position] > 0
+        met[:, family] |= (pairs.played + pairs.played_alone)[:, position] > 0
     met[np.arange(len(roster)), roster.families] = False
     opponents: NDArray[np.int64] = met.sum(axis=1)
     return opponents

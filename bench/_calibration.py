@@ -1,0 +1,152 @@
+"""Whether the ladder's model fits results: calibration, the weight of a pair, ranks from few games.
+
+Results are arrays by match and seat: who sat there (0, 1 …) and the place, 1 the best, ties sharing one. Strengths are
+those of the truth layer, in log odds. Intervals are a bootstrap's over matches, whose pairs hang together.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from arena.ladder.columns import Columns
+from arena.ladder.events import Entrant, Node
+from arena.ladder.fit import fit
+from arena.ladder.pairs import Pairs
+from arena.ladder.roster import Roster
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BOOTSTRAPS: Final = 400
+BINS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Edges of the favourite's chances."""
+DRAWS: Final = 20
+"""How often a few games are drawn from all."""
+
+
+class Figure(NamedTuple):
+    """A figure and its interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Bin(NamedTuple):
+    """Pairs whose favourite was given about the same chance."""
+
+    pairs: int
+    predicted: float
+    observed: float
+
+
+class Results(NamedTuple):
+    """Matches of one number of seats; arrays of [matches, seats]."""
+
+    nodes: Ints
+    places: Ints
+
+    def pick(self, rows: NDArray[np.generic]) -> Results:
+        """Some of the matches."""
+        return Results(self.nodes[rows], self.places[rows])
+
+
+class Duels(NamedTuple):
+    """Every pair of seats of every match; arrays of [matches, pairs]."""
+
+    one: Ints
+    other: Ints
+    score: Floats
+    """1, ½ or 0, of the one against the other."""
+
+
+def duels(results: Results) -> Duels:
+    """The pairs of seats."""
+    i, j = np.triu_indices(results.nodes.shape[1], 1)
+    ahead = results.places[:, j] - results.places[:, i]
+    return Duels(results.nodes[:, i], results.nodes[:, j], (1 + np.sign(ahead)) / 2)
+
+
+def strengths(results: Results, bots: int) -> Floats:
+    """The truth layer's, by bot."""
+    roster = Roster(Entrant(Node(bot)) for bot in range(bots))
+    return fit(Pairs.of(Columns.of_arrays(results.nodes, results.places), roster), roster.parents).strengths
+
+
+def simulated(results: Results, theta: Floats, chance: np.random.Generator) -> Results:
+    """The same tables in a world where the model is exact (Plackett–Luce: every pair is Bradley–Terry's)."""
+    performance = theta[results.nodes] + chance.gumbel(size=results.nodes.shape)
+    return Results(results.nodes, (-performance).argsort(axis=1).argsort(axis=1) + 1)
+
+
+def predictions(results: Results, bots: int) -> Floats:
+    """[matches, pairs], the log odds of the one against the other, fitted to the other half of the matches."""
+    pairs = duels(results)
+    odds = np.zeros(pairs.one.shape)
+    for half in (0, 1):
+        here = np.arange(len(results.nodes)) % 2 == half
+        theta = strengths(results.pick(~here), bots)
+        odds[here] = theta[pairs.one[here]] - theta[pairs.other[here]]
+    return odds
+
+
+def slope(odds: Floats, score: Floats) -> float:
+    """The factor on the log odds that makes the results likeliest: 1 is calibrated, less is overconfident."""
+    factor = 1.0
+    for _ in range(20):
+        chance = 1 / (1 + np.exp(-factor * odds))
+        factor += float((odds * (score - chance)).sum() / (odds**2 * chance * (1 - chance)).sum())
+    return factor
+
+
+def calibration(odds: Floats, score: Floats, chance: np.random.Generator) -> Figure:
+    """The slope with its interval."""
+    rows = chance.integers(len(odds), size=(BOOTSTRAPS, len(odds)))
+    low, high = np.quantile([slope(odds[row], score[row]) for row in rows], (0.025, 0.975))
+    return Figure(slope(odds, score), float(low), float(high))
+
+
+def binned(odds: Floats, score: Floats) -> list[Bin]:
+    """What became of favourites, by the chance they were given."""
+    predicted = 1 / (1 + np.exp(-np.abs(odds)))
+    observed = np.where(odds < 0, 1 - score, score)
+    chosen = [(low <= predicted) & (predicted < high) for low, high in pairwise(BINS)]
+    return [
+        Bin(int(each.sum()), float(predicted[each].mean()), float(observed[each].mean()))
+        for each in chosen
+        if each.any()
+    ]
+
+
+def weight(results: Results, theta: Floats, chance: np.random.Generator | None = None) -> Figure:
+    """The weight of a pair that makes the likelihood's information the variance of its score: Σ E(1−E) ÷ Σ (Σ S−E)².
+
+    The inner sum is over a seat's pairs, the outer ones over seats and matches. `chance` gives it an interval.
+    """
+    own, place = theta[results.nodes], results.places
+    expected = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
+    score = (1 + np.sign(place[:, None, :] - place[:, :, None])) / 2
+    information = (expected * (1 - expected)).sum(axis=(1, 2)) - own.shape[1] / 4  # no pair with oneself
+    square = ((score - expected).sum(axis=2) ** 2).sum(axis=1)
+    value = float(information.sum() / square.sum())
+    if chance is None:
+        return Figure(value, value, value)
+    rows = chance.integers(len(square), size=(BOOTSTRAPS, len(square)))
+    low, high = np.quantile(information[rows].sum(axis=1) / square[rows].sum(axis=1), (0.025, 0.975))
+    return Figure(value, float(low), float(high))
+
+
+def correlation(results: Results, bots: int, games: int, chance: np.random.Generator) -> float:
+    """Mean rank correlation of the ladder of so many games a bot with that of all other matches."""
+    matches = round(games * bots / results.nodes.shape[1])
+    found = []
+    for _ in range(DRAWS):
+        order = chance.permutation(len(results.nodes))
+        few, rest = results.pick(order[:matches]), results.pick(order[matches:])
+        found.append(float(spearmanr(strengths(few, bots), strengths(rest, bots)).statistic))
+    return float(np.mean(found))

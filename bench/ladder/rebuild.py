@@ -1,0 +1,109 @@
+"""How long the ladder of a million matches takes on one core, and whether the order of the matches shows in it.
+
+All happens in a Python of its own that may use one core and one thread. The million: 200 bots, 2, 4 and 6 seats, ties,
+a hundred results voided later. Times are processor time, the median of several turns.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from statistics import median
+from time import process_time
+from typing import Final
+
+import numpy as np
+
+from arena.ladder.columns import Columns
+from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.truth import Ladder, ladder
+from bench.ladder.figures import Effort, Figure, at_most
+from bench.ladder.world import NOBODY, Conditions, play
+
+BOTS: Final = 200
+VOIDS: Final = 100
+MATCHES: Final = 1_000_000
+SHUFFLES: Final = 10
+
+
+def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant, ...], list[Event]]:
+    """So many results, and after them the voids."""
+    a_round = np.mean([BOTS // seats for seats in (2, 4, 6)])
+    season = play(Conditions((2, 4, 6), 0.15), int(1.1 * matches / a_round) + 10, chance, BOTS)
+    seats = (season.nodes != NOBODY).sum(axis=1)[:matches].tolist()
+    nodes, places = season.nodes[:matches].tolist(), season.places[:matches].tolist()
+    yes = {number: (True,) * number for number in (2, 4, 6)}
+    events: list[Event] = [
+        Result(number, number, tuple(map(Node, who[:n])), tuple(place[:n]), yes[n])
+        for number, (n, who, place) in enumerate(zip(seats, nodes, places, strict=True), start=1)
+    ]
+    gone = chance.choice(matches, VOIDS, replace=False) + 1
+    events += [Void(matches + n, match, "played by mistake") for n, match in enumerate(gone.tolist(), start=1)]
+    return season.entrants, events
+
+
+def shuffled(results: Columns, chance: np.random.Generator) -> Columns:
+    """The same matches in another order."""
+    order = chance.permutation(len(results))
+    return Columns.of_arrays(
+        results.nodes[order], results.places[order], results.counts[order], results.match[order], results.through
+    )
+
+
+def renumbered(events: Sequence[Event], chance: np.random.Generator) -> list[Event]:
+    """The same results in another order, as a list of events; the voids stay behind them."""
+    results = [event for event in events if isinstance(event, Result)]
+    order = chance.permutation(len(results)).tolist()
+    mixed: list[Event] = [results[at]._replace(number=number) for number, at in enumerate(order, start=1)]
+    return mixed + [event for event in events if isinstance(event, Void)]
+
+
+def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
+    """Median processor time in seconds, and what was made."""
+    times = []
+    for _ in range(turns):
+        gc.collect()
+        began = process_time()
+        made = make()
+        times.append(process_time() - began)
+    return median(times), made
+
+
+def run(matches: int, shuffles: int, turns: int, seed: int) -> dict[str, float]:
+    """In this process."""
+    chance = np.random.default_rng([seed, 5])
+    entrants, events = events_of(matches, chance)
+    gc.freeze()
+    from_events, whole = timed(lambda: ladder(entrants, Columns.of(events)), turns)
+    results = Columns.of(events)
+    from_columns, same = timed(lambda: ladder(entrants, results), turns)
+    digests = {ladder(entrants, shuffled(results, chance)).digest for _ in range(shuffles)}
+    digests |= {whole.digest, same.digest, ladder(entrants, Columns.of(renumbered(events, chance))).digest}
+    return {"from_columns": from_columns, "from_events": from_events, "digests": len(digests)}
+
+
+def measure(effort: Effort, seed: int) -> list[Figure]:
+    """On one core; with fewer matches where it should be quick, and then no bars for the times."""
+    matches, turns = effort.of(50_000, MATCHES, MATCHES), effort.of(1, 3, 7)
+    settings = [str(value) for value in (matches, SHUFFLES, turns, seed)]
+    ran = subprocess.run(
+        [sys.executable, "-m", "bench.ladder.rebuild", *settings], stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(ran.stdout)
+    full = matches == MATCHES
+    of = f"{matches:,} matches"
+    return [
+        Figure(f"different digests of {of}", found["digests"], ".0f", bar=at_most(1), note=f"{SHUFFLES + 1} shuffles"),
+        Figure(f"rebuild of {of} from columns", found["from_columns"], ".2f", "s", bar=at_most(2) if full else None),
+        Figure(f"rebuild of {of} from events", found["from_events"], ".2f", "s", bar=at_most(20) if full else None),
+    ]
+
+
+if __name__ == "__main__":
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(json.dumps(run(*map(int, sys.argv[1:]))))

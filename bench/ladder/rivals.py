@@ -1,0 +1,62 @@
+"""What the ladder is compared with: constant-K Elo, openskill's Plackett–Luce, and its own live layer alone.
+
+Each gives one number a bot after any number of matches; only their order is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from arena.ladder.live import NEW, SCALE, update
+from bench.ladder.world import Floats, Ints
+
+
+def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float]) -> Iterator[Floats]:
+    """Elo with K as in chess for everybody and ever, after each round: worlds × factors × bots.
+
+    `nodes` and `places`: worlds × rounds × tables × seats, every bot at most once a round. A match of n seats counts as
+    one game: the bot's mean score against its n−1 opponents.
+    """
+    worlds, rounds, _, seats = nodes.shape
+    ratings = np.zeros((worlds, len(factors), bots))
+    every_world = np.arange(worlds)[:, None, None]
+    gain = np.array(factors)[:, None, None] / (seats - 1)
+    for number in range(rounds):
+        who, place = nodes[:, number], places[:, number]
+        surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
+        now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
+        expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
+        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # a seat's ½ against itself is no surplus
+        ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
+        yield ratings
+
+
+def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
+    """openskill's, with its defaults, after each round; a bot is ranked by its μ."""
+    from openskill.models import PlackettLuce
+
+    model = PlackettLuce()
+    ratings = [model.rating() for _ in range(bots)]
+    means = np.array([rating.mu for rating in ratings])
+    for who, place in zip(nodes.tolist(), places.tolist(), strict=True):
+        for table, ranks in zip(who, place, strict=True):
+            after = model.rate([[ratings[bot]] for bot in table], ranks=ranks)
+            for bot, (rating,) in zip(table, after, strict=True):
+                ratings[bot] = rating
+                means[bot] = rating.mu
+        yield means
+
+
+def live_alone(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
+    """The ladder's live layer, never re-seated, after each round."""
+    ratings = [NEW] * bots
+    values = np.full(bots, NEW.value)
+    for who, place in zip(nodes.tolist(), places.tolist(), strict=True):
+        for table, ranks in zip(who, place, strict=True):
+            for bot, rating in zip(table, update([ratings[bot] for bot in table], ranks), strict=True):
+                ratings[bot] = rating
+                values[bot] = rating.value
+        yield values

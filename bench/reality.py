@@ -1,0 +1,269 @@
+"""The ladder's questions asked of real matches: what the deal decides, whether the model fits, how many games it takes.
+
+    python -m bench.reality [--games 240] [--duplicates 150] [--processes 2] [--json]
+
+Matches of the bots of the field on the engine, random tables of different bots, no server. The deal's share comes from
+playing deals again: with everybody replaced, with all but one replaced, and the same table on another deal. Beside
+calibration and weight stands what they would be in a world where the model is exact and the tables are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from random import Random
+from typing import Final, NamedTuple
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from arena.ladder.columns import Columns
+from arena.ladder.events import Entrant, Node
+from arena.ladder.live import SCALE
+from arena.ladder.truth import SETTLED, Ladder, ladder
+from bench._calibration import (
+    Bin,
+    Figure,
+    Results,
+    binned,
+    calibration,
+    correlation,
+    duels,
+    predictions,
+    simulated,
+    slope,
+    strengths,
+    weight,
+)
+from bench._field import Deal, Played, field, play, spread
+from bench._shares import Shares, decompose
+
+TABLES: Final = [(game, seats) for game in ("sixth_sense", "nullern") for seats in (2, 4, 6)]
+GAMES: Final = (10, 20, 40, 80)
+"""Games a bot, of which a ladder is made and compared with that of the other matches."""
+WORLDS: Final = 20
+"""Simulated worlds in which the model is exact."""
+
+
+class Job(NamedTuple):
+    """A match, and whether its deal is played again in three other ways."""
+
+    game: str
+    seats: int
+    number: int
+    duplicate: bool
+
+
+class Quad(NamedTuple):
+    """One deal as it was, with another bot in each seat, with others in all but seat 0; and the table on another."""
+
+    base: Played
+    replaced: Played
+    kept: Played
+    other_deal: Played
+
+
+class Done(NamedTuple):
+    """What became of a job: who sat where by number, and either its places or the four matches."""
+
+    bots: tuple[int, ...]
+    places: tuple[int, ...]
+    quad: Quad | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What the ladder makes of one kind of table."""
+
+    game: str
+    seats: int
+    matches: int
+    slope: Figure
+    slope_if_exact: float
+    bins: list[Bin]
+    weight: Figure
+    weight_if_exact: float
+    weight_used: float
+    spread: float
+    """Elo, standard deviation of the bots' ratings."""
+    spread_without_random: float
+    games_settled: tuple[float, float]
+    """Games until a bot's standard error is at most `SETTLED`: median and most."""
+    games_neighbours: tuple[float, float]
+    """Games a bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
+    correlation: dict[int, float]
+    """By games a bot."""
+    ratings: dict[str, tuple[float, float]]
+    """By bot, rating and standard error."""
+
+
+def work(job: Job) -> Done:
+    """Plays one job."""
+    chance = Random(f"reality {job}")
+    bots = field(job.game)
+    names = list(bots)
+
+    def match(seated: Sequence[int], cards: Deal) -> Played:
+        return play(job.game, [bots[names[bot]] for bot in seated], cards, chance)
+
+    def table() -> list[int]:
+        return chance.sample(range(job.duplicate, len(names)), job.seats)  # duplicates without the random bot
+
+    cards, seated = Deal.draw(chance), table()
+    base = match(seated, cards)
+    if not job.duplicate:
+        return Done(tuple(seated), base.places, None)
+    others = [bot for bot in chance.sample(range(1, len(names)), job.seats) if bot != seated[0]]
+    replacing = table()
+    while any(bot == before for bot, before in zip(replacing, seated, strict=True)):
+        replacing = table()
+    replaced = match(replacing, cards)
+    kept = match([seated[0], *others[: job.seats - 1]], cards)
+    return Done(tuple(seated), base.places, Quad(base, replaced, kept, match(seated, Deal.draw(chance))))
+
+
+def shares(game: str, seats: int, done: Sequence[Done]) -> list[Shares]:
+    """The parts of the variance of points, of points about the table's mean, and of relative ranks."""
+    quads = [each.quad for each in done if each.quad]
+    bots = np.array([each.bots for each in done if each.quad])
+    scores = [np.array([match.scores for match in kind], float) for kind in zip(*quads, strict=True)]
+    ranks = [np.array([match.places for match in kind], float) for kind in zip(*quads, strict=True)]
+    kinds = {
+        "points": scores,
+        "points about the table's mean": [each - each.mean(axis=1, keepdims=True) for each in scores],
+        "relative rank": [(each - 1) / (seats - 1) for each in ranks],
+    }
+    return [decompose(game, seats, of, bots, values) for of, values in kinds.items()]
+
+
+def fitted(game: str, seats: int, done: Sequence[Done]) -> Fitted:
+    """What the ladder makes of the matches that were played once."""
+    names = list(field(game))
+    plain = [each for each in done if each.quad is None]
+    results = Results(np.array([each.bots for each in plain]), np.array([each.places for each in plain]))
+    chance = np.random.default_rng(6)
+    bots = len(names)
+    theta = strengths(results, bots)
+    odds, pairs = predictions(results, bots), duels(results)
+    worlds = [simulated(results, theta, chance) for _ in range(WORLDS)]
+    full = ladder(
+        [Entrant(Node(bot), anchor=bot < 3) for bot in range(bots)], Columns.of_arrays(results.nodes, results.places)
+    )
+    games = len(plain) * seats / bots
+    return Fitted(
+        game=game,
+        seats=seats,
+        matches=len(plain),
+        slope=calibration(odds, pairs.score, chance),
+        slope_if_exact=float(np.mean([slope(predictions(each, bots), duels(each).score) for each in worlds])),
+        bins=binned(odds, pairs.score),
+        weight=weight(results, theta, chance),
+        weight_if_exact=float(np.mean([weight(each, strengths(each, bots)).value for each in worlds])),
+        weight_used=3 / (seats + 1),
+        spread=float(SCALE * theta.std(ddof=1)),
+        spread_without_random=float(SCALE * theta[1:].std(ddof=1)),
+        games_settled=settled(full),
+        games_neighbours=neighbours(full),
+        correlation={each: correlation(results, bots, each, chance) for each in GAMES if each <= games / 2},
+        ratings={names[line.node]: (line.rating, line.error) for line in full.lines},
+    )
+
+
+def settled(full: Ladder) -> tuple[float, float]:
+    """Games until a bot's error is small enough, its error falling with the root of its games: median and most."""
+    needed = [line.matches * (line.error / SETTLED) ** 2 for line in full.lines]
+    return float(np.median(needed)), max(needed)
+
+
+def neighbours(full: Ladder) -> tuple[float, float]:
+    """Games until neighbours are told apart: median and third quartile."""
+    needed = [
+        better.matches * (1.96**2) * (better.error**2 + worse.error**2) / max(better.rating - worse.rating, 1e-9) ** 2
+        for better, worse in pairwise(full.lines)
+    ]
+    return float(np.median(needed)), float(np.quantile(needed, 0.75))
+
+
+def measure(games: int, duplicates: int, processes: int) -> tuple[list[Shares], list[Fitted]]:
+    """All games and numbers of seats."""
+    jobs = []
+    for game, seats in TABLES:
+        matches = round(games * len(field(game)) / seats)
+        jobs += [Job(game, seats, number, number >= matches) for number in range(matches + duplicates)]
+    parts: dict[tuple[str, int], list[Done]] = {kind: [] for kind in TABLES}
+    for job, done in zip(jobs, spread(work, jobs, processes), strict=True):
+        parts[job.game, job.seats].append(done)
+    found = [(shares(*kind, part), fitted(*kind, part)) for kind, part in parts.items()]
+    return [share for some, _ in found for share in some], [fit for _, fit in found]
+
+
+def tables(found: Sequence[Shares], fits: Sequence[Fitted]) -> list[Table]:
+    """Four tables: shares of variance, calibration, games needed, ratings."""
+    parts = Table(title="Where the variance of a seat's result comes from")
+    for heading in ("", "seats", "", "variance", "bot", "deal", "bot × deal", "opponents", "rest"):
+        parts.add_column(heading, justify="left" if not heading else "right")
+    for each in found:
+        numbers = (each.bot_and_deal, each.opponents, each.rest)
+        deal = f"{each.deal:.1%} ± {each.deal_error:.1%}"
+        shown = (each.of, f"{each.total:.3g}", f"{each.bot:.1%}", deal, *(f"{number:.1%}" for number in numbers))
+        parts.add_row(each.game, str(each.seats), *shown)
+    model = Table(title="Does the model fit? Predictions are fitted to the other half of the matches")
+    for heading in ("", "seats", "matches", "slope", "if exact", "favourites: predicted → observed", "weight"):
+        model.add_column(heading, justify="left" if not heading else "right")
+    for heading in ("if exact", "used"):
+        model.add_column(heading, justify="right")
+    games = Table(title="Games needed, a bot")
+    headings = ("", "seats", "spread in Elo (without random)", f"error ≤ {SETTLED:.0f}: median, most")
+    for heading in (*headings, "neighbours told apart: median, ¾", "rank correlation after games"):
+        games.add_column(heading, justify="left" if not heading else "right")
+    ratings = Table(title="Ratings ± standard error")
+    for heading in ("", "bot", *(f"{seats} seats" for seats in sorted({each.seats for each in fits}))):
+        ratings.add_column(heading, justify="right" if "seats" in heading else "left")
+    for fit in fits:
+        model.add_row(
+            fit.game,
+            str(fit.seats),
+            str(fit.matches),
+            "{:.2f} ({:.2f} – {:.2f})".format(*fit.slope),
+            f"{fit.slope_if_exact:.2f}",
+            ", ".join(f"{each.predicted:.2f} → {each.observed:.2f}" for each in fit.bins),
+            "{:.2f} ({:.2f} – {:.2f})".format(*fit.weight),
+            f"{fit.weight_if_exact:.2f}",
+            f"{fit.weight_used:.2f}",
+        )
+        games.add_row(
+            fit.game,
+            str(fit.seats),
+            f"{fit.spread:.0f} ({fit.spread_without_random:.0f})",
+            "{:.0f}, {:.0f}".format(*fit.games_settled),
+            "{:.0f}, {:.0f}".format(*fit.games_neighbours),
+            ", ".join(f"{count}: {value:.2f}" for count, value in fit.correlation.items()),
+        )
+    for game in dict.fromkeys(fit.game for fit in fits):
+        for bot in field(game):
+            own = [fit.ratings[bot] for fit in fits if fit.game == game]
+            ratings.add_row(game, bot, *("{:.0f} ± {:.0f}".format(*each) for each in own))
+    return [parts, model, games, ratings]
+
+
+@click.command(help="Ask real matches the ladder's questions.")
+@click.option("--games", default=240, show_default=True, type=click.IntRange(40), help="A bot, at every kind of table.")
+@click.option("--duplicates", default=150, show_default=True, type=click.IntRange(50), help="Deals played four times.")
+@click.option("--processes", default=2, show_default=True, type=click.IntRange(1))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def main(games: int, duplicates: int, processes: int, as_json: bool) -> None:
+    """Prints the tables."""
+    found, fits = measure(games, duplicates, processes)
+    if as_json:
+        click.echo(json.dumps({"shares": [asdict(each) for each in found], "fits": [asdict(each) for each in fits]}))
+        return
+    for each in tables(found, fits):
+        Console(width=160).print(each)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Seasons of matches between bots of known strength, the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TypeAlias
+
+import pytest
+
+from arena.ladder.events import Node, Result
+
+Season: TypeAlias = Callable[..., list[Result]]
+
+
+def _season(
+    seed: int,
+    nodes: Sequence[int],
+    matches: int,
+    seats: Sequence[int] = (4,),
+    grid: float = 0.5,
+    spoilt: float = 0.0,
+) -> list[Result]:
+    """Node k is worth k/20. A coarse `grid` makes ties; a share `spoilt` of the seats has results that do not count."""
+    chance = Random(seed)
+    results = []
+    for number in range(1, matches + 1):
+        table = [Node(node) for node in chance.sample(nodes, chance.choice(seats))]
+        points = [round((node / 20 + chance.gauss(0, 1)) / grid) for node in table]
+        places = tuple(1 + sum(other > own for other in points) for own in points)
+        marks = tuple(chance.random() >= spoilt for _ in table)
+        results.append(Result(number, 1000 + number, tuple(table), places, marks))
+    return results
+
+
+@pytest.fixture(scope="session")
+def season() -> Season:
+    return _season

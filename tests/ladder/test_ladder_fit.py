@@ -1,0 +1,215 @@
+"""The fit against other people's Bradley–Terry, its documented likelihood, and sums over the matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import fsum
+
+import choix
+import numpy as np
+import pytest
+from scipy import optimize
+
+from arena.ladder.clusters import clustered
+from arena.ladder.columns import Columns
+from arena.ladder.errors import NotConverged
+from arena.ladder.events import Entrant, Node, Result
+from arena.ladder.fit import Fit, Floats, expected, fit, inverse
+from arena.ladder.live import SCALE
+from arena.ladder.live import expected as live_expected
+from arena.ladder.pairs import Pairs
+from arena.ladder.roster import Roster
+
+PRECISION = (SCALE / 250) ** 2
+TIE = (SCALE / 60) ** 2
+
+
+def solved(results: Sequence[Result], nodes: int, parents: dict[int, int] | None = None) -> tuple[Fit, Columns, Roster]:
+    roster = Roster(
+        Entrant(Node(node), Node(parents[node]) if parents and node in parents else None) for node in range(nodes)
+    )
+    columns = Columns.of_results(results)
+    return fit(Pairs.of(columns, roster), roster.parents), columns, roster
+
+
+def score(result: Result, node: int, strengths: Floats) -> float:
+    """What one match says of one node, from the ratings and nothing else."""
+    seats = range(len(result.nodes))
+    if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
+        return 0.0
+    elo = strengths * SCALE
+    return (
+        3
+        / (len(seats) + 1)
+        * fsum(
+            (result.places[i] < result.places[j])
+            + (result.places[i] == result.places[j]) / 2
+            - live_expected(elo[node], elo[result.nodes[j]])
+            for i in seats
+            for j in seats
+            if result.nodes[i] == node != result.nodes[j]
+        )
+    )
+
+
+@pytest.mark.parametrize("seats", [2, 4, 7])
+def test_it_is_choix_s_penalised_maximum(season: Callable[..., list[Result]], seats: int) -> None:
+    results = season(1, range(10), 600 // seats, seats=(seats,), grid=1e-9)
+    wins = [
+        (result.nodes[i], result.nodes[j])
+        for result in results
+        for i in range(seats)
+        for j in range(seats)
+        if result.places[i] < result.places[j]
+    ]
+    oracle = choix.opt_pairwise(10, wins, alpha=PRECISION / (2 * 3 / (seats + 1)), method="BFGS", tol=1e-9)
+    found, _, _ = solved(results, 10)
+    assert found.strengths == pytest.approx(oracle, abs=1e-6)
+
+
+def test_it_is_the_minimum_of_the_documented_posterior_with_ties_and_versions(
+    season: Callable[..., list[Result]],
+) -> None:
+    # 8 is a young version of 0, 9 one of 8; 7 has had its 100 matches and leans on 1 no more
+    parents = {7: 1, 8: 0, 9: 8}
+    results = season(2, range(8), 300, seats=(2, 3, 5))
+    results += [result._replace(number=400) for result in season(3, range(10), 40)]
+    found, columns, roster = solved(results, 10, parents)
+    assert Pairs.of(columns, roster).matches[7] >= 100 > Pairs.of(columns, roster).matches[8] > 0
+
+    wins = np.zeros((10, 10))
+    for result in results:
+        for i, a in enumerate(result.nodes):
+            for j, b in enumerate(result.nodes):
+                ahead = (result.places[i] < result.places[j]) + (result.places[i] == result.places[j]) / 2
+                wins[a, b] += 3 / (len(result.nodes) + 1) * ahead * (i != j)
+
+    def loss(strengths: Floats) -> float:
+        free = PRECISION * (strengths[:8] ** 2).sum()
+        tied = TIE * ((strengths[8] - strengths[0]) ** 2 + (strengths[9] - strengths[8]) ** 2)
+        return float((free + tied) / 2 - (wins * np.log(expected(strengths, strengths))).sum())
+
+    near = found.strengths + np.linspace(-0.1, 0.1, 10)
+    oracle = optimize.minimize(loss, near, method="BFGS", options={"gtol": 1e-4}).x
+    assert found.strengths == pytest.approx(oracle, abs=1e-4)
+
+
+def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[Result]]) -> None:
+    results = season(4, range(9), 300, seats=(2, 3, 4, 6))
+    found, _, _ = solved(results, 9)
+    for node in range(9):
+        total = fsum(score(result, node, found.strengths) for result in results)
+        assert total == pytest.approx(PRECISION * found.strengths[node], abs=1e-9)
+
+
+def vanished(matches: int, node: int = 0) -> list[Result]:
+    """Lost by who vanished, and not counted for the house bot's opponents."""
+    return [
+        Result(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False)) for n in range(900, 900 + matches)
+    ]
+
+
+def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., list[Result]]) -> None:
+    results = season(4, range(9), 300)
+    before, after = (solved(results + vanished(n), 9)[0].strengths for n in (0, 20))
+    assert before[1:].tolist() == after[1:].tolist()
+    assert after[0] < before[0] - 0.2
+    moved = np.array([after[0], *before[1:]])
+    total = fsum(score(result, 0, moved) for result in results + vanished(20))
+    assert total == pytest.approx(PRECISION * after[0], abs=1e-9)
+
+
+def test_a_new_version_starts_from_what_vanishing_left_of_its_parent(season: Callable[..., list[Result]]) -> None:
+    results = season(4, range(9), 300)
+    alone, parent = (solved(results + vanished(20), 9 + extra, {9: 0, 10: 9})[0].strengths for extra in (0, 2))
+    assert parent[:9] == pytest.approx(alone, abs=1e-9)
+    assert parent[[9, 10]] == pytest.approx(parent[0], abs=1e-9)
+
+
+def test_a_field_in_which_all_vanish_often_does_not_fall_apart(season: Callable[..., list[Result]]) -> None:
+    results = season(4, range(9), 300)
+    everybody = [loss for node in (0, *range(3, 9)) for loss in vanished(300, node)]
+    found, _, _ = solved(results + everybody, 10)
+    assert (np.abs(found.strengths) < 3).all()
+    assert found.strengths[9] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_version_without_matches_has_its_parent_s_rating_and_60_elo_more_of_error(
+    season: Callable[..., list[Result]],
+) -> None:
+    found, columns, roster = solved(season(5, range(6), 200), 8, {6: 2, 7: 6})
+    for scores in (found.information, clustered(columns, roster, found.expectations) + found.prior):
+        variance = SCALE**2 * np.diag(found.covariance(scores))
+        assert found.strengths[[6, 7]] == pytest.approx(found.strengths[2], abs=1e-12)
+        assert variance[6] == pytest.approx(variance[2] + 60**2)
+        assert variance[7] == pytest.approx(variance[2] + 2 * 60**2)
+
+
+def test_a_version_s_own_matches_move_it_from_there_until_it_stands_alone() -> None:
+    def wins(matches: int) -> list[Result]:
+        return [Result(n, n, (Node(2), Node(1)), (1, 2), (True, True)) for n in range(1, matches + 1)]
+
+    even = [Result(500 + n, 500 + n, (Node(0), Node(1)), (1, 1), (True, True)) for n in range(400)]
+    beginner, young, grown = (solved(even + wins(n), 3, {2: 0})[0].strengths * SCALE for n in (0, 99, 100))
+    assert beginner[2] == pytest.approx(beginner[0])
+    assert 60 < young[2] - young[0] < grown[2] - grown[0] - 100
+    assert young[0] > young[1] + 5  # what is known of the child says something of its parent
+    assert abs(grown[0] - grown[1]) < 12
+
+
+@pytest.mark.parametrize("spoilt", [0.0, 0.4])
+def test_the_sandwich_s_middle_is_the_sum_over_the_matches(season: Callable[..., list[Result]], spoilt: float) -> None:
+    results = season(6, range(7), 250, seats=(2, 3, 4, 7), spoilt=spoilt)
+    twice = [
+        Result(900 + n, 900 + n, (Node(1), Node(0), Node(1), Node(n % 5)), (1, 2, 2, 4), (True,) * 4) for n in range(30)
+    ]
+    found, columns, roster = solved(results + twice, 7)
+    scores = np.array([[score(result, node, found.strengths) for node in range(7)] for result in results + twice])
+    assert clustered(columns, roster, found.expectations) == pytest.approx(scores.T @ scores, abs=0.01)
+
+
+def test_the_model_s_covariance_is_the_inverse_of_the_curvature(season: Callable[..., list[Result]]) -> None:
+    found, _, _ = solved(season(7, range(7), 250), 7)
+    assert found.covariance(found.information) == pytest.approx(np.linalg.inv(found.information), abs=1e-12)
+
+
+def test_the_inverse_is_the_inverse() -> None:
+    chance = np.random.default_rng(8)
+    matrix = -chance.random((30, 30))
+    np.fill_diagonal(matrix, 0)
+    np.fill_diagonal(matrix, 0.01 - matrix.sum(axis=1))
+    assert inverse(matrix) @ matrix == pytest.approx(np.eye(30), abs=1e-9)
+    assert inverse(np.zeros((0, 0))).shape == (0, 0)
+
+
+def test_expectations_keep_their_digits_far_apart() -> None:
+    far = np.array([0.0, 60.0])
+    assert expected(far, far)[0, 1] == pytest.approx(np.exp(-60.0), rel=1e-12)
+    assert expected(far, far)[1, 0] == 1.0
+
+
+@pytest.mark.parametrize("matches", [1, 1000, 10**9])
+def test_it_converges_for_who_always_wins(matches: int) -> None:
+    played = 1680 * matches * (1 - np.eye(2, dtype=np.int64))
+    won = np.array([[0, 1680 * matches], [0, 0]])
+    none = np.zeros((2, 2), np.int64)
+    found = fit(Pairs(won, played, none, none, np.array([matches] * 2)), [None, None])
+    winner, loser = found.strengths
+    assert 0 < winner == pytest.approx(-loser)
+    assert matches * found.expectations[1, 0] == pytest.approx(PRECISION * winner)
+
+
+def test_it_converges_where_the_stronger_of_any_two_always_wins() -> None:
+    won = 1680 * 25_000 * np.triu(np.ones((40, 40), np.int64), 1)
+    none = np.zeros_like(won)
+    found = fit(Pairs(won, won + won.T, none, none, np.full(40, 39 * 25_000)), [None] * 40)
+    assert (np.diff(found.strengths) < 0).all()
+    assert np.isfinite(found.covariance(found.information)).all()
+
+
+def test_it_says_so_when_it_does_not_converge(
+    monkeypatch: pytest.MonkeyPatch, season: Callable[..., list[Result]]
+) -> None:
+    monkeypatch.setattr("arena.ladder.fit.STEPS", 2)
+    with pytest.raises(NotConverged, match="after 2 steps"):
+        solved(season(1, range(10), 300), 10)

@@ -1,0 +1,133 @@
+"""Pair counts against a loop over the seats, and that they are whole, exact and in no order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.ladder.columns import Columns
+from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
+from arena.ladder.events import Entrant, Node, Result
+from arena.ladder.pairs import WEIGHTS, Pairs
+from arena.ladder.roster import DENSE, Roster
+
+NODES = range(12)
+
+
+def roster(nodes: range = NODES) -> Roster:
+    return Roster(Entrant(Node(node)) for node in nodes)
+
+
+def same(one: Pairs, other: Pairs) -> bool:
+    return all(
+        np.array_equal(getattr(one, field), getattr(other, field)) and getattr(one, field).dtype == np.int64
+        for field in ("won", "played", "won_alone", "played_alone", "matches")
+    )
+
+
+def by_hand(results: list[Result], size: int) -> Pairs:
+    won, played = np.zeros((2, 2, size, size), np.int64)
+    matches = np.zeros(size, np.int64)
+    for result in results:
+        seats = range(len(result.nodes))
+        counted = {result.nodes[seat] for seat in seats if result.counts[seat]}
+        matches[list(counted)] += 1
+        for i in seats:
+            for j in seats:
+                own, other = result.nodes[i], result.nodes[j]
+                if own in counted and own != other:
+                    weight = 1680 * 3 // (len(seats) + 1)
+                    alone = int(other not in counted)
+                    played[alone, own, other] += weight
+                    ahead, level = result.places[i] < result.places[j], result.places[i] == result.places[j]
+                    won[alone, own, other] += weight * ahead + weight // 2 * level
+    return Pairs(won[0], played[0], won[1], played[1], matches)
+
+
+def test_a_pair_of_n_seats_has_the_weight_3_over_n_plus_1_and_its_half_is_whole() -> None:
+    assert {seats: weight / 1680 for seats, weight in WEIGHTS.items()} == {n: 3 / (n + 1) for n in range(2, 8)}
+    assert all(weight % 2 == 0 for weight in WEIGHTS.values())
+
+
+@pytest.mark.parametrize("spoilt", [0.0, 0.3])
+def test_the_counts_are_those_of_a_loop_over_the_seats(season: Callable[..., list[Result]], spoilt: float) -> None:
+    results = season(1, NODES, 400, seats=(2, 3, 4, 5, 6, 7), spoilt=spoilt)
+    pairs = Pairs.of(Columns.of(results), roster())
+    assert same(pairs, by_hand(results, 12))
+    assert (pairs.won + pairs.won.T == pairs.played).all()
+    assert pairs.played_alone.any() == (spoilt > 0)
+
+
+def test_seats_of_one_node_do_not_play_each_other() -> None:
+    results = [Result(1, 1, (Node(0), Node(1), Node(0), Node(0)), (1, 2, 3, 4), (True, True, False, True))]
+    pairs = Pairs.of(Columns.of(results), roster())
+    assert same(pairs, by_hand(results, 12))
+    assert pairs.matches[:2].tolist() == [1, 1]
+
+
+def test_who_vanished_loses_and_the_others_gain_nothing() -> None:
+    # the first seat vanished, and a house bot played most of it: this counts for the first seat alone
+    results = [Result(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
+    pairs = Pairs.of(Columns.of(results), roster())
+    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3]
+    assert not pairs.played.any()
+    assert not pairs.won_alone.any()
+    assert not pairs.played_alone[1:].any()
+    assert pairs.matches.tolist() == [1] + 11 * [0]
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.randoms(use_true_random=False), st.integers(0, 80))
+def test_neither_order_nor_batches_show(season: Callable[..., list[Result]], chance: object, cut: int) -> None:
+    results = season(2, NODES, 80, seats=(2, 4, 5), spoilt=0.1)
+    whole = Pairs.of(Columns.of(results), roster())
+    shuffled = list(results)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis names no type for its Random
+    first, second = (Pairs.of(Columns.of_results(part), roster()) for part in (shuffled[:cut], shuffled[cut:]))
+    assert same(first + second, whole)
+    assert same(whole - second, first)
+
+
+def test_another_roster_only_moves_the_counts(season: Callable[..., list[Result]]) -> None:
+    columns = Columns.of(season(5, range(3, 9), 50))
+    narrow, wide = roster(range(3, 9)), roster()
+    assert same(Pairs.of(columns, narrow).over(narrow, wide), Pairs.of(columns, wide))
+
+
+def test_large_nodes_are_found_too(season: Callable[..., list[Result]]) -> None:
+    results = season(6, NODES, 50)
+    far = [result._replace(nodes=tuple(Node(DENSE + 7 * node) for node in result.nodes)) for result in results]
+    large = Roster(Entrant(Node(DENSE + 7 * node)) for node in NODES)
+    large.must_know(Columns.of(far))
+    assert same(Pairs.of(Columns.of(far), large), by_hand(results, 12))
+
+
+@pytest.mark.parametrize("known", [(0, 1, 3), (DENSE, DENSE + 1), ()])
+@pytest.mark.parametrize("stranger", [2, DENSE + 5])
+def test_a_stranger_has_a_named_error(known: tuple[int, ...], stranger: int) -> None:
+    columns = Columns.of_arrays([[stranger, stranger]], [[1, 2]], match=[17])
+    with pytest.raises(UnknownNode, match=f"node {stranger} has a seat in match 17"):
+        Roster(Entrant(Node(node)) for node in known).must_know(columns)
+
+
+@pytest.mark.parametrize(
+    ("entrants", "error", "words"),
+    [
+        ([Entrant(Node(1)), Entrant(Node(1), Node(1))], NodeRepeated, "node 1 "),
+        ([Entrant(Node(1), Node(9))], UnknownParent, "node 1 .* node 9"),
+        ([Entrant(Node(1), Node(1))], CyclicParents, "node 1 "),
+        ([Entrant(Node(3)), Entrant(Node(1), Node(2)), Entrant(Node(2), Node(1))], CyclicParents, "node 1 "),
+    ],
+)
+def test_contradictory_entrants_have_a_named_error(entrants: list[Entrant], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        Roster(entrants)
+
+
+def test_the_versions_of_a_bot_are_a_family() -> None:
+    versions = [Entrant(Node(5), Node(3)), Entrant(Node(3), Node(8)), Entrant(Node(8)), Entrant(Node(4))]
+    assert [Roster(versions).nodes[family] for family in Roster(versions).families] == [8, 4, 8, 8]

@@ -1,0 +1,67 @@
+"""The live ratings start from the ladder and follow what has happened since, as if they had been there all the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from arena.ladder.columns import Columns
+from arena.ladder.errors import UnknownNode
+from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.live import NEW, Rating, start, update
+from arena.ladder.reseat import live_ratings, reseated
+from arena.ladder.truth import ladder
+
+FIELD = [Entrant(Node(node)) for node in range(8)]
+
+
+def test_a_new_version_starts_from_its_parent_with_60_elo_more_of_error() -> None:
+    assert start(None) == NEW
+    assert start(Rating(1620, 25)) == Rating(1620, 65)
+
+
+def test_everybody_sits_where_the_ladder_has_it(season: Callable[..., list[Result]]) -> None:
+    made = ladder(FIELD, Columns.of(season(1, range(8), 100)))
+    seats = reseated(made)
+    assert seats == {figure.node: Rating(figure.rating, figure.error) for figure in made.figures}
+    later = reseated(made, [*FIELD, Entrant(Node(8), Node(3)), Entrant(Node(9), Node(8)), Entrant(Node(10))])
+    assert later[Node(8)] == start(seats[Node(3)])
+    assert later[Node(9)] == start(later[Node(8)])
+    assert later[Node(10)] == NEW
+    assert {node: later[node] for node in seats} == seats
+
+
+def test_what_happened_since_is_applied_in_order(season: Callable[..., list[Result]]) -> None:
+    results = season(2, range(8), 130, spoilt=0.2)
+    made = ladder(FIELD, Columns.of(results[:120]))
+    expected = reseated(made)
+    for result in results[120:]:
+        after = update([expected[node] for node in result.nodes], result.places, result.nodes, result.counts)
+        expected.update(zip(result.nodes, after, strict=True))
+    assert live_ratings(made, FIELD, results) == expected
+    assert live_ratings(made, FIELD, results[:120]) == reseated(made)
+
+
+def test_a_void_takes_back_what_is_younger_than_the_ladder(season: Callable[..., list[Result]]) -> None:
+    results = season(3, range(8), 60)
+    made = ladder(FIELD, Columns.of(results[:50]))
+    events: list[Event] = [*results, Void(61, results[54].match, "lag"), Void(62, results[10].match, "lag")]
+    kept = [result for result in results if result.number != 55]
+    assert live_ratings(made, FIELD, events) == live_ratings(made, FIELD, kept)
+
+
+def test_live_and_truth_stay_near_each_other(season: Callable[..., list[Result]]) -> None:
+    results = season(4, range(8), 1200)
+    for through in (200, 600, 1000):
+        live = live_ratings(ladder(FIELD, Columns.of(results[:through])), FIELD, results[: through + 200])
+        truth = ladder(FIELD, Columns.of(results[: through + 200]))
+        apart = [abs(live[figure.node].value - figure.rating) for figure in truth.figures]
+        assert max(apart) < 10
+        assert sum(apart) / 8 < 3
+
+
+def test_a_node_nobody_knows_cannot_have_played(season: Callable[..., list[Result]]) -> None:
+    results = season(5, range(9), 20)
+    with pytest.raises(UnknownNode, match="node 8 has a seat in match 10"):
+        live_ratings(ladder(FIELD, Columns.of(())), FIELD, results)

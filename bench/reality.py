@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict
 from random import Random
 from typing import Final, NamedTuple
 
@@ -21,32 +20,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from arena.ladder.columns import Columns
-from arena.ladder.events import Entrant, Node
-from arena.ladder.live import SCALE
-from arena.ladder.truth import SETTLED, Ladder, ladder
-from bench._calibration import (
-    Bin,
-    Figure,
-    Results,
-    binned,
-    calibration,
-    correlation,
-    duels,
-    predictions,
-    simulated,
-    slope,
-    strengths,
-    weight,
-)
+from arena.ladder.truth import SETTLED
+from bench._calibration import Results
 from bench._field import Deal, Played, field, play, spread
+from bench._fitted import Fitted, fitted
 from bench._shares import Shares, decompose
 
 TABLES: Final = [(game, seats) for game in ("sixth_sense", "nullern") for seats in (2, 4, 6)]
-GAMES: Final = (10, 20, 40, 80)
-"""Games a bot, of which a ladder is made and compared with that of the other matches."""
-WORLDS: Final = 20
-"""Simulated worlds in which the model is exact."""
 
 
 class Job(NamedTuple):
@@ -73,32 +53,6 @@ class Done(NamedTuple):
     bots: tuple[int, ...]
     places: tuple[int, ...]
     quad: Quad | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """What the ladder makes of one kind of table."""
-
-    game: str
-    seats: int
-    matches: int
-    slope: Figure
-    slope_if_exact: float
-    bins: list[Bin]
-    weight: Figure
-    weight_if_exact: float
-    weight_used: float
-    spread: float
-    """Elo, standard deviation of the bots' ratings."""
-    spread_without_random: float
-    games_settled: tuple[float, float]
-    """Games until a bot's standard error is at most `SETTLED`: median and most."""
-    games_neighbours: tuple[float, float]
-    """Games a bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
-    correlation: dict[int, float]
-    """By games a bot."""
-    ratings: dict[str, tuple[float, float]]
-    """By bot, rating and standard error."""
 
 
 def work(job: Job) -> Done:
@@ -140,54 +94,6 @@ def shares(game: str, seats: int, done: Sequence[Done]) -> list[Shares]:
     return [decompose(game, seats, of, bots, values) for of, values in kinds.items()]
 
 
-def fitted(game: str, seats: int, done: Sequence[Done]) -> Fitted:
-    """What the ladder makes of the matches that were played once."""
-    names = list(field(game))
-    plain = [each for each in done if each.quad is None]
-    results = Results(np.array([each.bots for each in plain]), np.array([each.places for each in plain]))
-    chance = np.random.default_rng(6)
-    bots = len(names)
-    theta = strengths(results, bots)
-    odds, pairs = predictions(results, bots), duels(results)
-    worlds = [simulated(results, theta, chance) for _ in range(WORLDS)]
-    full = ladder(
-        [Entrant(Node(bot), anchor=bot < 3) for bot in range(bots)], Columns.of_arrays(results.nodes, results.places)
-    )
-    games = len(plain) * seats / bots
-    return Fitted(
-        game=game,
-        seats=seats,
-        matches=len(plain),
-        slope=calibration(odds, pairs.score, chance),
-        slope_if_exact=float(np.mean([slope(predictions(each, bots), duels(each).score) for each in worlds])),
-        bins=binned(odds, pairs.score),
-        weight=weight(results, theta, chance),
-        weight_if_exact=float(np.mean([weight(each, strengths(each, bots)).value for each in worlds])),
-        weight_used=3 / (seats + 1),
-        spread=float(SCALE * theta.std(ddof=1)),
-        spread_without_random=float(SCALE * theta[1:].std(ddof=1)),
-        games_settled=settled(full),
-        games_neighbours=neighbours(full),
-        correlation={each: correlation(results, bots, each, chance) for each in GAMES if each <= games / 2},
-        ratings={names[line.node]: (line.rating, line.error) for line in full.lines},
-    )
-
-
-def settled(full: Ladder) -> tuple[float, float]:
-    """Games until a bot's error is small enough, its error falling with the root of its games: median and most."""
-    needed = [line.matches * (line.error / SETTLED) ** 2 for line in full.lines]
-    return float(np.median(needed)), max(needed)
-
-
-def neighbours(full: Ladder) -> tuple[float, float]:
-    """Games until neighbours are told apart: median and third quartile."""
-    needed = [
-        better.matches * (1.96**2) * (better.error**2 + worse.error**2) / max(better.rating - worse.rating, 1e-9) ** 2
-        for better, worse in pairwise(full.lines)
-    ]
-    return float(np.median(needed)), float(np.quantile(needed, 0.75))
-
-
 def measure(games: int, duplicates: int, processes: int) -> tuple[list[Shares], list[Fitted]]:
     """All games and numbers of seats."""
     jobs = []
@@ -197,12 +103,18 @@ def measure(games: int, duplicates: int, processes: int) -> tuple[list[Shares], 
     parts: dict[tuple[str, int], list[Done]] = {kind: [] for kind in TABLES}
     for job, done in zip(jobs, spread(work, jobs, processes), strict=True):
         parts[job.game, job.seats].append(done)
-    found = [(shares(*kind, part), fitted(*kind, part)) for kind, part in parts.items()]
-    return [share for some, _ in found for share in some], [fit for _, fit in found]
+    found = [share for (game, seats), part in parts.items() for share in shares(game, seats, part)]
+    return found, [fitted(game, once(part), list(field(game))) for (game, _), part in parts.items()]
+
+
+def once(done: Sequence[Done]) -> Results:
+    """The matches whose deals were played once."""
+    plain = [each for each in done if each.quad is None]
+    return Results(np.array([each.bots for each in plain]), np.array([each.places for each in plain]))
 
 
 def tables(found: Sequence[Shares], fits: Sequence[Fitted]) -> list[Table]:
-    """Four tables: shares of variance, calibration, games needed, ratings."""
+    """Five tables: shares of variance, calibration, games needed, the scale, ratings."""
     parts = Table(title="Where the variance of a seat's result comes from")
     for heading in ("", "seats", "", "variance", "bot", "deal", "bot × deal", "opponents", "rest"):
         parts.add_column(heading, justify="left" if not heading else "right")
@@ -220,6 +132,9 @@ def tables(found: Sequence[Shares], fits: Sequence[Fitted]) -> list[Table]:
     headings = ("", "seats", "spread in Elo (without random)", f"error ≤ {SETTLED:.0f}: median, most")
     for heading in (*headings, "neighbours told apart: median, ¾", "rank correlation after games"):
         games.add_column(heading, justify="left" if not heading else "right")
+    scales = Table(title="Who holds the scale, and where all but the random bot then stand")
+    for heading in ("", "seats", "anchors", "mean", "distance from 1500", "standard error"):
+        scales.add_column(heading, justify="left" if heading in ("", "anchors") else "right")
     ratings = Table(title="Ratings ± standard error")
     for heading in ("", "bot", *(f"{seats} seats" for seats in sorted({each.seats for each in fits}))):
         ratings.add_column(heading, justify="right" if "seats" in heading else "left")
@@ -243,11 +158,13 @@ def tables(found: Sequence[Shares], fits: Sequence[Fitted]) -> list[Table]:
             "{:.0f}, {:.0f}".format(*fit.games_neighbours),
             ", ".join(f"{count}: {value:.2f}" for count, value in fit.correlation.items()),
         )
+        for anchors, figures in fit.scales.items():
+            scales.add_row(fit.game, str(fit.seats), anchors, *(f"{figure:.0f}" for figure in figures))
     for game in dict.fromkeys(fit.game for fit in fits):
         for bot in field(game):
             own = [fit.ratings[bot] for fit in fits if fit.game == game]
             ratings.add_row(game, bot, *("{:.0f} ± {:.0f}".format(*each) for each in own))
-    return [parts, model, games, ratings]
+    return [parts, model, games, scales, ratings]
 
 
 @click.command(help="Ask real matches the ladder's questions.")

@@ -38,6 +38,8 @@ LONGEST: Final = 4.0
 """Log odds a step may go at most; far away the slope says little."""
 LEAST: Final = 1e-4
 """The smallest share of a step that is tried."""
+SMALL: Final = 64
+"""Rows up to which a matrix is inverted as a whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +59,7 @@ class Fit:
 
     def covariance(self, scores: Floats) -> Floats:
         """Of the strengths, when the scores' covariance [n, n] is this."""
-        half = np.einsum("ij,jk->ik", self.bread, scores)
-        both = np.einsum("ij,kj->ik", half, self.bread)
+        both = _multiplied(_multiplied(self.bread, scores), self.bread.T)
         symmetric: Floats = (both + both.T) / 2
         return symmetric
 
@@ -131,9 +132,22 @@ def expected(strengths: Floats, others: Floats) -> Floats:
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Of a matrix whose diagonal dominates (Gauss and Jordan, no pivots needed), always by the same operations."""
+    """Of a matrix whose diagonal dominates, so that it needs no pivots; always by the same operations.
+
+    By halves: with a = A⁻¹ and S = D − CaB, the inverse of (A B; C D) is (a + aB·S⁻¹·Ca, −aB·S⁻¹; −S⁻¹·Ca, S⁻¹). Small
+    ones by Gauss and Jordan.
+    """
+    size = len(matrix)
+    if size > SMALL:
+        half = size // 2
+        above = inverse(matrix[:half, :half])
+        right = _multiplied(above, matrix[:half, half:])
+        left = _multiplied(matrix[half:, :half], above)
+        below = inverse(matrix[half:, half:] - _multiplied(matrix[half:, :half], right))
+        corner = _multiplied(right, below)
+        return np.block([[above + _multiplied(corner, left), -corner], [-_multiplied(below, left), below]])
     work = matrix.copy()
-    for k in range(len(work)):
+    for k in range(size):
         row = work[k] / work[k, k]
         row[k] = 1 / work[k, k]
         column = work[:, k].copy()
@@ -141,6 +155,11 @@ def inverse(matrix: Floats) -> Floats:
         work -= column[:, None] * row
         work[k] = row
     return work
+
+
+def _multiplied(left: Floats, right: Floats) -> Floats:
+    product: Floats = np.einsum("ij,jk->ik", left, right)
+    return product
 
 
 def _precision(parents: Sequence[int | None], matches: Ints) -> Floats:

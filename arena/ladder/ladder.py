@@ -28,6 +28,8 @@ class Figure(NamedTuple):
     """Matches that count for it."""
     opponents: int
     """Distinct bots it met in them; several versions of one are one."""
+    own: float
+    """Standard error in Elo against the field's mean: what is left of the error without that of the scale."""
 
     @property
     def provisional(self) -> bool:

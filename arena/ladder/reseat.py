@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
 
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
@@ -11,16 +12,20 @@ from arena.ladder.live import Rating, start, update
 
 
 def reseated(ladder: Ladder) -> dict[Node, Rating]:
-    """Every node's live rating at the ladder's last event: its figures there."""
-    return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures}
+    """Every node's live rating at the ladder's last event.
+
+    It is its figure there, without the error of the scale, which no match between them makes smaller.
+    """
+    return {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures}
 
 
-def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+def moved_on(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
     """The live ratings after the last of the events, which are in order; those the ladder knows are left out.
 
-    The nodes of the ladder begin with their figures there, and `entrants` who came later with their first match, from
-    the nearest version before it that has a rating then. Who has none of both has no rating here.
-    A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode.
+    `entrants` who came after the ladder begin with their first match, from the nearest version before it that has a
+    rating then. Who is not on the ladder and has not played has no rating here.
+    A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode where
+    somebody played who is no entrant.
     """
     ratings = reseated(ladder)
     parents = {entrant.node: entrant.parent for entrant in entrants}
@@ -43,3 +48,19 @@ def live_ratings(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[E
             after = update(before, event.places, event.nodes, event.counts)
             ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings
+
+
+def live_ratings(ladder: Ladder, entrants: Sequence[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+    """Where everybody has `moved_on` to, `on_scale`."""
+    return on_scale(moved_on(ladder, entrants, events), ladder, entrants)
+
+
+def on_scale(ratings: Mapping[Node, Rating], ladder: Ladder, entrants: Iterable[Entrant]) -> dict[Node, Rating]:
+    """The live ratings, moved so that the anchors have the same mean as on the ladder.
+
+    What the anchors have won since is everybody else's loss, whom they met and whom they did not.
+    """
+    anchors = {entrant.node for entrant in entrants if entrant.anchor}
+    held = [figure for figure in ladder.figures if figure.node in anchors and figure.opponents]
+    moved = fsum(ratings[figure.node].value - figure.rating for figure in held) / max(1, len(held))
+    return {node: Rating(rating.value - moved, rating.deviation) for node, rating in ratings.items()}

@@ -98,33 +98,58 @@ def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
 def _ladder(roster: Roster, columns: Columns, pairs: Pairs) -> Ladder:
     solution = fit(pairs, roster.parents)
     shares = _scale(roster, pairs)
-    model = _on_scale(solution.covariance(solution.information), shares)
-    scores = clustered(columns, roster, solution.expectations) + solution.prior
-    shown = _on_scale(solution.covariance(scores), shares)
-    young = SCALE**2 * np.diag(model) > SETTLED**2
+    model = solution.covariance(solution.information)
+    shown = solution.covariance(clustered(columns, roster, solution.expectations) + solution.prior)
+    young = SCALE**2 * np.diag(_on_scale(model, shares)) > SETTLED**2
     strengths = solution.strengths - float((solution.strengths * shares).sum())
     ratings = _on_grid(NEW.value + SCALE * strengths, ELO_GRID)
-    variances = np.where(young, np.maximum(np.diag(model), np.diag(shown)), np.diag(shown))
-    errors = _on_grid(SCALE * np.sqrt(variances), ELO_GRID)
-    apart, apart_shown = _of_differences(model), _of_differences(shown)
-    differences = SCALE**2 * np.where(young | young[:, None], np.maximum(apart, apart_shown), apart_shown)
+    errors, own = (
+        _on_grid(
+            SCALE * np.sqrt(_believed(np.diag(_on_scale(model, by)), np.diag(_on_scale(shown, by)), young)), ELO_GRID
+        )
+        for by in (shares, _shares(_played(pairs)))
+    )
+    both = young | young[:, None]
+    differences = SCALE**2 * _believed(_of_differences(model), _of_differences(shown), both)
     opponents = _opponents(roster, pairs)
     figures = tuple(
         Figure(*figure)
         for figure in zip(
-            roster.nodes, ratings.tolist(), errors.tolist(), pairs.matches.tolist(), opponents.tolist(), strict=True
+            roster.nodes,
+            ratings.tolist(),
+            errors.tolist(),
+            pairs.matches.tolist(),
+            opponents.tolist(),
+            own.tolist(),
+            strict=True,
         )
     )
     lines = _lines(roster, figures, ratings, differences)
     return Ladder(lines, figures, columns.through, _digest(lines, figures))
 
 
+def _believed(model: Floats, shown: Floats, young: NDArray[np.bool_]) -> Floats:
+    """Variances: those the matches show, and the larger ones of the two while there are too few to show much.
+
+    The model's alone are too large where there are ties, the others too small where there is little of anything.
+    """
+    return np.where(young, np.maximum(model, shown), shown)
+
+
 def _scale(roster: Roster, pairs: Pairs) -> Floats:
     """[n], whose mean is the scale's 1500, as shares of 1; all 0 where nobody has played."""
-    played = (pairs.played + pairs.played_alone).any(axis=1)
+    played = _played(pairs)
     anchors = played & np.array([entrant.anchor for entrant in roster.entrants], np.bool_)
-    held = anchors if anchors.any() else played
-    return np.where(held, 1 / max(1.0, float(held.sum())), 0.0)
+    return _shares(anchors if anchors.any() else played)
+
+
+def _played(pairs: Pairs) -> NDArray[np.bool_]:
+    played: NDArray[np.bool_] = (pairs.played + pairs.played_alone).sum(axis=1) > 0
+    return played
+
+
+def _shares(of: NDArray[np.bool_]) -> Floats:
+    return np.where(of, 1 / max(1.0, float(of.sum())), 0.0)
 
 
 def _on_scale(covariance: Floats, shares: Floats) -> Floats:
@@ -160,7 +185,8 @@ def _lines(roster: Roster, figures: Sequence[Figure], ratings: Floats, differenc
     places = zip(newest, ranks.tolist(), lows.tolist(), highs.tolist(), chances.tolist(), strict=True)
     lines = []
     for position, rank, low, high, best in places:
-        node, rating, error, matches, opponents = figure = figures[position]
+        figure = figures[position]
+        node, rating, error, matches, opponents, _ = figure
         lines.append(Line(node, rating, error, rank, low, high, best, matches, opponents, figure.provisional))
     return tuple(sorted(lines, key=lambda line: (line.rank, line.node)))
 
@@ -173,7 +199,7 @@ def _on_grid(values: Floats, grid: float) -> Floats:
 def _digest(lines: Sequence[Line], figures: Sequence[Figure]) -> str:
     digest = hashlib.sha256()
     for figure in figures:
-        digest.update(struct.pack("<qddqq", *figure))
+        digest.update(struct.pack("<qddqqd", *figure))
     for line in lines:
         digest.update(struct.pack("<qddqqqdqq?", *line))
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Figure, Ladder, Line
 from arena.ladder.live import start
-from arena.ladder.reseat import live_ratings
+from arena.ladder.reseat import moved_on
 from arena.store import events, schema
 
 _RATINGS: Final = schema.ratings.c
@@ -69,7 +69,9 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
     ]
     return Ladder(
         tuple(sorted(lines, key=lambda line: (line.rank, line.node))),
-        tuple(Figure(Node(line.node), line.rating, line.error, line.matches, line.opponents) for line in found),
+        tuple(
+            Figure(Node(line.node), line.rating, line.error, line.matches, line.opponents, line.own) for line in found
+        ),
         row.through,
         row.digest,
     )
@@ -78,7 +80,7 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
 def _reseat(connection: Connection, game: str, ladder: Ladder) -> None:
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(Node(row.id), row.parent) for row in versions]
-    ratings = live_ratings(ladder, entrants, events.read(connection, game, after=ladder.through))
+    ratings = moved_on(ladder, entrants, events.read(connection, game, after=ladder.through))
     rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
     move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))
     seated = {node: ratings.get(node, start(None)) for node in rated}

@@ -63,6 +63,6 @@ def draw(curves: Sequence[Curve]) -> str:
         )
         lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
         label = max(label + APART, down(curve.means[-1]) + 4)
-        name = f"{escape(curve.system)} {curve.means[-1]:.2f}"
+        name = f"{escape(curve.system)}: {curve.means[-1]:.2f}"
         lines.append(f'<text x="{WIDTH - RIGHT + 8}" y="{label:.1f}" fill="{colour}">{name}</text>')
     return "\n".join([*lines, "</svg>", ""])

@@ -121,4 +121,4 @@ def test_the_picture_is_xml_with_a_line_for_each_system() -> None:
     root = ET.fromstring(draw(curves))
     space = "{http://www.w3.org/2000/svg}"
     assert len(root.findall(f"{space}polyline")) == 2
-    assert "a & b 0.90" in [text.text for text in root.findall(f"{space}text")]
+    assert "a & b: 0.90" in [text.text for text in root.findall(f"{space}text")]

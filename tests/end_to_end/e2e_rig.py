@@ -22,7 +22,7 @@ from sqlalchemy import Connection, select
 from arena.ladder import live
 from arena.ladder.events import Entrant, Result
 from arena.ladder.ladder import Ladder
-from arena.ladder.reseat import live_ratings
+from arena.ladder.reseat import moved_on
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
@@ -265,7 +265,7 @@ def _check_ladder(connection: Connection, game: str, finished: Sequence[Match], 
         assert verify_ladder(connection, game).identical
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
-    ratings = live_ratings(ladder, entrants, events.read(connection, game))
+    ratings = moved_on(ladder, entrants, events.read(connection, game))
     rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == game)).all()
     assert {row.node: live.Rating(row.rating, row.deviation) for row in rows} == ratings
     standing = [results[match.id] for match in finished if not match.voided]

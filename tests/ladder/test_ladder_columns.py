@@ -132,6 +132,10 @@ def test_arrays_need_neither_matches_nor_marks() -> None:
     assert columns.through == 9
 
 
+def test_arrays_come_in_any_order_of_the_matches() -> None:
+    assert Columns.of_arrays([[1, 2]] * 3, [[1, 2]] * 3, match=[9, 2, 4]).match.tolist() == [9, 2, 4]
+
+
 @pytest.mark.parametrize(
     ("nodes", "places", "match", "error"),
     [

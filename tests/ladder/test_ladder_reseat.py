@@ -10,7 +10,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
 from arena.ladder.live import NEW, Rating, start, update
-from arena.ladder.reseat import live_ratings, reseated
+from arena.ladder.reseat import live_ratings, moved_on, reseated
 from arena.ladder.truth import ladder
 
 FIELD = [Entrant(Node(node)) for node in range(8)]
@@ -24,7 +24,7 @@ def test_a_new_version_starts_from_its_parent_with_60_elo_more_of_error() -> Non
 def test_everybody_sits_where_the_ladder_has_it(season: Callable[..., list[Result]]) -> None:
     made = ladder(FIELD, Columns.of(season(1, range(8), 100)))
     seats = reseated(made)
-    assert seats == {figure.node: Rating(figure.rating, figure.error) for figure in made.figures}
+    assert seats == {figure.node: Rating(figure.rating, figure.own) for figure in made.figures}
 
 
 def test_who_came_since_starts_with_the_first_match_from_where_the_parent_is_by_then(
@@ -36,9 +36,9 @@ def test_who_came_since_starts_with_the_first_match_from_where_the_parent_is_by_
     nodes = (Node(3), Node(9), Node(10))
     moved = Result(101, 5000, (Node(3), Node(4)), (1, 2), (True, True))
     first = Result(102, 5001, nodes, (1, 2, 3), (True, True, True))
-    before = live_ratings(made, FIELD, [*results, moved])
+    before = moved_on(made, FIELD, [*results, moved])
     assert before[Node(3)] != reseated(made)[Node(3)]
-    after = live_ratings(made, [*FIELD, *new], [*results, moved, first])
+    after = moved_on(made, [*FIELD, *new], [*results, moved, first])
     assert [after[node] for node in nodes] == list(
         update([before[Node(3)], start(before[Node(3)]), NEW], first.places, nodes)
     )
@@ -64,14 +64,24 @@ def test_a_void_takes_back_what_is_younger_than_the_ladder(season: Callable[...,
     assert live_ratings(made, FIELD, events) == live_ratings(made, FIELD, kept)
 
 
-def test_live_and_truth_stay_near_each_other(season: Callable[..., list[Result]]) -> None:
+@pytest.mark.parametrize("anchors", [0, 3])
+def test_live_and_truth_stay_near_each_other(season: Callable[..., list[Result]], anchors: int) -> None:
+    entrants = [entrant._replace(anchor=entrant.node < anchors) for entrant in FIELD]
     results = season(4, range(8), 1200)
     for through in (200, 600, 1000):
-        live = live_ratings(ladder(FIELD, Columns.of(results[:through])), FIELD, results[: through + 200])
-        truth = ladder(FIELD, Columns.of(results[: through + 200]))
+        before = ladder(entrants, Columns.of(results[:through]))
+        live = live_ratings(before, entrants, results[: through + 200])
+        truth = ladder(entrants, Columns.of(results[: through + 200]))
         apart = [abs(live[figure.node].value - figure.rating) for figure in truth.figures]
         assert max(apart) < 10
         assert sum(apart) / 8 < 3
+
+
+def test_the_anchors_hold_the_scale_in_between_too(season: Callable[..., list[Result]]) -> None:
+    entrants = [entrant._replace(anchor=entrant.node < 3) for entrant in FIELD]
+    results = season(6, range(1, 8), 100)  # the anchor 0 plays nowhere
+    live = live_ratings(ladder(entrants, Columns.of(results[:50])), entrants, results)
+    assert live[Node(1)].value + live[Node(2)].value == pytest.approx(3000, abs=0.01)
 
 
 def test_a_node_nobody_knows_cannot_have_played(season: Callable[..., list[Result]]) -> None:

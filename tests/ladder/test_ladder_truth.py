@@ -72,7 +72,7 @@ def test_a_voided_match_is_as_if_it_had_never_been(season: Callable[..., list[Re
 def test_the_truth_as_events_come_in_is_the_truth_from_scratch(season: Callable[..., list[Result]]) -> None:
     results = season(4, range(12), 300, seats=(2, 4, 5), spoilt=0.1)
     events: list[Event] = list(results[:250])
-    for old in (3, 90, 249):
+    for old in (3, 249, 90):
         events.append(Void(len(events) + 1, results[old].match, "found out later"))
     events += [result._replace(number=number) for number, result in enumerate(results[250:], start=254)]
     newcomer = [*FIELD, Entrant(Node(15), Node(3)), Entrant(Node(-2))]
@@ -81,7 +81,7 @@ def test_the_truth_as_events_come_in_is_the_truth_from_scratch(season: Callable[
     for count, event in enumerate(events[40:], start=41):
         truth.take(event)
         entrants = newcomer if count > 150 else FIELD
-        if count in (50, 51, 200, 250, 252, len(events)):
+        if count in (50, 51, 200, 252, len(events)):
             whole = Columns.of(events[:count])
             assert truth.through == count
             assert truth.ladder(entrants) == ladder(entrants, whole)
@@ -129,6 +129,15 @@ def test_the_anchors_that_have_played_have_the_mean_1500(season: Callable[..., l
     assert np.mean([figure(unanchored, node).rating for node in range(1, 12)]) == pytest.approx(1500, abs=0.01)
     shifts = [one.rating - other.rating for one, other in zip(made.figures, unanchored.figures, strict=True)]
     assert shifts == pytest.approx([shifts[0]] * 12, abs=0.01)
+
+
+def test_an_error_is_made_of_a_node_s_own_and_the_scale_s(season: Callable[..., list[Result]]) -> None:
+    columns = Columns.of(season(5, range(12), 300))
+    made = ladder(FIELD, columns)
+    unanchored = ladder([entrant._replace(anchor=False) for entrant in FIELD], columns)
+    assert [figure.own for figure in made.figures] == [figure.error for figure in unanchored.figures]
+    assert all(figure.error > 1.02 * figure.own for figure in made.figures[3:])
+    assert all(figure.error < 0.95 * figure.own for figure in made.figures[:3])
 
 
 def test_an_empty_ladder_is_an_empty_ladder() -> None:
@@ -195,9 +204,9 @@ def test_versions_of_one_bot_are_one_opponent() -> None:
 
 
 def test_a_rating_is_provisional_until_its_error_is_40_and_it_has_8_opponents() -> None:
-    assert not Figure(Node(1), 1500, 40.0, 30, 8).provisional
-    assert Figure(Node(1), 1500, 40.1, 30, 8).provisional
-    assert Figure(Node(1), 1500, 40.0, 30, 7).provisional
+    assert not Figure(Node(1), 1500, 40.0, 30, 8, 30).provisional
+    assert Figure(Node(1), 1500, 40.1, 30, 8, 30).provisional
+    assert Figure(Node(1), 1500, 40.0, 30, 7, 30).provisional
 
 
 def test_lines_carry_their_figures_best_first(season: Callable[..., list[Result]]) -> None:
@@ -206,7 +215,7 @@ def test_lines_carry_their_figures_best_first(season: Callable[..., list[Result]
     for line in made.lines:
         same = figure(made, line.node)
         assert (line.rating, line.error, line.matches, line.opponents, line.provisional) == (
-            *same[1:],
+            *same[1:5],
             same.provisional,
         )
     assert not any(line.provisional for line in made.lines)

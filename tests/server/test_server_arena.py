@@ -88,7 +88,7 @@ async def test_a_match_counts_for_the_versions_that_begin_it(
         await newer.until(lambda: newer.reports)
         first = newer.reports[0].match_id
         await newer.until(lambda: len(newer.reports) >= 2)
-    said = {
+    said: dict[int, set[str]] = {
         match.id: {seat.version for seat in match.seats if seat.bot == "ann"} for match in listed(store) if match.ended
     }
     assert said[first] == {"2.0"}

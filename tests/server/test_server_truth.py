@@ -201,7 +201,7 @@ class Fake:
         self.asked.append((trio.current_time(), game))
         if self.troubles:
             raise self.troubles.pop(0)
-        figure = Figure(Node(1), 1500.0, 30.0, 1, 1)
+        figure = Figure(Node(1), 1500.0, 30.0, 1, 1, 30.0)
         return Ladder((Line(Node(1), 1500.0, 30.0, 1, 1, 1, 1.0, 1, 1, True),), (figure,), len(self.asked), "")
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.live import Rating
-from arena.ladder.reseat import live_ratings
+from arena.ladder.reseat import moved_on
 from arena.store import events, matches, schema
 from arena.store.bots import BotId
 from arena.store.fits import Fits, recomputed
@@ -45,7 +45,7 @@ def seated_live(connection: Connection) -> dict[Node, Rating]:
     assert ladder is not None
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
-    return live_ratings(ladder, entrants, events.read(connection, GAME))
+    return moved_on(ladder, entrants, events.read(connection, GAME))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:
     assert [line.rating for line in lines] == sorted((line.rating for line in lines), reverse=True)
 
 
-def test_live_ratings_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
+def test_moved_on_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
     with open_to_amend(played) as connection:
         ladder = Fits().ladder(connection, GAME)
         players = list(connection.scalars(select(schema.bots.c.id)))
@@ -97,9 +97,7 @@ def test_live_ratings_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> N
         play(connection, chance, [*players, *add_bots(connection, "new", "newer")], 30)
         assert live(connection) == seated_live(connection), "every match goes on from there"
         publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
-        ratings = {
-            figure.node: Rating(figure.rating, figure.error) for figure in Fits().ladder(connection, GAME).figures
-        }
+        ratings = {figure.node: Rating(figure.rating, figure.own) for figure in Fits().ladder(connection, GAME).figures}
         assert live(connection) == ratings
 
 

@@ -29,7 +29,7 @@ def list_bots(place: Place, as_json: bool) -> None:
 
     \b
     JSON: {"bots": [{"bot", "owner", "house", "connected", "playing", "matches",
-    "registered", "round_trip_ms", "parked"}]}
+    "registered", "round_trip_ms", "parked", "version"}]}
     What only a running server knows (connected, playing, round_trip_ms) is null with --data; parked says why a bot is
     given no seats and is empty where it is.
     """

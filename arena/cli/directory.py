@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from arena.store import bots, matches, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
+from arena.store.standings import Moment, Standing
 from arena.store.store import open_readonly
-from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, RatedRow, SeatRow
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -43,24 +44,20 @@ class Directory:
         """The games of the arena, by name."""
         return tuple(GAMES)
 
-    def ladder(self, game: str) -> tuple[LadderRow, ...]:
+    def ladder(self, game: str, seats: int = 0) -> tuple[LadderRow, ...]:
         """As `Client.ladder`."""
         _require(game)
-        return tuple(
-            LadderRow(
-                rank=row.rank,
-                bot=row.bot,
-                owner=row.owner,
-                house=row.house,
-                rating=row.rating,
-                deviation=row.error,
-                matches=row.matches,
-                wins=row.wins,
-                mean_rank=row.mean_rank,
-                last_change=row.last_change,
-            )
-            for row in standings.standings(self._connection, game)
-        )
+        if not seats:
+            return tuple(map(_ladder_row, standings.standings(self._connection, game)))
+        from arena.store.fits import Fits  # numpy
+
+        ladder = Fits().ladder(self._connection, game, seats)
+        return tuple(map(_ladder_row, standings.of_ladder(self._connection, game, ladder)))
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """As `Client.history`."""
+        _require(game)
+        return tuple(map(_rated_row, standings.history(self._connection, bot, game, limit)))
 
     def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
         """As `Client.matches`."""
@@ -82,8 +79,9 @@ class Directory:
                 registered=_instant(bot.registered),
                 round_trip_ms=None,
                 parked=bot.why_parked,
+                version=version,
             )
-            for bot, played in bots.list_bots(self._connection)
+            for bot, played, version in bots.list_bots(self._connection)
         )
 
     def replay(self, match: int) -> bytes:
@@ -99,6 +97,43 @@ class Directory:
 def _require(game: str) -> None:
     if game not in GAMES:
         raise UnknownGame(f"there is no game {game!r}; there is {', '.join(GAMES)}")
+
+
+def _ladder_row(line: Standing) -> LadderRow:
+    return LadderRow(
+        rank=line.rank,
+        bot=line.bot,
+        owner=line.owner,
+        house=line.house,
+        rating=line.rating,
+        deviation=line.error,
+        matches=line.matches,
+        wins=line.wins,
+        mean_rank=line.mean_rank,
+        last_change=line.last_change,
+        version=line.version,
+        rank_low=line.rank_low,
+        rank_high=line.rank_high,
+        best=line.best,
+        opponents=line.opponents,
+        provisional=line.provisional,
+        live=line.live.value,
+        live_deviation=line.live.deviation,
+        forced_share=line.forced_share,
+        think_95_us=line.think_95,
+    )
+
+
+def _rated_row(moment: Moment) -> RatedRow:
+    return RatedRow(
+        match=moment.match,
+        ended=_instant(moment.at),
+        version=moment.version,
+        before=moment.before.value,
+        after=moment.after.value,
+        deviation=moment.after.deviation,
+        voided=moment.voided,
+    )
 
 
 def _match(row: matches.Match) -> MatchRow:
@@ -117,9 +152,11 @@ def _match(row: matches.Match) -> MatchRow:
                 rating_before=None if seat.rating is None else seat.rating.before.value,
                 rating_after=None if seat.rating is None else seat.rating.after.value,
                 forced=seat.forced,
+                version=seat.version,
             )
             for seat in row.seats
         ),
+        voided=row.voided,
     )
 
 

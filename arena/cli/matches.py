@@ -27,8 +27,10 @@ def command(game: str, bot: str, limit: int, before: int | None, place: Place, a
 
     \b
     JSON: {"matches": [{"match", "game", "state", "started", "ended", "reason",
-    "seats": [{"bot", "score", "place", "rating_before", "rating_after", "forced"}]}]}
-    State is playing, finished or interrupted; what only a result has is null before it.
+    "seats": [{"bot", "score", "place", "rating_before", "rating_after", "forced",
+    "version"}], "voided"}]}
+    State is playing, finished or interrupted; what only a result has is null before it. Voided says why a
+    result counts no more and is empty where it does.
     """
     with place.open() as source:
         rows = source.matches(game=game, bot=bot, limit=limit, before=before or 0)

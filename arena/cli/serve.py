@@ -20,6 +20,7 @@ from arena.cli.offers import SEATS, parse_offers
 from arena.match.policy import Policy
 from arena.server.arena import open_arena
 from arena.server.config import Config
+from arena.server.fitter import open_fitter
 from arena.server.limits import Limits
 from arena.server.wall import now_us
 from arena.store.errors import StoreError
@@ -187,7 +188,8 @@ async def _serve(
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
             open_store(data, now_us()) as store,
-            open_arena(config, store) as arena,
+            open_fitter(data) as fitter,
+            open_arena(config, store, fitter=fitter) as arena,
             trio.open_nursery() as nursery,
         ):
             wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)

@@ -74,7 +74,7 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
     table.add_column("Took", justify="right", no_wrap=True)
     for place in range(1, 1 + max((len(row.seats) for row in rows), default=0)):
         table.add_column(ORDINALS.get(place, f"{place}th"))
-    stated = any(row.state is not MatchState.FINISHED for row in rows)
+    stated = any(row.state is not MatchState.FINISHED or row.voided for row in rows)
     if stated:
         table.add_column("State")
     for row in rows:
@@ -171,7 +171,7 @@ def _state(row: MatchRow) -> Text:
         case MatchState.PLAYING:
             return Text("playing", style="yellow")
         case MatchState.FINISHED:
-            return Text()
+            return Text(f"void: {row.voided}" if row.voided else "", style="red")
         case MatchState.INTERRUPTED:
             return Text(f"interrupted: {row.reason}", style="red")
     assert_never(row.state)

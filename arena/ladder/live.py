@@ -33,15 +33,6 @@ STEP: Final = 60.0
 """Elo, the standard deviation of what a new version changes."""
 
 
-CHANGE: Final = 60.0
-"""Elo: the standard deviation of what a new version of a bot gains or loses on the one before it."""
-
-
-def heir(parent: Rating) -> Rating:
-    """What a new version of a bot begins with: its parent's rating, less sure."""
-    return Rating(parent.value, hypot(parent.deviation, CHANGE))
-
-
 @dataclass(frozen=True, slots=True)
 class RatingChange:
     """What one match did to the rating of one bot."""

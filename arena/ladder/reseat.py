@@ -7,41 +7,52 @@ from math import fsum
 
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
-from arena.ladder.truth import Ladder
 
 
-def reseated(ladder: Ladder, entrants: Iterable[Entrant] = ()) -> dict[Node, Rating]:
+def reseated(ladder: Ladder) -> dict[Node, Rating]:
     """Every node's live rating at the ladder's last event.
 
-    The nodes of the ladder have their figures there, without the error of the scale, which no match between them makes
-    smaller; `entrants` who came later, parents before children, start anew.
+    It is its figure there, without the error of the scale, which no match between them makes smaller.
     """
-    ratings = {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures}
-    for entrant in entrants:
-        if entrant.node not in ratings:
-            ratings[entrant.node] = start(None if entrant.parent is None else ratings[entrant.parent])
-    return ratings
+    return {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures}
 
 
-def live_ratings(ladder: Ladder, entrants: Sequence[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
-    """Every node's live rating after the last of the events, which are in order; those the ladder knows are left out.
+def moved_on(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+    """The live ratings after the last of the events, which are in order; those the ladder knows are left out.
 
-    They are `on_scale`. A void takes back what is younger than the ladder; what is older only the next ladder takes
-    back. UnknownNode where somebody played who is no entrant.
+    `entrants` who came after the ladder begin with their first match, from the nearest version before it that has a
+    rating then. Who is not on the ladder and has not played has no rating here.
+    A void takes back what is younger than the ladder; what is older only the next ladder takes back. UnknownNode where
+    somebody played who is no entrant.
     """
-    ratings = reseated(ladder, entrants)
+    ratings = reseated(ladder)
+    parents = {entrant.node: entrant.parent for entrant in entrants}
+
+    def rating(node: Node, match: int) -> Rating:
+        if node in ratings:
+            return ratings[node]
+        if node not in parents:
+            raise UnknownNode(match, node)
+        ancestor = parents[node]
+        while ancestor is not None and ancestor not in ratings:
+            ancestor = parents.get(ancestor)
+        return start(None if ancestor is None else ratings[ancestor])
+
     later = [event for event in events if event.number > ladder.through]
     voided = {event.match for event in later if isinstance(event, Void)}
     for event in later:
         if isinstance(event, Result) and event.match not in voided:
-            for node in event.nodes:
-                if node not in ratings:
-                    raise UnknownNode(event.match, node)
-            before = [ratings[node] for node in event.nodes]
+            before = [rating(node, event.match) for node in event.nodes]
             after = update(before, event.places, event.nodes, event.counts)
-            ratings.update(zip(event.nodes, after, strict=True))
-    return on_scale(ratings, ladder, entrants)
+            ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
+    return ratings
+
+
+def live_ratings(ladder: Ladder, entrants: Sequence[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+    """Where everybody has `moved_on` to, `on_scale`."""
+    return on_scale(moved_on(ladder, entrants, events), ladder, entrants)
 
 
 def on_scale(ratings: Mapping[Node, Rating], ladder: Ladder, entrants: Iterable[Entrant]) -> dict[Node, Rating]:

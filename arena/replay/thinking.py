@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -27,21 +28,21 @@ def thinking(entries: Iterable[Entry], seats: int, policy: Policy) -> tuple[Thin
     started: dict[int, int] = {}  # decision → the instant from which its clock runs
     own = [0] * seats
     times: list[list[int]] = [[] for _ in range(seats)]
-    for event, effects in entries:
-        if type(event) is Sent:
-            started[event.decision] = event.at + min(event.lag, policy.lag_allowance)
-        elif type(event) is Acted and not _refused(event, effects):
-            own[event.seat] += 1
-            if event.decision in started:
-                times[event.seat].append(max(0, event.at - started[event.decision]))
+    allowance = policy.lag_allowance
+    for event, effects in entries:  # every decision of every match comes by here
+        refused = False
         for effect in effects:
             if type(effect) is Ask or type(effect) is Force:
                 asked[effect.decision] = effect.seat
-    made = [0] * seats
-    for seat in asked.values():
-        made[seat] += 1
+            elif type(effect) is Refuse:
+                refused = True
+        if type(event) is Sent:
+            at, _, decision, lag = event
+            started[decision] = at + min(lag, allowance)
+        elif type(event) is Acted and not refused:
+            at, seat, decision, _ = event
+            own[seat] += 1
+            if (since := started.get(decision)) is not None:
+                times[seat].append(at - since if at > since else 0)
+    made = Counter(asked.values())
     return tuple(Thinking(made[seat], made[seat] - own[seat], tuple(times[seat])) for seat in range(seats))
-
-
-def _refused(event: Acted, effects: Iterable[object]) -> bool:
-    return any(type(effect) is Refuse and effect.decision == event.decision for effect in effects)

@@ -26,6 +26,7 @@ from arena.server.post import Post
 from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
+from arena.server.truth import Truth
 from arena.server.wall import now_us
 from arena.store import bots, matches
 from arena.store.errors import StoreError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from arena.house import HouseBot
     from arena.server.config import Config, Offer
+    from arena.server.fitter import Fitter
     from arena.server.messages import Hello, Link, Said
     from arena.server.table import Table
     from arena.store.store import Store
@@ -50,11 +52,15 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_arena(
-    config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS
+    config: Config,
+    store: Store,
+    house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
+    fitter: Fitter | None = None,
 ) -> AsyncIterator[Arena]:
     """A running server; on leaving, what is still being played is left to the next one.
 
     `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
+    `fitter` fits the ladders; without one they stay as they are.
     """
     house: dict[str, list[HousePlayer]] = {}
     for game in config.games:
@@ -67,7 +73,8 @@ async def open_arena(
         pool = Pool(config.house_workers)
         nursery.start_soon(pool.run)
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
-        arena = Arena(config, store, Hall(config, house), scribe, alarms, newest, nursery)
+        truth = Truth(config, store, fitter)
+        arena = Arena(config, store, Hall(config, house), scribe, alarms, truth, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
         try:
@@ -75,6 +82,7 @@ async def open_arena(
         finally:
             with trio.CancelScope(shield=True):
                 await arena.drain(0)
+                await truth.last()
             nursery.cancel_scope.cancel()
 
 
@@ -88,6 +96,7 @@ class Arena:
         hall: Hall,
         scribe: Scribe,
         alarms: Alarms,
+        truth: Truth,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
@@ -101,6 +110,7 @@ class Arena:
         self.roster = Roster(store, hall, config.limits)
         self.door = Door(config.limits)
         self.post = Post(scribe.commit, RETRY)
+        self.truth = truth
         self._games = {game.name: game for game in config.games}
         self._newest = newest
         self._nursery = nursery
@@ -128,6 +138,7 @@ class Arena:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.post.run)
             nursery.start_soon(self._alarms.run)
+            nursery.start_soon(self.truth.run)
             nursery.start_soon(self.hall.run, self._seat)
             while True:
                 await trio.sleep(self.config.heartbeat)
@@ -172,6 +183,7 @@ class Arena:
     async def void(self, match: int, reason: str) -> None:
         """Takes the result of a match off the ladder; raises what `matches.void` raises."""
         game = await self.store.write(partial(matches.void, match=match, reason=reason, at=now_us()))
+        self.truth.voided(game)
         log.info("result void", match=match, game=game, reason=reason)
 
     def begin_drain(self, limit: float) -> None:
@@ -262,6 +274,8 @@ class Arena:
     async def _finish(self, table: Table) -> None:
         """Waits for the end of a match that is being played, stores it and tells its bots."""
         over, changes, parked = await self._scribe.record(table, await table.played())
+        if changes:
+            self.truth.recorded(table.game)
         table.report(over, changes)
         self.roster.park(parked)
         self._tables.discard(table)

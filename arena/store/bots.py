@@ -69,6 +69,8 @@ class BotMatches(NamedTuple):
 
     bot: Bot
     matches: int
+    version: str = ""
+    """The newest it played as."""
 
 
 def register(
@@ -167,13 +169,16 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 def list_bots(connection: Connection) -> tuple[BotMatches, ...]:
     """All bots, by name."""
     played = func.coalesce(func.sum(schema.ratings.c.matches), 0)
+    newest = select(schema.versions.c.version).where(schema.versions.c.bot_id == schema.bots.c.id)
+    newest = newest.order_by(schema.versions.c.id.desc()).limit(1).correlate(schema.bots)
+    version = func.coalesce(newest.scalar_subquery(), "")
     rows = connection.execute(
-        select(schema.bots, played.label("matches"))
+        select(schema.bots, played.label("matches"), version.label("version"))
         .select_from(schema.bots.outerjoin(schema.versions).outerjoin(schema.ratings))
         .group_by(schema.bots.c.id)
         .order_by(schema.bots.c.key)
     )
-    return tuple(BotMatches(bot_of(row), row.matches) for row in rows)
+    return tuple(BotMatches(bot_of(row), row.matches, row.version) for row in rows)
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:

@@ -91,8 +91,8 @@ def initial(connection: Connection, game: str, node: Node) -> Rating:
     ancestor: Node | None = node
     while (ancestor := connection.scalar(_PARENT, {"of_node": ancestor})) is not None:
         if (row := _rows(connection, game, [ancestor]).get(ancestor)) is not None:
-            return live.heir(_rating(row))
-    return live.NEW
+            return live.start(_rating(row))
+    return live.start(None)
 
 
 def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, Row[Any]]:

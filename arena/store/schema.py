@@ -183,6 +183,7 @@ standings = Table(
     Column("node", Int, ForeignKey("versions.id"), primary_key=True),
     Column("rating", Real, nullable=False),
     Column("error", Real, nullable=False, comment="standard error"),
+    Column("own", Real, nullable=False, comment="the same without that of the scale"),
     Column("rank", Int, comment="none where another version of the bot stands on the ladder"),
     Column("rank_low", Int),
     Column("rank_high", Int),

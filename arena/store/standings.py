@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
 from arena.ladder import think
+from arena.ladder.events import Node
+from arena.ladder.ladder import Ladder, Line
 from arena.ladder.live import Rating
 from arena.store import bots, schema
+from arena.store.publishing import as_published
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +87,34 @@ def published(connection: Connection, game: str) -> Published | None:
     return None if row is None else Published(row.through, row.digest, row.at)
 
 
+def current(connection: Connection, game: str) -> tuple[tuple[Standing, ...], Published | None]:
+    """The ladder of a game and what is published of it."""
+    return standings(connection, game), published(connection, game)
+
+
 def standings(connection: Connection, game: str) -> tuple[Standing, ...]:
     """The ladder of a game: every bot with a match that counts.
 
     First those of the last fit, best first; below them those whose first match it does not have yet, by live rating.
     """
-    line, rating = schema.standings, schema.ratings
-    fitted = and_(line.c.node == rating.c.node, line.c.game == rating.c.game)
-    figures = [column.label(f"fit_{column.name}") for column in line.c]
-    rows = connection.execute(
-        select(
-            rating, schema.versions.c.version, schema.bots.c.name, schema.bots.c.owner, schema.bots.c.house, *figures
-        )
-        .select_from(rating.join(schema.versions).join(schema.bots).outerjoin(line, fitted))
-        .where(rating.c.game == game, rating.c.matches > 0)
-        .order_by(rating.c.node)
-    ).all()
-    ranked = sorted((row for row in rows if row.fit_rank is not None), key=lambda row: (row.fit_rank, row.name.lower()))
-    known = {row.name for row in ranked}
-    newest = {row.name: row for row in rows if row.name not in known}
+    ladder = as_published(connection, game)
+    rows = _rows(connection, game)
+    lines = [_fitted(rows[line.node], line) for line in ladder.lines if line.node in rows] if ladder else []
+    known = {line.bot for line in lines}
+    newest = {row.name: row for row in rows.values() if row.name not in known}
     new = sorted(newest.values(), key=lambda row: (-row.rating, row.name.lower()))
-    lines = [_fitted(row) for row in ranked]
+    fitted, all_of_them = len(lines), len(lines) + len(new)
     for row in new:
-        tied = len(lines) > len(ranked) and lines[-1].rating == row.rating
-        lines.append(_unfitted(row, lines[-1].rank if tied else len(lines) + 1, len(ranked) + len(new)))
+        tied = len(lines) > fitted and lines[-1].rating == row.rating
+        lines.append(_unfitted(row, lines[-1].rank if tied else len(lines) + 1, all_of_them))
     return tuple(lines)
+
+
+def of_ladder(connection: Connection, game: str, ladder: Ladder) -> tuple[Standing, ...]:
+    """Another ladder of a game, such as one of some results only: ranks, ratings and numbers of matches are its own."""
+    rows = _rows(connection, game)
+    known = [line for line in ladder.lines if line.node in rows]
+    return tuple(replace(_fitted(rows[line.node], line), matches=line.matches) for line in known)
 
 
 def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> tuple[Moment, ...]:
@@ -139,16 +145,25 @@ def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> t
     )
 
 
-def _fitted(row: Row[Any]) -> Standing:
+def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
+    """What is known of every version that has a match in a game, by node."""
+    rating, version, bot = schema.ratings, schema.versions.c, schema.bots.c
+    query = select(rating, version.version, bot.name, bot.owner, bot.house)
+    query = query.select_from(rating.join(schema.versions).join(schema.bots))
+    rows = connection.execute(query.where(rating.c.game == game, rating.c.matches > 0).order_by(rating.c.node))
+    return {row.node: row for row in rows}
+
+
+def _fitted(row: Row[Any], line: Line) -> Standing:
     return Standing(
-        rank=row.fit_rank,
-        rank_low=row.fit_rank_low,
-        rank_high=row.fit_rank_high,
-        rating=row.fit_rating,
-        error=row.fit_error,
-        best=row.fit_best,
-        opponents=row.fit_opponents,
-        provisional=bool(row.fit_provisional),
+        rank=line.rank,
+        rank_low=line.rank_low,
+        rank_high=line.rank_high,
+        rating=line.rating,
+        error=line.error,
+        best=line.best,
+        opponents=line.opponents,
+        provisional=line.provisional,
         **_figures(row),
     )
 

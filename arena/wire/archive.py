@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import grpc
 
+from arena.server.fitter import NotFitted
+from arena.server.wall import now_us
 from arena.store import matches, standings
 from arena.v1 import game_pb2, ladder_pb2, matches_pb2
 from arena.wire.answers import LARGEST_NUMBER, looked_up, send_within, timestamp
@@ -14,8 +16,11 @@ from arena.wire.catalog import encode_catalog
 from arena.wire.stream import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.server.arena import Arena
     from arena.wire.stream import Call, Stream
+    from engine.game import Game
 
 CHUNK: Final = 64 * 1024
 """Bytes of a replay in one message."""
@@ -43,12 +48,13 @@ class Archive:
         self, request: ladder_pb2.GetLadderRequest, _: Call
     ) -> ladder_pb2.GetLadderResponse:
         """A ladder."""
-        self._require_game(request.game)
-        read = self._arena.store.read
-        lines = await looked_up(read(partial(standings.standings, game=request.game)))
-        made = await looked_up(read(partial(standings.published, game=request.game)))
+        game = self._game(request.game)
+        if request.seats:
+            lines, made = await self._of_tables(game, request.seats)
+        else:
+            lines, made = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
         return ladder_pb2.GetLadderResponse(
-            game=request.game,
+            game=game.name,
             standings=map(_standing, lines),
             through=0 if made is None else made.through,
             digest="" if made is None else made.digest,
@@ -59,7 +65,7 @@ class Archive:
         self, request: ladder_pb2.GetHistoryRequest, _: Call
     ) -> ladder_pb2.GetHistoryResponse:
         """How a rating moved."""
-        self._require_game(request.game)
+        self._game(request.game)
         if request.limit > LARGEST_HISTORY:
             text = f"a limit of {request.limit} is too high; ask for {LARGEST_HISTORY} matches at most"
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
@@ -75,7 +81,7 @@ class Archive:
             text = f"a limit of {request.limit} is too high; ask for {LARGEST_PAGE} at most and page with 'before'"
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
         if request.game:
-            self._require_game(request.game)
+            self._game(request.game)
         found = await looked_up(
             self._arena.store.read(
                 partial(
@@ -98,12 +104,26 @@ class Archive:
         for start in range(0, len(content), CHUNK):
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
-    def _require_game(self, name: str) -> None:
-        played = [game.name for game in self._arena.config.games]
-        if name not in played:
-            raise Refused(
-                grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {', '.join(played)}"
-            )
+    async def _of_tables(
+        self, game: Game, seats: int
+    ) -> tuple[Sequence[standings.Standing], standings.Published | None]:
+        """The ladder of a game at tables of one size, made now."""
+        if seats not in game.seats:
+            text = f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1}, not by {seats}"
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        try:
+            ladder = await self._arena.truth.of_tables(game.name, seats)
+        except NotFitted as error:
+            raise Refused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+        lines = await looked_up(self._arena.store.read(partial(standings.of_ladder, game=game.name, ladder=ladder)))
+        return lines, standings.Published(ladder.through, ladder.digest, now_us())
+
+    def _game(self, name: str) -> Game:
+        for game in self._arena.config.games:
+            if game.name == name:
+                return game
+        played = ", ".join(game.name for game in self._arena.config.games)
+        raise Refused(grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {played}")
 
 
 def _standing(line: standings.Standing) -> ladder_pb2.Standing:

@@ -21,13 +21,15 @@ from arena.v1 import (
     operator_pb2,
     operator_pb2_grpc,
 )
-from arena.wire.rows import BotRow, DrainRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.wire.rows import BotRow, DrainRow, LadderRow, MatchRow, MatchState, RatedRow, SeatRow
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
 PATIENCE: Final = 10.0
 """Seconds a call may take."""
+FIT_PATIENCE: Final = 120.0
+"""Seconds a ladder may take that has to be computed."""
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
@@ -77,10 +79,11 @@ class Client:
             answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=PATIENCE)
         return tuple(game.name for game in answer.games)
 
-    def ladder(self, game: str) -> tuple[LadderRow, ...]:
-        """The ladder of a game, best first."""
+    def ladder(self, game: str, seats: int = 0) -> tuple[LadderRow, ...]:
+        """The ladder of a game, best first; with `seats` that of tables of this size alone, computed now."""
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats)
         with self._naming():
-            answer = self._ladder.GetLadder(ladder_pb2.GetLadderRequest(game=game), timeout=PATIENCE)
+            answer = self._ladder.GetLadder(request, timeout=FIT_PATIENCE if seats else PATIENCE)
         return tuple(
             LadderRow(
                 rank=row.rank,
@@ -93,8 +96,36 @@ class Client:
                 wins=row.wins,
                 mean_rank=row.mean_rank,
                 last_change=row.last_change,
+                version=row.version,
+                rank_low=row.rank_low,
+                rank_high=row.rank_high,
+                best=row.best if row.HasField("best") else None,
+                opponents=row.opponents,
+                provisional=row.provisional,
+                live=row.live,
+                live_deviation=row.live_deviation,
+                forced_share=row.forced_share if row.HasField("forced_share") else None,
+                think_95_us=row.think_95_us if row.HasField("think_95_us") else None,
             )
             for row in answer.standings
+        )
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """The last so many rated matches of a bot in a game, in the order they were rated; at most 10000."""
+        request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
+        with self._naming():
+            answer = self._ladder.GetHistory(request, timeout=PATIENCE)
+        return tuple(
+            RatedRow(
+                match=row.match_id,
+                ended=_instant(row.ended),
+                version=row.version,
+                before=row.before,
+                after=row.after,
+                deviation=row.deviation,
+                voided=row.voided,
+            )
+            for row in answer.matches
         )
 
     def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
@@ -119,6 +150,7 @@ class Client:
                 registered=_instant(row.registered),
                 round_trip_ms=row.round_trip_ms if row.HasField("round_trip_ms") else None,
                 parked=row.parked,
+                version=row.version,
             )
             for row in answer.bots
         )
@@ -154,6 +186,12 @@ class Client:
                 yield DrainRow(row.playing, row.done)
                 if row.done:
                     return
+
+    def void(self, match: int, reason: str, operator_token: str) -> None:
+        """Takes the result of a match off the ladder."""
+        request = operator_pb2.VoidResultRequest(match_id=match, reason=reason)
+        with self._naming():
+            self._operator.VoidResult(request, timeout=PATIENCE, metadata=_right(operator_token))
 
     def replay(self, match: int) -> bytes:
         """The replay file of a finished match."""
@@ -200,9 +238,11 @@ def _match(row: matches_pb2.MatchEntry) -> MatchRow:
                 rating_before=seat.rating_before if seat.HasField("rating_before") else None,
                 rating_after=seat.rating_after if seat.HasField("rating_after") else None,
                 forced=seat.forced,
+                version=seat.version,
             )
             for seat in row.seats
         ),
+        voided=row.voided,
     )
 
 

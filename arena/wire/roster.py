@@ -45,7 +45,7 @@ class Roster:
         """The bots."""
         here = self._arena.hall.contestants
         entries = []
-        for bot, played in await looked_up(self._arena.store.read(bots.list_bots)):
+        for bot, played, version in await looked_up(self._arena.store.read(bots.list_bots)):
             entry = bots_pb2.BotEntry(
                 name=bot.name,
                 owner=bot.owner,
@@ -53,12 +53,14 @@ class Roster:
                 matches=played,
                 registered=timestamp(bot.registered),
                 parked=bot.why_parked,
+                version=version,
             )
             contestant = here.get(bot.id)
             if contestant is not None:
                 entry.playing = len(contestant.tables)
                 if contestant.session is not None:
                     entry.connected = True
+                    entry.version = contestant.version
                     if contestant.session.round_trip is not None:
                         entry.round_trip_ms = contestant.session.round_trip * 1000
             entries.append(entry)

@@ -39,6 +39,39 @@ class LadderRow:
     """0 is always first, 1 always last."""
     last_change: float
     """Elo won or lost in the last match."""
+    version: str
+    """What the bot says it is; perhaps empty."""
+    rank_low: int
+    """The best rank that the errors of the ratings allow, 95 % of the time."""
+    rank_high: int
+    """The worst."""
+    best: float | None
+    """The probability that it is the best; None where the last fit does not have the bot yet."""
+    opponents: int
+    """Bots it has met."""
+    provisional: bool
+    """Whether too little is known of it yet."""
+    live: float
+    """The rating that moves with every match."""
+    live_deviation: float
+    forced_share: float | None
+    """The part of its decisions that others made for it; None where none is known."""
+    think_95_us: int | None
+    """Microseconds that 95 % of its decisions did not take longer than, to within 5 %; None where none is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """What one match did to the live rating of a bot."""
+
+    match: int
+    ended: datetime
+    version: str
+    before: float
+    after: float
+    deviation: float
+    voided: bool
+    """Whether the result counts no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +86,8 @@ class SeatRow:
     rating_after: float | None
     forced: int
     """Decisions the server made."""
+    version: str
+    """What the bot said it was; perhaps empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +102,8 @@ class MatchRow:
     reason: str
     """Why it was interrupted; else empty."""
     seats: tuple[SeatRow, ...]
+    voided: str
+    """Why its result counts no more; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +123,8 @@ class BotRow:
     """Of the last heartbeat; None, too, where none was answered yet."""
     parked: str
     """Why it is given no seats; empty when it is not parked."""
+    version: str
+    """What it says it is while it is connected, else the newest it played as; perhaps empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> N
     rows = document("matches", *source)["matches"]
     assert len(rows) == MATCHES
     for row in rows:
-        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats"}
-        assert (row["state"], row["reason"]) == ("finished", "")
+        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats", "voided"}
+        assert (row["state"], row["reason"], row["voided"]) == ("finished", "", "")
         assert datetime.fromisoformat(row["started"]) < datetime.fromisoformat(row["ended"])
         assert {seat["bot"] for seat in row["seats"]} == set(BOTS)
         assert min(seat["place"] for seat in row["seats"]) == 1

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,14 +17,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2, matches_pb2_grpc
+from sqlalchemy import Connection, select
 
 from arena.ladder import live
+from arena.ladder.events import Entrant, Result
+from arena.ladder.ladder import Ladder
+from arena.ladder.reseat import moved_on
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
-from arena.store import matches
+from arena.store import events, matches, schema
 from arena.store.matches import Match, MatchState
-from arena.store.standings import standings
+from arena.store.publishing import as_published
+from arena.store.rebuild import verify as verify_ladder
 from arena.store.store import open_readonly
 from engine.registry import GAMES
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
@@ -216,12 +222,10 @@ def audit(data: Path) -> Audit:
         }
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
             assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
-        ladders = {game: standings(connection, game) for game in GAMES}
-    for game, lines in ladders.items():
-        ratings, played = _recomputed([match for match in by_state[MatchState.FINISHED] if match.game == game], replays)
-        assert {row.bot: (row.live, row.matches) for row in lines} == {
-            bot: (rating, played[bot]) for bot, rating in ratings.items()
-        }
+        for game in GAMES:
+            _check_ladder(
+                connection, game, [match for match in by_state[MatchState.FINISHED] if match.game == game], replays
+            )
     return Audit(
         finished=by_state[MatchState.FINISHED],
         interrupted=by_state[MatchState.INTERRUPTED],
@@ -247,27 +251,25 @@ def _checked(match: Match, content: bytes) -> Replay:
     return replay
 
 
-def _recomputed(
-    finished: Sequence[Match], replays: Mapping[int, Replay]
-) -> tuple[dict[str, live.Rating], dict[str, int]]:
-    """The ladder that finished matches make: each begins where the ratings of its bots had come to."""
-    ratings: dict[str, live.Rating] = {}
-    played: dict[str, int] = {}
-    left = sorted(finished, key=lambda match: (match.ended or 0, match.id))
-    while left:
-        for match in left:
-            names = [seat.bot for seat in match.seats]
-            before = [ratings.get(name, live.NEW) for name in names]
-            if before == [seat.rating.before for seat in match.seats if seat.rating is not None]:
-                break
-        else:
-            raise AssertionError(f"no match goes on from {ratings}: {[match.id for match in left]} remain")
-        left.remove(match)
-        counts = replays[match.id].result.counts
-        after = live.update(before, [seat.place or 0 for seat in match.seats], names, counts)
-        assert list(after) == [seat.rating.after for seat in match.seats if seat.rating is not None]
-        counted = {name: rating for name, rating, does in zip(names, after, counts, strict=True) if does}
-        for name, rating in counted.items():  # a house bot can have several seats
-            ratings[name] = rating
-            played[name] = played.get(name, 0) + 1
-    return ratings, played
+def _check_ladder(connection: Connection, game: str, finished: Sequence[Match], replays: Mapping[int, Replay]) -> None:
+    """Events are the finished matches, the published ladder is theirs bit for bit, and live ratings go on from it."""
+    results = {each.match: each for each in events.read(connection, game) if isinstance(each, Result)}
+    assert results.keys() == {match.id for match in finished}
+    for match in finished:
+        assert results[match.id].places == tuple(seat.place for seat in match.seats)
+        assert results[match.id].counts == replays[match.id].result.counts
+    ladder = as_published(connection, game)
+    if ladder is None:
+        ladder = Ladder((), (), 0, "")
+    else:
+        assert verify_ladder(connection, game).identical
+    versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
+    entrants = [Entrant(row.id, row.parent) for row in versions]
+    ratings = moved_on(ladder, entrants, events.read(connection, game))
+    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == game)).all()
+    assert {row.node: live.Rating(row.rating, row.deviation) for row in rows} == ratings
+    standing = [results[match.id] for match in finished if not match.voided]
+    counted = Counter(
+        node for each in standing for node in {node for node, does in zip(each.nodes, each.counts, strict=True) if does}
+    )
+    assert {row.node: row.matches for row in rows if row.matches} == counted

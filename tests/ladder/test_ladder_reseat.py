@@ -10,7 +10,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
 from arena.ladder.live import NEW, Rating, start, update
-from arena.ladder.reseat import live_ratings, reseated
+from arena.ladder.reseat import live_ratings, moved_on, reseated
 from arena.ladder.truth import ladder
 
 FIELD = [Entrant(Node(node)) for node in range(8)]
@@ -25,11 +25,24 @@ def test_everybody_sits_where_the_ladder_has_it(season: Callable[..., list[Resul
     made = ladder(FIELD, Columns.of(season(1, range(8), 100)))
     seats = reseated(made)
     assert seats == {figure.node: Rating(figure.rating, figure.own) for figure in made.figures}
-    later = reseated(made, [*FIELD, Entrant(Node(8), Node(3)), Entrant(Node(9), Node(8)), Entrant(Node(10))])
-    assert later[Node(8)] == start(seats[Node(3)])
-    assert later[Node(9)] == start(later[Node(8)])
-    assert later[Node(10)] == NEW
-    assert {node: later[node] for node in seats} == seats
+
+
+def test_who_came_since_starts_with_the_first_match_from_where_the_parent_is_by_then(
+    season: Callable[..., list[Result]],
+) -> None:
+    results = season(1, range(8), 100)
+    made = ladder(FIELD, Columns.of(results))
+    new = [Entrant(Node(8), Node(3)), Entrant(Node(9), Node(8)), Entrant(Node(10))]
+    nodes = (Node(3), Node(9), Node(10))
+    moved = Result(101, 5000, (Node(3), Node(4)), (1, 2), (True, True))
+    first = Result(102, 5001, nodes, (1, 2, 3), (True, True, True))
+    before = moved_on(made, FIELD, [*results, moved])
+    assert before[Node(3)] != reseated(made)[Node(3)]
+    after = moved_on(made, [*FIELD, *new], [*results, moved, first])
+    assert [after[node] for node in nodes] == list(
+        update([before[Node(3)], start(before[Node(3)]), NEW], first.places, nodes)
+    )
+    assert Node(8) not in after, "it never played"
 
 
 def test_what_happened_since_is_applied_in_order(season: Callable[..., list[Result]]) -> None:

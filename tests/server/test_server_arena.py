@@ -73,6 +73,30 @@ async def test_a_match_is_played_recorded_rated_and_reported(
     assert store.now(partial(matches.get_replay, match=match.id)).startswith(b"\x1f\x8b")
 
 
+async def test_a_match_counts_for_the_versions_that_begin_it(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.hello = ann.hello._replace(version="2.0")
+    async with running(store, HOUSE[GAME.name], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.questions)
+        ann.answers = False
+        await ann.until(lambda: ann.invitations)
+        newer = ann.again()
+        newer.hello = newer.hello._replace(version="2.1")
+        nursery.start_soon(newer.attend, arena)
+        await newer.until(lambda: newer.reports)
+        first = newer.reports[0].match_id
+        await newer.until(lambda: len(newer.reports) >= 2)
+    said: dict[int, set[str]] = {
+        match.id: {seat.version for seat in match.seats if seat.bot == "ann"} for match in listed(store) if match.ended
+    }
+    assert said[first] == {"2.0"}
+    assert said[newer.reports[1].match_id] == {"2.1"}
+    house = {seat.version for match in listed(store) for seat in match.seats if seat.bot != "ann"}
+    assert house == {HouseBot.version}
+
+
 async def test_bots_go_on_playing_match_after_match(
     store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:

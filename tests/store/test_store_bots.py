@@ -149,7 +149,7 @@ def test_house_bots_are_added_once_and_come_in_the_order_asked_for(data: Path) -
 
 def test_bots_are_listed_by_name_with_their_matches(data: Path) -> None:
     def listed(connection: Connection) -> list[tuple[str, int]]:
-        return [(bot.name, matches) for bot, matches in bots.list_bots(connection)]
+        return [(bot.name, matches) for bot, matches, _ in bots.list_bots(connection)]
 
     with open_to_amend(data) as connection:
         zoe, ada, bob = add_bots(connection, "zoe", "Ada", "bob")

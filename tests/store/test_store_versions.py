@@ -144,7 +144,7 @@ def test_a_new_version_begins_where_the_one_before_it_is_less_sure(data: Path) -
         seat = matches.get_match(connection, match).seats[0]
         assert (seat.bot, seat.version) == ("Ada", "2")
         assert seat.rating is not None
-        assert seat.rating.before == live.heir(before) == Rating(before.value, (before.deviation**2 + 3600) ** 0.5)
+        assert seat.rating.before == live.start(before) == Rating(before.value, (before.deviation**2 + 3600) ** 0.5)
         line = next(line for line in standings(connection, GAME) if line.bot == "Ada")
         assert (line.version, line.matches, line.live) == ("2", 1, seat.rating.after)
         assert [moment.version for moment in history(connection, "Ada", GAME)] == ["1"] * 5 + ["2"]

@@ -19,10 +19,13 @@ from arena.server.session import Session
 from arena.store import errors, matches
 from arena.store.bots import BotId
 from arena.store.errors import StoreError
-from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
+from arena.store.fits import Fits
+from arena.store.publishing import publish
+from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from arena.wire.answers import LARGEST_NUMBER, STATUS
 from arena.wire.archive import CHUNK, PAGE, Archive
 from arena.wire.catalog import encode_catalog
+from arena.wire.operator import Operator
 from arena.wire.roster import Roster
 from arena.wire.stream import Call, Refused
 from engine.registry import GAMES
@@ -265,3 +268,62 @@ def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None
     refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
     # A token is looked up before any service is asked; a match is finished by the server alone.
     assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}
+
+
+async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    rig.finish(rig.begin(players), [5, 3])
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    answer = await rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert (answer.through, answer.digest, answer.published.seconds) == (1, ladder.digest, 7)
+    first, second = answer.standings
+    assert (first.bot, first.rating, first.deviation) == ("ann", ladder.lines[0].rating, ladder.lines[0].error)
+    assert (first.rank, first.rank_low, first.rank_high, first.opponents, first.provisional) == (1, 1, 2, 1, True)
+    assert first.best + second.best == pytest.approx(1, abs=1e-5)
+    assert first.live == ladder.lines[0].rating
+    assert not first.HasField("think_95_us")
+    assert not first.HasField("forced_share")
+
+
+async def test_the_ladder_of_tables_of_one_size_says_why_it_cannot_be(rig: Rig, autojump_clock: MockClock) -> None:
+    code, text = await refused(rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=9), CALL))
+    assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, "sixth_sense is played by 2 to 6, not by 9")
+    code, text = await refused(rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=4), CALL))
+    assert (code, text) == (grpc.StatusCode.UNAVAILABLE, "this server fits no ladders")
+
+
+async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    first, second = rig.begin(players), rig.begin(players)
+    rig.finish(second, [5, 3])
+    rig.finish(first, [1, 2])
+    ask = partial(ladder_pb2.GetHistoryRequest, game=GAME.name)
+    moments = (await rig.archive.GetHistory(ask(bot="ANN"), CALL)).matches
+    assert [moment.match_id for moment in moments] == [second, first]
+    assert moments[0].before == 1500 < moments[0].after == moments[1].before > moments[1].after
+    assert [each.match_id for each in (await rig.archive.GetHistory(ask(bot="ann", limit=1), CALL)).matches] == [first]
+    for request, code in (
+        (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),
+        (ask(bot="ann", limit=10_001), grpc.StatusCode.INVALID_ARGUMENT),
+        (ladder_pb2.GetHistoryRequest(game="chess", bot="ann"), grpc.StatusCode.NOT_FOUND),
+    ):
+        assert (await refused(rig.archive.GetHistory(request, CALL)))[0] is code
+
+
+async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: MockClock) -> None:
+    match = rig.begin(rig.bots("ann", "bob"))
+    rig.finish(match, [5, 3])
+    operator = Operator(rig.arena)
+    request = operator_pb2.VoidResultRequest(match_id=match, reason="the deal was known")
+    assert (await refused(operator.VoidResult(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    right = cast(
+        "Call", SimpleNamespace(peer="memory", metadata={"authorization": f"Bearer {rig.store.operator_token}"})
+    )
+    await operator.VoidResult(request, right)
+    assert [entry.voided for entry in await rig.listed()] == ["the deal was known"]
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    request.match_id = 1 << 63
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.NOT_FOUND
+    request.reason = ""
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.INVALID_ARGUMENT

@@ -55,6 +55,8 @@ def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str
 def test_a_hello_is_taken() -> None:
     hello = pb.Hello(games=["b", "a", "b"], capacity=3, client="x" * 1000)
     assert decode_hello(pb.PlayRequest(hello=hello)) == Hello(("b", "a"), 3, "x" * 100)
+    hello.version = "2.0 – the bold one"
+    assert decode_hello(pb.PlayRequest(hello=hello)).version == "2.0 – the bold one"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,14 @@ def test_a_hello_is_taken() -> None:
         (
             pb.PlayRequest(hello=pb.Hello(games=["a"])),
             "hello.capacity is 0; say how many matches the bot can play at once, 1 or more",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="x" * 41)),
+            f"hello.version has at most 40 printable characters; it is {'x' * 41!r}",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="1\n2")),
+            "hello.version has at most 40 printable characters; it is '1\\n2'",
         ),
     ],
 )

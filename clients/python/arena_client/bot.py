@@ -28,7 +28,7 @@ FAULTS = frozenset(
 class Bot:
     """A player. Override `decide` (or `decide_many`); the rest is optional.
 
-    Name, owner, games and capacity are class attributes, and each can also be given to the constructor.
+    Name, owner, games, capacity and version are class attributes, and each can also be given to the constructor.
     All methods are called in one thread, one at a time, whatever the number of matches.
     """
 
@@ -40,6 +40,9 @@ class Bot:
     """The games it plays, by name."""
     capacity: int = 8
     """How many matches it plays at once."""
+    version: str = ""
+    """At most 40 printable characters. Each version has a rating of its own, which begins from that of the one before:
+    say another whenever the bot has changed."""
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class Bot:
         owner: str | None = None,
         games: Sequence[str] | None = None,
         capacity: int | None = None,
+        version: str | None = None,
     ) -> None:
         if name is not None:
             self.name = name
@@ -57,6 +61,8 @@ class Bot:
             self.games = games
         if capacity is not None:
             self.capacity = capacity
+        if version is not None:
+            self.version = version
 
     def decide(self, decision: Decision) -> int:
         """Chooses one of `decision.legal`."""

@@ -19,6 +19,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--game", action="append", metavar="GAME", help="play this game only; repeatable (default: the bot's own games)"
     )
+    parser.add_argument(
+        "--bot-version", dest="version", metavar="TEXT", help="which version the bot is; each has a rating of its own"
+    )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
     parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
     parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
@@ -39,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
     """Runs a bot as its command line says; what it cannot do ends the program with status 1 and one line of reason."""
-    for option in ("name", "owner", "capacity"):
+    for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)
     if arguments.game:

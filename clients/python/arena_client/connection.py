@@ -41,6 +41,8 @@ ANSWER_TIME = 20.0
 """Seconds that the server has for a registration and for its welcome."""
 LONGEST_WAIT = 30.0
 """Seconds between two tries at most."""
+LONGEST_VERSION = 40
+"""Characters of a bot's version."""
 STEADY = 10.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
@@ -71,6 +73,9 @@ class Connection:
             raise ValueError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
             raise ValueError(f"the bot's capacity is {bot.capacity}: it takes 1 or more")
+        if len(bot.version) > LONGEST_VERSION or not bot.version.isprintable():
+            most = f"it takes at most {LONGEST_VERSION} printable characters"
+            raise ValueError(f"the bot's version is {bot.version!r}: {most}")
         self._bot = bot
         self._name = bot.name or type(bot).__name__
         self._address = address
@@ -139,7 +144,12 @@ class Connection:
 
     async def _greet(self, call: Call) -> PlayResponse:
         capacity = self._progress.room(self._bot.capacity)
-        hello = Hello(games=self._bot.games, capacity=capacity, client=f"arena-client-python {__version__}")
+        hello = Hello(
+            games=self._bot.games,
+            capacity=capacity,
+            client=f"arena-client-python {__version__}",
+            version=self._bot.version,
+        )
         await _write(call, PlayRequest(hello=hello))
         try:
             async with asyncio.timeout(ANSWER_TIME):

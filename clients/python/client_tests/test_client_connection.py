@@ -92,9 +92,10 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
 
     with Peer([script]) as peer:
         Playing(First(capacity=5), peer.address, token_file, matches=1).result()
-        Playing(First(capacity=5), peer.address, token_file, matches=1, owner="x").result()
+        Playing(First(capacity=5, version="2.1"), peer.address, token_file, matches=1, owner="x").result()
     assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
     assert [hello.capacity for hello in hellos] == [1, 1]  # no more at once than wanted in all
+    assert [hello.version for hello in hellos] == ["", "2.1"]
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 
 
@@ -427,6 +428,9 @@ def test_numbers_below_one_are_refused() -> None:
         run(First(), "localhost:1", matches=0, verbose=False)
     with pytest.raises(ValueError, match="capacity is 0"):
         run(First(capacity=0), "localhost:1", verbose=False)
+    for version in ("x" * 41, "1\n2"):
+        with pytest.raises(ValueError, match="at most 40 printable characters"):
+            run(First(version=version), "localhost:1", verbose=False)
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

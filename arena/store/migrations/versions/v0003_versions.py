@@ -173,6 +173,7 @@ def _ladders() -> None:
         sa.Column("node", Int, sa.ForeignKey("versions.id"), primary_key=True),
         sa.Column("rating", Real, nullable=False),
         sa.Column("error", Real, nullable=False, comment="standard error"),
+        sa.Column("own", Real, nullable=False, comment="the same without that of the scale"),
         sa.Column("rank", Int, comment="none where another version of the bot stands on the ladder"),
         sa.Column("rank_low", Int),
         sa.Column("rank_high", Int),

@@ -1,0 +1,110 @@
+"""The truth layer of a running server: has ladders fitted when there is news, and publishes them. It stops no match."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.server.fitter import NotFitted
+from arena.server.wall import now_us
+from arena.store import events, publishing
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from arena.ladder.ladder import Ladder
+    from arena.server.config import Config
+    from arena.server.fitter import Fitter
+    from arena.store.store import Store
+
+LAST_FIT: Final = 1.0
+"""Seconds that a last fit may take when the server stops."""
+RETRY: Final = 10.0
+"""Seconds after which a fit that failed is tried again."""
+
+log = structlog.get_logger(__name__)
+
+
+class Truth:
+    """The published ladders of a server's games."""
+
+    def __init__(self, config: Config, store: Store, fitter: Fitter | None) -> None:
+        """Without a fitter nothing is ever published, and the ladder is that of the live ratings."""
+        self._config = config
+        self._store = store
+        self._fitter = fitter
+        self._news: Counter[str] = Counter()
+        self._due = trio.Event()
+        self._turn = trio.Lock()
+
+    def recorded(self, game: str) -> None:
+        """A result of a game was stored."""
+        self._news[game] += 1
+        if self._news.total() >= self._config.fit_matches:
+            self._due.set()
+
+    def voided(self, game: str) -> None:
+        """A result of a game was taken back, which is felt at once."""
+        self._news[game] += 1
+        self._due.set()
+
+    async def run(self) -> None:
+        """Fits whatever has news, for ever; at first what an earlier server left unfitted."""
+        if self._fitter is None:
+            return
+        try:
+            self._news.update(await self._store.read(self._behind))
+        except StoreError as error:
+            log.error("it is unknown what is to be fitted", error=str(error))
+        wait = 0.0 if self._news else self._config.fit_seconds
+        while True:
+            with trio.move_on_after(wait):
+                await self._due.wait()
+            self._due = trio.Event()
+            wait = self._config.fit_seconds if await self._fit_news() else RETRY
+
+    async def last(self) -> None:
+        """Fits what has news, if that can be done in no time: no match runs any more."""
+        if self._fitter is not None and self._fitter.warm:
+            with trio.move_on_after(LAST_FIT):
+                await self._fit_news()
+
+    async def of_tables(self, game: str, seats: int) -> Ladder:
+        """The ladder of a game at tables of one size; NotFitted."""
+        if self._fitter is None:
+            raise NotFitted("this server fits no ladders")
+        return await self._fitter.fit(game, seats)
+
+    async def _fit_news(self) -> bool:
+        """Fits every game that has news; whether all of that could be done."""
+        async with self._turn:
+            fine = [await self._fit(game) for game in tuple(self._news)]
+        return all(fine)
+
+    async def _fit(self, game: str) -> bool:
+        assert self._fitter is not None, "nobody asks else"
+        seen = self._news[game]
+        try:
+            ladder = await self._fitter.fit(game)
+            await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
+        except (NotFitted, StoreError) as error:
+            log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
+            return False
+        except Exception:
+            log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
+            return False
+        self._news[game] -= seen
+        self._news = +self._news
+        log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        return True
+
+    def _behind(self, connection: Connection) -> dict[str, int]:
+        """How many events of each game its published ladder does not have."""
+        games = [game.name for game in self._config.games]
+        new = {game: events.newest(connection, game) - publishing.through(connection, game) for game in games}
+        return {game: count for game, count in new.items() if count}

@@ -1,0 +1,182 @@
+"""Published ladders: bit for bit what their events give, with the live ratings seated on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import Connection, select, update
+
+from arena.ladder.events import Entrant, Node
+from arena.ladder.live import Rating
+from arena.ladder.reseat import moved_on
+from arena.store import events, matches, schema
+from arena.store.bots import BotId
+from arena.store.fits import Fits, recomputed
+from arena.store.publishing import as_published, publish, through
+from arena.store.rebuild import rebuild, verify
+from arena.store.standings import of_ladder, published, standings
+from arena.store.store import open_readonly, open_to_amend
+from tests.store.jobs import GAME, NOW, add_bots, finish
+
+
+def play(connection: Connection, chance: Random, players: list[BotId], count: int) -> list[int]:
+    """Matches of two to four bots, some of which change their version now and then."""
+    played = []
+    for _ in range(count):
+        seated = chance.sample(players, chance.randint(2, 4))
+        said = [chance.choice(["1", "2"]) if bot % 3 else "" for bot in seated]
+        points = [chance.gauss(bot, 4) // 2 for bot in seated]
+        match = matches.begin(connection, GAME, {}, seated, NOW, said=said)
+        finish(connection, match, [1 + sum(other > own for other in points) for own in points])
+        played.append(int(match))
+    return played
+
+
+def live(connection: Connection) -> dict[Node, Rating]:
+    rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == GAME))
+    return {row.node: Rating(row.rating, row.deviation) for row in rows}
+
+
+def seated_live(connection: Connection) -> dict[Node, Rating]:
+    """The live ratings as the published ladder and the events since give them."""
+    ladder = as_published(connection, GAME)
+    assert ladder is not None
+    versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
+    entrants = [Entrant(row.id, row.parent) for row in versions]
+    return moved_on(ladder, entrants, events.read(connection, GAME))
+
+
+@pytest.fixture
+def played(data: Path) -> Path:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, *(f"bot{number}" for number in range(6)))
+        play(connection, Random(1), players, 60)
+    return data
+
+
+def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        assert (as_published(connection, GAME), published(connection, GAME), through(connection, GAME)) == (
+            None,
+            None,
+            0,
+        )
+        ladder = Fits().ladder(connection, GAME)
+        assert publish(connection, GAME, ladder, NOW)
+    with open_readonly(played) as connection:
+        assert as_published(connection, GAME) == ladder
+        assert ladder == recomputed(connection, GAME, 60)
+        made = published(connection, GAME)
+        assert made is not None
+        assert (made.through, made.digest, made.at) == (60, ladder.digest, NOW)
+
+
+def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        ladder = Fits().ladder(connection, GAME)
+        publish(connection, GAME, ladder, NOW)
+        lines = standings(connection, GAME)
+    assert sorted(line.bot for line in lines) == [f"bot{number}" for number in range(6)]
+    assert len(ladder.figures) > len(ladder.lines) == 6
+    assert [(line.rating, line.error, line.rank, line.rank_low, line.rank_high, line.best) for line in lines] == [
+        (line.rating, line.error, line.rank, line.rank_low, line.rank_high, line.best) for line in ladder.lines
+    ]
+    assert [line.rating for line in lines] == sorted((line.rating for line in lines), reverse=True)
+
+
+def test_moved_on_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        ladder = Fits().ladder(connection, GAME)
+        players = list(connection.scalars(select(schema.bots.c.id)))
+        chance = Random(2)
+        play(connection, chance, players, 10)  # while the fit ran
+        publish(connection, GAME, ladder, NOW)
+        assert live(connection) == seated_live(connection)
+        play(connection, chance, [*players, *add_bots(connection, "new", "newer")], 30)
+        assert live(connection) == seated_live(connection), "every match goes on from there"
+        publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        ratings = {figure.node: Rating(figure.rating, figure.own) for figure in Fits().ladder(connection, GAME).figures}
+        assert live(connection) == ratings
+
+
+def test_a_fit_that_comes_too_late_is_not_published(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        older = recomputed(connection, GAME, 30)
+        newer = recomputed(connection, GAME, 60)
+        assert publish(connection, GAME, newer, NOW)
+        assert not publish(connection, GAME, older, NOW)
+        assert as_published(connection, GAME) == newer
+
+
+def test_fits_go_on_where_they_were(played: Path) -> None:
+    fits = Fits()
+    with open_to_amend(played) as connection:
+        fits.ladder(connection, GAME)
+        more = play(connection, Random(3), list(connection.scalars(select(schema.bots.c.id))), 20)
+        matches.void(connection, more[3], "a test", NOW)
+        matches.void(connection, 5, "a test", NOW)
+        assert fits.ladder(connection, GAME) == recomputed(connection, GAME, 82) == Fits().ladder(connection, GAME)
+        small = fits.ladder(connection, GAME, seats=2)
+        assert 0 < sum(figure.matches for figure in small.figures) < 80
+        assert [line.matches for line in of_ladder(connection, GAME, small)] == [line.matches for line in small.lines]
+
+
+def test_a_bot_whose_only_result_is_void_is_not_on_the_ladder(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        newcomers = add_bots(connection, "Ada", "Bob")
+        (match,) = play(connection, Random(4), newcomers * 2, 1)
+        matches.void(connection, match, "a test", NOW)
+        ladder = Fits().ladder(connection, GAME)
+        publish(connection, GAME, ladder, NOW)
+        assert {line.bot for line in standings(connection, GAME)} == {f"bot{number}" for number in range(6)}
+        assert len(ladder.lines) == 6
+
+
+def test_who_is_not_in_the_fit_yet_stands_below_it_with_the_live_rating(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        ada, bob = add_bots(connection, "Ada", "Bob")
+        finish(connection, matches.begin(connection, GAME, {}, [ada, bob], NOW), [1, 2])
+        *fitted, first, second = standings(connection, GAME)
+    assert [(line.bot, line.rank, line.rank_low, line.rank_high) for line in (first, second)] == [
+        ("Ada", 7, 1, 8),
+        ("Bob", 8, 1, 8),
+    ]
+    assert (first.rating, first.error, first.best, first.provisional) == (
+        first.live.value,
+        first.live.deviation,
+        None,
+        True,
+    )
+    assert all(line.best is not None for line in fitted)
+
+
+def test_an_empty_ladder_can_be_published(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        assert publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        assert standings(connection, GAME) == ()
+        assert verify(connection, GAME).identical
+
+
+def test_verifying_names_what_differs(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        missing = verify(connection, GAME)
+        assert (missing.published, missing.through, missing.identical) == ("", 0, False)
+        rebuild(connection, GAME, NOW)
+        play(connection, Random(5), list(connection.scalars(select(schema.bots.c.id))), 5)
+        verdict = verify(connection, GAME)
+        assert verdict.identical
+        assert (verdict.through, verdict.differing) == (60, ())
+        node = connection.scalar(select(schema.standings.c.node).order_by(schema.standings.c.rank.desc()))
+        own = schema.standings.c.node == node
+        connection.execute(update(schema.standings).where(own).values(rating=schema.standings.c.rating + 2**-40))
+        verdict = verify(connection, GAME)
+        assert not verdict.identical
+        assert verdict.published == verdict.recomputed, "the digest was not touched"
+        assert verdict.differing == (node,)
+        assert rebuild(connection, GAME, NOW) == verdict
+        after = verify(connection, GAME)
+        assert after.identical
+        assert after.through == 65

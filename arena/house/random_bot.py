@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from arena.house.content import version
 from engine.game import SeatView
+
+NAME: Final = "house-random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,7 @@ class RandomBot:
     """Takes chance as it comes."""
 
     game: str
-    name: str = "house-random"
+    name: str = NAME
     version: str = version(__name__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:

@@ -73,8 +73,9 @@ async def open_arena(
         pool = Pool(config.house_workers)
         nursery.start_soon(pool.run)
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
-        truth = Truth(config, store, fitter)
-        arena = Arena(config, store, Hall(config, house), scribe, alarms, truth, newest, nursery)
+        hall = Hall(config, house)
+        truth = Truth(config, store, fitter, hall.rated)
+        arena = Arena(config, store, hall, scribe, alarms, truth, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
         try:

@@ -60,8 +60,8 @@ class Hall:
             contestant.waiting_since[game] = trio.current_time()
         contestant.met = met
 
-    def rated(self, game: str, stakes: Stakes[int]) -> None:
-        """What the ladder has to gain from the matches of each bot, by number, as of now."""
+    def rated(self, game: str, stakes: Stakes[tuple[int, str]]) -> None:
+        """What the ladder has to gain from the matches of each bot, by number and version, as of now."""
         self._lobbies[game].stakes = stakes
         for contestant in self.contestants.values():
             contestant.pending[game] = contestant.busy  # of all games: few bots play several, and it is soon over

@@ -23,8 +23,8 @@ class Lobby:
 
     def __init__(self, offer: Offer, house: Sequence[HousePlayer], config: Config) -> None:
         self.offer = offer
-        self.stakes: Stakes[int] = Stakes()
-        """By bot, what the ladder has to gain from its matches."""
+        self.stakes: Stakes[tuple[int, str]] = Stakes()
+        """By bot and version, what the ladder has to gain from its matches."""
         self.due = math.inf
         """No later than the next instant at which tables may be formed though nothing changes."""
         self._game = offer.game.name
@@ -72,7 +72,7 @@ class Lobby:
                 owner,
                 contestant.waiting_since[self._game],
                 contestant.room(self._config.capacity),
-                self.stakes.of(contestant.bot_id),
+                self.stakes.of((contestant.bot_id, contestant.version)),
                 contestant.pending[self._game],
                 contestant.met,
             )

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
+from arena.ladder.live import Rating
+from arena.ladder.stakes import stakes
 from arena.server.fitter import NotFitted
 from arena.server.wall import now_us
-from arena.store import events, publishing
+from arena.store import events, publishing, versions
 from arena.store.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlalchemy import Connection
 
     from arena.ladder.ladder import Ladder
+    from arena.ladder.stakes import Stakes
     from arena.server.config import Config
     from arena.server.fitter import Fitter
     from arena.store.store import Store
@@ -33,11 +38,21 @@ log = structlog.get_logger(__name__)
 class Truth:
     """The published ladders of a server's games."""
 
-    def __init__(self, config: Config, store: Store, fitter: Fitter | None) -> None:
-        """Without a fitter nothing is ever published, and the ladder is that of the live ratings."""
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        fitter: Fitter | None,
+        rated: Callable[[str, Stakes[tuple[int, str]]], None],
+    ) -> None:
+        """Without a fitter nothing is ever published, and the ladder is that of the live ratings.
+
+        `rated` is told what each new ladder has to gain from whose matches.
+        """
         self._config = config
         self._store = store
         self._fitter = fitter
+        self._rated = rated
         self._news: Counter[str] = Counter()
         self._due = trio.Event()
         self._turn = trio.Lock()
@@ -59,6 +74,9 @@ class Truth:
             return
         try:
             self._news.update(await self._store.read(self._behind))
+            for game in self._config.games:
+                if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
+                    await self._tell(game.name, ladder)
         except StoreError as error:
             log.error("it is unknown what is to be fitted", error=str(error))
         wait = 0.0 if self._news else self._config.fit_seconds
@@ -92,6 +110,7 @@ class Truth:
         try:
             ladder = await self._fitter.fit(game)
             await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
+            await self._tell(game, ladder)
         except (NotFitted, StoreError) as error:
             log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
             return False
@@ -102,6 +121,12 @@ class Truth:
         self._news = +self._news
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
         return True
+
+    async def _tell(self, game: str, ladder: Ladder) -> None:
+        """Tells whoever forms tables what is to be gained from whose matches."""
+        titles = await self._store.read(versions.titles)
+        ratings: dict[tuple[int, str], Rating] = {titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines}
+        self._rated(game, await trio.to_thread.run_sync(partial(stakes, ratings)))
 
     def _behind(self, connection: Connection) -> dict[str, int]:
         """How many events of each game its published ladder does not have."""

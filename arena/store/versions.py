@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
+from arena.house import random_bot
 from arena.ladder.events import Entrant, Node
 from arena.store import schema
 from arena.store.bots import BotId
@@ -39,9 +40,10 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
     """Those of a ladder, by node: every version that has a result in it.
 
     `latest` has each one's highest match there. A bot stands on the ladder as the version of its latest match, so that
-    one that goes back to an older version stands as that. A parent that has no result there is passed over.
+    one that goes back to an older version stands as that. A parent that has no result there is passed over. The house's
+    bots hold the scale, but for the random one: it is so far below all others that their mean would not be near 1500.
     """
-    rows = connection.execute(select(schema.versions, schema.bots.c.house).join(schema.bots)).all()
+    rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}
     newest: dict[int, tuple[int, int]] = {}
     for row in rows:
@@ -54,10 +56,21 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
         return None if node is None else Node(node)
 
     return tuple(
-        Entrant(Node(row.id), parent(row.parent), bool(row.house), newest[row.bot_id][1] == row.id)
+        Entrant(
+            Node(row.id),
+            parent(row.parent),
+            anchor=bool(row.house) and row.name != random_bot.NAME,
+            newest=newest[row.bot_id][1] == row.id,
+        )
         for row in sorted(rows, key=lambda row: row.id)
         if row.id in latest
     )
+
+
+def titles(connection: Connection) -> dict[Node, tuple[BotId, str]]:
+    """Of every node, the bot and the version that it said."""
+    rows = connection.execute(select(_COLUMNS.id, _COLUMNS.bot_id, _COLUMNS.version))
+    return {Node(row.id): (BotId(row.bot_id), row.version) for row in rows}
 
 
 def _add(connection: Connection, bot: BotId, version: str, at: int) -> Node:

@@ -110,7 +110,6 @@ class Truth:
         try:
             ladder = await self._fitter.fit(game)
             await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
-            await self._tell(game, ladder)
         except (NotFitted, StoreError) as error:
             log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
             return False
@@ -120,12 +119,19 @@ class Truth:
         self._news[game] -= seen
         self._news = +self._news
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        await self._tell(game, ladder)
         return True
 
     async def _tell(self, game: str, ladder: Ladder) -> None:
         """Tells whoever forms tables what is to be gained from whose matches."""
-        titles = await self._store.read(versions.titles)
-        ratings: dict[tuple[int, str], Rating] = {titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines}
+        try:
+            titles = await self._store.read(versions.titles)
+        except StoreError as error:
+            log.error("tables are formed by an older ladder", game=game, error=str(error))
+            return
+        ratings: dict[tuple[int, str], Rating] = {
+            titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines
+        }
         self._rated(game, await trio.to_thread.run_sync(partial(stakes, ratings)))
 
     def _behind(self, connection: Connection) -> dict[str, int]:

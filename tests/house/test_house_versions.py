@@ -19,10 +19,10 @@ from engine.registry import GAMES
 BOTS = [bot for bots in HOUSE_BOTS.values() for bot in bots]
 
 FROZEN = {
-    ("nullern", "house-random"): ("76630bd8", "f2a55905"),
+    ("nullern", "house-random"): ("d61a566b", "f2a55905"),
     ("nullern", "house-careful"): ("bde6a686", "e21022a1"),
     ("nullern", "house-counter"): ("b72fb973", "5e42bd15"),
-    ("sixth_sense", "house-random"): ("76630bd8", "6413f970"),
+    ("sixth_sense", "house-random"): ("d61a566b", "6413f970"),
     ("sixth_sense", "house-careful"): ("8cf9820a", "368ca6db"),
     ("sixth_sense", "house-counter"): ("cb3c8226", "25e8e2bd"),
 }

@@ -32,7 +32,7 @@ def wins(number: int, matches: int, winner: int, loser: int) -> list[Result]:
     return [Result(n, n, seats, (1, 2), (True, True)) for n in range(number, number + matches)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False))
 def test_no_order_shows_to_the_last_bit(season: Callable[..., list[Result]], chance: Random) -> None:
     results = season(1, range(12), 400, seats=(2, 3, 4, 7), spoilt=0.05)

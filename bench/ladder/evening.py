@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.events import Entrant, Node
+from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
 from arena.ladder.reseat import on_scale, reseated
 from arena.ladder.scheduling import Past, Pool, Waiting
 from arena.ladder.stakes import Stakes, stakes
-from arena.ladder.truth import Ladder
 from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked

@@ -18,7 +18,8 @@ from arena.ladder.chances import chances_of_best
 from arena.ladder.columns import Columns
 from arena.ladder.errors import EventRepeated, EventsMissing, MatchRepeated, NodeRepeated, NoRanking, UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
-from arena.ladder.truth import Figure, Ladder, Truth, ladder
+from arena.ladder.ladder import Figure, Ladder
+from arena.ladder.truth import Truth, ladder
 
 FIELD = [Entrant(Node(node), anchor=node < 3) for node in range(12)]
 

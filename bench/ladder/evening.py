@@ -20,7 +20,7 @@ import numpy as np
 from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
-from arena.ladder.reseat import on_scale, reseated
+from arena.ladder.reseat import reseated
 from arena.ladder.scheduling import Past, Pool, Waiting
 from arena.ladder.stakes import Stakes, stakes
 from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
@@ -160,9 +160,8 @@ class _Play:
         season = Season(CONDITIONS, tuple(self.entrants), np.array(self.strengths), nodes, places, means)
         fitted = fit(season.entrants, columns(season))
         shown = fitted.settled & {entrant.node for entrant in self.entrants if entrant.newest}
-        live = on_scale(self.live, self.ladder, self.entrants) if self.ladder else self.live
         self.evening.differences.append(
-            [abs(live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
+            [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
         )
         self.settled, self.ladder = fitted.settled, fitted.ladder
         self.live = reseated(fitted.ladder)

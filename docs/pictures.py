@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
 from arena.cli.directory import open_directory
-from arena.cli.tables import ladder_table
+from arena.cli.ladder_table import ladder_table
 from arena.replay.read import read
 from arena.replay.render.show import show_round
 from arena.replay.steps import Course
@@ -46,7 +46,7 @@ def draw(name: str, title: str, picture: RenderableType) -> None:
 def main() -> None:
     """The ladder, and the last round of the newest match."""
     with open_directory(Path(sys.argv[1])) as directory:
-        draw("ladder", "arena ladder", ladder_table(f"Ladder of {GAME}", directory.ladder(GAME), WIDTH))
+        draw("ladder", "arena ladder", ladder_table(directory.ladder(GAME), WIDTH))
         newest = next(match.match for match in directory.matches(GAME) if match.ended is not None)
         course = Course(read(directory.replay(newest)))
         draw("round", f"arena replay show {newest} --round -1", show_round(course))

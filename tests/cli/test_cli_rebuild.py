@@ -73,15 +73,13 @@ def test_what_a_running_server_published_is_what_its_events_give(played: Played)
 def test_a_figure_that_was_changed_is_named(data: Path) -> None:
     figures, who = schema.standings, schema.versions.join(schema.bots)
     with tampering(data) as connection:
-        node, bot, version, rating = (
-            connection.execute(
-                figures.join(who)
-                .select()
-                .with_only_columns(figures.c.node, schema.bots.c.name, schema.versions.c.version, figures.c.rating)
-                .order_by(figures.c.node.desc())
-            ).first()
-            or ("",) * 4
-        )
+        node, bot, version, rating = connection.execute(
+            figures.join(who)
+            .select()
+            .with_only_columns(figures.c.node, schema.bots.c.name, schema.versions.c.version, figures.c.rating)
+            .order_by(figures.c.node.desc())
+            .limit(1)
+        ).one()
         changed = rating + 2**-40
         assert changed != rating
         connection.execute(update(figures).where(figures.c.node == node).values(rating=changed))

@@ -1,10 +1,11 @@
 """The Bradley–Terry fit: the strengths that make all results likeliest, with a prior that keeps them finite.
 
 Strengths θ are in log odds. The prior: a bot's first version is N(0, 250 Elo), 0 being wherever the field's middle is,
-as the scale is fixed only afterwards. A later version is N(its parent, 60 Elo) jointly with it, until 100 matches count
-for it: that is a prior at the parent's rating with variance SE² + 60², and the two learn from each other. With 100
-matches it stands on its own as a first version. What counts for one of a pair alone comes afterwards: it moves that
-one, with all others where they are, so that nobody else gains or loses by it.
+as the scale is fixed only afterwards. A later version is N(its parent, 60 Elo) jointly with it: that is a prior at the
+parent's rating with variance SE² + 60², and the two learn from each other. It lets go of its parent by a hundredth with
+each match, so that none makes the ratings jump, and with 100 it stands on its own as a first version. What counts for
+one of a pair alone comes afterwards: it moves that one, with all others where they are, so that nobody else gains or
+loses by it.
 Nothing here uses BLAS or chance: the same bits come out whatever the number of threads.
 """
 
@@ -27,7 +28,7 @@ Floats: TypeAlias = NDArray[np.float64]
 SPREAD: Final = 250.0
 """Elo, of bots about the field's middle, before any match."""
 GROWN: Final = 100
-"""Matches after which a version no longer leans on its parent."""
+"""Matches with which a version leans on its parent no more; it does less with each."""
 STEPS: Final = 100
 """Ten are enough for a common ladder; one where many never lose takes up to forty."""
 CONVERGED: Final = 1e-12
@@ -165,10 +166,10 @@ def _multiplied(left: Floats, right: Floats) -> Floats:
 def _precision(parents: Sequence[int | None], matches: Ints) -> Floats:
     prior = np.zeros((len(parents), len(parents)))
     for node, parent in enumerate(parents):
-        if parent is None or matches[node] >= GROWN:
-            prior[node, node] += (SCALE / SPREAD) ** 2
-        else:
-            tie = (SCALE / STEP) ** 2
+        leaning = 0.0 if parent is None else max(0.0, 1 - int(matches[node]) / GROWN)
+        prior[node, node] += (1 - leaning) * (SCALE / SPREAD) ** 2
+        if parent is not None:
+            tie = leaning * (SCALE / STEP) ** 2
             prior[node, node] += tie
             prior[parent, parent] += tie
             prior[node, parent] -= tie

@@ -111,19 +111,8 @@ def _ladder(roster: Roster, columns: Columns, pairs: Pairs) -> Ladder:
     )
     both = young | young[:, None]
     differences = SCALE**2 * _believed(_of_differences(model), _of_differences(shown), both)
-    opponents = _opponents(roster, pairs)
-    figures = tuple(
-        Figure(*figure)
-        for figure in zip(
-            roster.nodes,
-            ratings.tolist(),
-            errors.tolist(),
-            pairs.matches.tolist(),
-            opponents.tolist(),
-            own.tolist(),
-            strict=True,
-        )
-    )
+    known = (ratings, errors, pairs.matches, _opponents(roster, pairs), own)
+    figures = tuple(map(Figure, roster.nodes, *(each.tolist() for each in known)))
     lines = _lines(roster, figures, ratings, differences)
     return Ladder(lines, figures, columns.through, _digest(lines, figures))
 

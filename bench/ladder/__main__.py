@@ -1,0 +1,106 @@
+"""The ladder in simulated worlds: does it say the truth, how soon, how fast, and beside what else.
+
+    python -m bench.ladder [--part coverage …] [--quick | --long] [--json] [--chart FILE]
+
+Everything is drawn from the seed. The status is 1 when a bar is missed by more than the figure's own error explains.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from time import perf_counter
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from bench.ladder import chart, coverage, evening, newcomers, ranking, rebuild
+from bench.ladder.figures import Bar, Effort, Figure, Verdict
+
+PARTS = {
+    "ranking": "Games until the ladder's order is right: 40 bots, 4 seats",
+    "coverage": "95 % intervals that hold the truth",
+    "rebuild": "A million matches, one core",
+    "evening": "Live ratings beside fits, and tables, with the real scheduler",
+    "newcomers": "The real scheduler beside random tables",
+}
+COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "yellow"}
+
+
+def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[Figure]:
+    """One part's figures; the ranking draws the picture, too."""
+    match part:
+        case "ranking":
+            curves = ranking.curves(effort, seed)
+            if picture:
+                picture.write_text(chart.draw(curves))
+            return ranking.measure(effort, seed, curves)
+        case "coverage":
+            return coverage.measure(effort, seed)
+        case "rebuild":
+            return rebuild.measure(effort, seed)
+        case "evening":
+            return evening.measure(effort, seed)
+        case _:
+            return newcomers.measure(effort, seed)
+
+
+def table(part: str, figures: list[Figure], seconds: float) -> Table:
+    """A row for each figure."""
+    result = Table(title=f"{PARTS[part]} ({seconds:.0f} s)", title_justify="left")
+    for heading, right in (("", False), ("", True), ("± error", True), ("bar", False), ("", False), ("", False)):
+        result.add_column(heading, justify="right" if right else "left")
+    for figure in figures:
+        verdict = figure.verdict
+        result.add_row(
+            figure.what,
+            f"{figure.value:{figure.form}} {figure.unit}".strip() if math.isfinite(figure.value) else "never",
+            f"{figure.error:{figure.form}}" if figure.error else "",
+            _shown(figure.bar) if figure.bar else "",
+            f"[{COLOURS[verdict]}]{verdict.value}" if verdict else "",
+            figure.note,
+        )
+    return result
+
+
+def _shown(bar: Bar) -> str:
+    if math.isinf(bar.low):
+        return f"≤ {bar.high:g}"
+    return f"{bar.low:g} – {bar.high:g}"
+
+
+@click.command(help="Measure the ladder in simulated worlds.")
+@click.option("--part", "parts", type=click.Choice([*PARTS]), multiple=True, help="What to measure; repeatable.")
+@click.option("--quick", "effort", flag_value=Effort.QUICK, type=Effort, help="In seconds: too few worlds to judge.")
+@click.option("--long", "effort", flag_value=Effort.LONG, type=Effort, help="With as many worlds as the docs quote.")
+@click.option("--seed", default=6, show_default=True, help="From which all chance is drawn.")
+@click.option("--chart", "picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw the ranking as SVG.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.pass_context
+def main(
+    context: click.Context,
+    parts: tuple[str, ...],
+    effort: Effort | None,
+    seed: int,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Prints a table as soon as a part is measured."""
+    found = {}
+    for part in parts or PARTS:
+        began = perf_counter()
+        found[part] = measure(part, effort or Effort.DEFAULT, seed, picture)
+        if not as_json:
+            Console(width=150).print(table(part, found[part], perf_counter() - began))
+    if as_json:
+        click.echo(
+            json.dumps({part: [figure.plain() for figure in figures] for part, figures in found.items()}, indent=2)
+        )
+    missed = any(figure.verdict is Verdict.MISSED for figures in found.values() for figure in figures)
+    context.exit(missed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Thousands of matches as a server plays them: live ratings beside fits of the same results, and who met whom.
+
+Bots of a dozen owners, several each, with room for one to eight matches at once, some of them slow, come one after the
+other; now and then one returns as a new version. The real scheduler forms tables whenever a match ends or a wait is
+over, house bots among them. After every match the live layer moves; every 200 matches all is fitted, the live ratings
+are compared with the fit at their stalest, and re-seated on it. The first half of an evening, when the ladder itself
+is still unsure, is shown apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import combinations, count
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from arena.ladder.events import Entrant, Node
+from arena.ladder.live import Rating, start, update
+from arena.ladder.reseat import on_scale, reseated
+from arena.ladder.scheduling import Past, Pool, Waiting
+from arena.ladder.stakes import Stakes, stakes
+from arena.ladder.truth import Ladder
+from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
+from bench.ladder.source import columns, fit
+from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
+
+RESEAT: Final = 200
+"""Matches from one fit to the next."""
+FIRST: Final = 16
+"""Bots that are there from the beginning, anchors among them."""
+JOIN: Final = 150
+"""Matches from one arrival to the next."""
+RETURN: Final = 250
+"""Matches from one new version to the next."""
+OWNERS: Final = 12
+TABLE: Final = 4
+CONDITIONS: Final = Conditions(ties=0.1)
+
+
+@dataclass(slots=True)
+class _Bot:
+    """One that is connected."""
+
+    node: Node
+    owner: str
+    room: int
+    pace: float
+    """Its matches take so many times as long."""
+    since: float = 0.0
+
+
+@dataclass(slots=True)
+class Evening:
+    """What there was."""
+
+    differences: list[list[float]] = field(default_factory=list)
+    """By fit: Elo between live rating and fit, of every bot on the ladder that was and is settled."""
+    matches: int = 0
+    house_seats: int = 0
+    same_owner: int = 0
+    """Tables with two bots of one owner, house bots aside."""
+    longest_wait: float = 0.0
+    """Of a bot with room, from its last table to the next, in mean lengths of a match."""
+
+
+class _Play:
+    """The state of it all."""
+
+    def __init__(self, seed: tuple[int, ...]) -> None:
+        self.evening = Evening()
+        self.chance = np.random.default_rng(seed)
+        self.random = Random(str(seed))
+        self.now = 0.0
+        self.past = Past()
+        self.entrants: list[Entrant] = []
+        self.strengths: list[float] = []
+        self.live: dict[Node, Rating] = {}
+        self.bots: dict[Node, _Bot] = {}
+        self.running: list[tuple[float, int, tuple[Node, ...]]] = []
+        self.numbers = count()
+        self.worth: Stakes[Node] = Stakes()
+        self.pending: dict[Node, int] = {}
+        self.results: list[tuple[tuple[Node, ...], list[int]]] = []
+        self.settled: frozenset[Node] = frozenset()
+        self.ladder: Ladder | None = None
+        for number in range(FIRST):
+            self.join(anchor=number < ANCHORS)
+
+    def join(self, anchor: bool = False) -> None:
+        """A bot nobody knows."""
+        node = Node(len(self.entrants))
+        self.entrants.append(Entrant(node, anchor=anchor))
+        self.strengths.append(self.random.gauss(0, SPREAD))
+        self.live[node] = start(None)
+        if not anchor:
+            owner = f"owner {self.random.randrange(OWNERS)}"
+            pace = 5.0 if self.random.random() < 0.1 else 1.0
+            self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
+
+    def come_back(self) -> None:
+        """A bot leaves and returns as a new version; its matches that are running go on."""
+        old = self.bots.pop(self.random.choice([*self.bots]))
+        node = Node(len(self.entrants))
+        self.entrants[old.node] = self.entrants[old.node]._replace(newest=False)
+        self.entrants.append(Entrant(node, parent=old.node))
+        self.strengths.append(self.strengths[old.node] + self.random.gauss(0, STEP))
+        self.live[node] = start(self.live[old.node])
+        self.bots[node] = _Bot(node, old.owner, self.random.randint(1, 8), old.pace, self.now)
+
+    def form_tables(self) -> float:
+        """All that can be formed now; the next instant when more could be."""
+        waiting = [
+            Waiting(bot.node, bot.owner, bot.since, bot.room, self.worth.of(bot.node), self.pending.get(bot.node, 0))
+            for bot in self.bots.values()
+            if bot.room
+        ]
+        owners = len({bot.owner for bot in self.bots.values()})
+        house = [entrant.node for entrant in self.entrants if entrant.anchor]
+        pool = Pool(waiting, owners, house, self.now, self.random, past=self.past)
+        while table := pool.table(TABLE):
+            self._begin(table.bots)
+        self.past = pool.past
+        return pool.due
+
+    def _begin(self, nodes: tuple[Node, ...]) -> None:
+        guests = [self.bots[node] for node in nodes if not self.entrants[node].anchor]
+        self.evening.house_seats += TABLE - len(guests)
+        self.evening.same_owner += any(one.owner == other.owner for one, other in combinations(guests, 2))
+        for bot in guests:
+            self.evening.longest_wait = max(self.evening.longest_wait, self.now - bot.since)
+            bot.room -= 1
+            bot.since = self.now
+            self.pending[bot.node] = self.pending.get(bot.node, 0) + 1
+        pace = max((bot.pace for bot in guests), default=1.0)
+        heappush(self.running, (self.now + pace * self.random.expovariate(1), next(self.numbers), nodes))
+
+    def end_next(self) -> None:
+        """The next match to end does."""
+        self.now, _, nodes = heappop(self.running)
+        means = np.full((1, SEATS), np.nan)
+        means[0, :TABLE] = [self.strengths[node] for node in nodes]
+        places = ranked(means, CONDITIONS, self.chance)[0, :TABLE].tolist()
+        self.results.append((nodes, places))
+        self.evening.matches += 1
+        for node, rating in zip(nodes, update([self.live[n] for n in nodes], places, nodes), strict=True):
+            self.live[node] = rating
+            if bot := self.bots.get(node):
+                bot.since = bot.since if bot.room else self.now
+                bot.room += 1
+
+    def reseat(self) -> None:
+        """Fits all results, compares and goes on from there."""
+        nodes = np.full((len(self.results), SEATS), NOBODY)
+        places = np.zeros((len(self.results), SEATS), dtype=int)
+        nodes[:, :TABLE], places[:, :TABLE] = ([result[part] for result in self.results] for part in (0, 1))
+        means = np.full(nodes.shape, np.nan)
+        season = Season(CONDITIONS, tuple(self.entrants), np.array(self.strengths), nodes, places, means)
+        fitted = fit(season.entrants, columns(season))
+        shown = fitted.settled & {entrant.node for entrant in self.entrants if entrant.newest}
+        live = on_scale(self.live, self.ladder, self.entrants) if self.ladder else self.live
+        self.evening.differences.append(
+            [abs(live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
+        )
+        self.settled, self.ladder = fitted.settled, fitted.ladder
+        self.live = reseated(fitted.ladder)
+        self.worth = stakes({node: self.live[node] for node in self.bots})
+        self.pending = {}
+        for _, _, table in self.running:
+            for node in table:
+                self.pending[node] = self.pending.get(node, 0) + 1
+
+
+def spend(matches: int, seed: tuple[int, ...]) -> Evening:
+    """Plays so many matches."""
+    play = _Play(seed)
+    due = play.form_tables()
+    for number in range(1, matches + 1):
+        while not play.running or due < play.running[0][0]:
+            play.now = max(play.now, due)
+            due = play.form_tables()
+        play.end_next()
+        if number % JOIN == 0 and len(play.bots) + ANCHORS < BOTS:
+            play.join()
+        if number % RETURN == 0:
+            play.come_back()
+        if number % RESEAT == 0:
+            play.reseat()
+        due = play.form_tables()
+    return play.evening
+
+
+def measure(effort: Effort, seed: int) -> list[Figure]:
+    """Several evenings."""
+    evenings = [
+        spend(effort.of(2_000, 10_000, 20_000), (seed, 4, number))
+        for number in followed(range(effort.of(1, 4, 20)), "live ratings and fits")
+    ]
+    fits = [evening.differences for evening in evenings]
+    young = np.concatenate([each for every in fits for each in every[: len(every) // 2]])
+    differences = np.concatenate([each for every in fits for each in every[len(every) // 2 :]])
+    matches = sum(evening.matches for evening in evenings)
+    seats = matches * TABLE
+    note = f"{len(differences):,} comparisons, second halves of evenings of {evenings[0].matches:,} matches"
+    share = 100 * sum(evening.house_seats for evening in evenings) / seats
+    return [
+        Figure("live beside fit, mean on a young ladder", young.mean(), ".2f", "Elo", note="first halves"),
+        Figure("live beside fit, mean", differences.mean(), ".2f", "Elo", bar=at_most(3), note=note),
+        Figure("live beside fit, largest", differences.max(), ".2f", "Elo", bar=at_most(10), note=note),
+        Figure(
+            "tables with two bots of one owner",
+            sum(evening.same_owner for evening in evenings),
+            ".0f",
+            bar=at_most(0),
+            note=f"of {matches:,}",
+        ),
+        Figure("seats that house bots had", share, ".1f", "%", bar=Bar(5, 100)),
+        Figure("longest wait", max(evening.longest_wait for evening in evenings), ".1f", "mean lengths of a match"),
+    ]

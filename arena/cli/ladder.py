@@ -30,7 +30,8 @@ def command(context: click.Context, game: str | None, place: Place, as_json: boo
     JSON: {"ladders": [{"game", "standings": [{"rank", "bot", "owner", "house",
     "rating", "deviation", "matches", "wins", "mean_rank", "last_change", "version",
     "rank_low", "rank_high", "best", "opponents", "provisional", "live",
-    "live_deviation", "forced_share", "think_95_us"}]}]}
+    "live_deviation", "forced_share", "think_95_us", "luck": {"matches", "plain",
+    "plain_error", "adjusted", "adjusted_error"}}]}]}
     """
     if context.invoked_subcommand is not None:
         return

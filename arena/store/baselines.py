@@ -73,14 +73,17 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def missing(connection: Connection, game: str, most: int) -> tuple[int, ...]:
-    """The last results of a game, at most so many, oldest first, that came after all that were replayed."""
-    replayed = schema.events.join(schema.baselines, _BASELINES.match_id == _EVENTS.match_id)
-    last = select(func.coalesce(func.max(_EVENTS.number), 0)).select_from(replayed)
-    last = last.where(_BASELINES.game == game, _EVENTS.kind == "result")
-    latest = select(func.max(_BASELINES.number)).where(_BASELINES.game == game).scalar_subquery()
-    query = select(_EVENTS.match_id).where(
-        _EVENTS.game == game,
-        _EVENTS.kind == "result",
-        _EVENTS.number > last.where(_BASELINES.number == latest).scalar_subquery(),
+    """The last results of a game, at most so many, oldest first, after the one that was replayed as last.
+
+    What was passed over before that one stays without.
+    """
+    replayed = schema.baselines.join(schema.events, _EVENTS.match_id == _BASELINES.match_id)
+    last = connection.scalar(
+        select(_EVENTS.number)
+        .select_from(replayed)
+        .where(_BASELINES.game == game, _EVENTS.kind == "result")
+        .order_by(_BASELINES.number.desc())
+        .limit(1)
     )
+    query = select(_EVENTS.match_id).where(_EVENTS.game == game, _EVENTS.kind == "result", _EVENTS.number > (last or 0))
     return tuple(connection.scalars(query.order_by(_EVENTS.number.desc()).limit(most)))[::-1]

@@ -82,12 +82,13 @@ class Baselines:
 
     async def run(self) -> None:
         """Replays until cancelled; at first what an earlier server left."""
-        for game in self._house:
-            for number in await self._left(game):
-                if (deals := await self._stored(number)) is not None:
-                    await self._replay(deals)
+        left = [number for game in self._house for number in await self._left(game)]
+        for number in left:
+            if (deals := await self._stored(number)) is not None:
+                await self._replay(deals)
         async for deals in self._waiting:
-            await self._replay(deals)
+            if deals.match not in left:  # it ended before they were looked for
+                await self._replay(deals)
 
     async def _left(self, game: str) -> tuple[int, ...]:
         try:

@@ -73,17 +73,22 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def missing(connection: Connection, game: str, most: int) -> tuple[int, ...]:
-    """The last results of a game, at most so many, oldest first, after the one that was replayed as last.
+    """The last results of a game without a baseline, at most so many, oldest first, after the last one replayed.
 
     What was passed over before that one stays without.
     """
-    replayed = schema.baselines.join(schema.events, _EVENTS.match_id == _BASELINES.match_id)
     last = connection.scalar(
         select(_EVENTS.number)
-        .select_from(replayed)
+        .join_from(schema.baselines, schema.events, _EVENTS.match_id == _BASELINES.match_id)
         .where(_BASELINES.game == game, _EVENTS.kind == "result")
         .order_by(_BASELINES.number.desc())
         .limit(1)
     )
-    query = select(_EVENTS.match_id).where(_EVENTS.game == game, _EVENTS.kind == "result", _EVENTS.number > (last or 0))
-    return tuple(connection.scalars(query.order_by(_EVENTS.number.desc()).limit(most)))[::-1]
+    query = (
+        select(_EVENTS.match_id)
+        .where(_EVENTS.game == game, _EVENTS.kind == "result", _EVENTS.number > (last or 0))
+        .where(_EVENTS.match_id.not_in(select(_BASELINES.match_id).where(_BASELINES.match_id == _EVENTS.match_id)))
+        .order_by(_EVENTS.number.desc())
+        .limit(most)
+    )
+    return tuple(connection.scalars(query))[::-1]

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from fractions import Fraction
 from math import sqrt
-from typing import NamedTuple
+from statistics import fmean
+from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
 from arena.ladder.luck import Luck
+
+GRID: Final = 1 << 20
+"""Parts of a point in which scores are added up."""
 
 
 class Kind(NamedTuple):
@@ -37,7 +40,8 @@ class Replayed(NamedTuple):
     counts: tuple[bool, ...]
     """Whether the result counts for the node."""
     scores: tuple[int, ...]
-    baselines: tuple[float, ...]
+    baselines: tuple[int, ...]
+    """Sums over the bots that replay."""
 
 
 class Fortune(NamedTuple):
@@ -95,28 +99,27 @@ class Fortunes:
 
 
 class _Sample:
-    """Sums over observations, exact."""
+    """Sums over observations, exact: whole numbers of a fine grid."""
 
     __slots__ = ("_squares", "_total", "count")
 
     def __init__(self) -> None:
-        self.count = 0
-        self._total = self._squares = Fraction(0)
+        self.count = self._total = self._squares = 0
 
     def add(self, scores: Sequence[float]) -> None:
         """One observation: the mean of these."""
-        value = sum(map(Fraction, scores), Fraction(0)) / len(scores)
+        value = round(GRID * fmean(scores))
         self.count += 1
         self._total += value
         self._squares += value * value
 
     @property
     def mean(self) -> float:
-        return float(self._total / self.count)
+        return self._total / (self.count * GRID)
 
     @property
     def error(self) -> float | None:
         if self.count < 2:
             return None
-        squares = self._squares - self._total * self._total / self.count
-        return sqrt(squares / (self.count * (self.count - 1)))
+        squares = self._squares * self.count - self._total * self._total
+        return sqrt(squares / (self.count * self.count * (self.count - 1))) / GRID

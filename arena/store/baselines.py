@@ -48,14 +48,13 @@ def add(connection: Connection, game: str, match: int, house: str, scores: Seque
 def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Replayed]:
     """The replayed matches of a game in their order: those with numbers above `after`, up to `through` where given.
 
-    A match's baseline is the mean score of the bots that replayed it.
+    A match's baselines are sums over the bots that replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
     for number, group in groupby(rows, attrgetter("number")):
         seats = list(group)
         row = seats[0]
-        bots = row.house.count(",") + 1
         yield Replayed(
             number,
             row.match_id,
@@ -63,7 +62,7 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
             tuple(Node(int(node)) for node in row.nodes.split(",")),
             tuple(digit == "1" for digit in row.counts),
             tuple(seat.score for seat in seats),
-            tuple(int(total) / bots for total in row.baselines.split(",")),
+            tuple(map(int, row.baselines.split(","))),
         )
 
 

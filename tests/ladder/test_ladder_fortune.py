@@ -30,7 +30,7 @@ def played(count: int) -> list[Replayed]:
                 tuple(Node(chance.randint(1, 4)) for _ in cards),
                 tuple(chance.random() < 0.9 for _ in cards),
                 tuple(card + chance.randint(0, 20) for card in cards),
-                tuple(card / 2 for card in cards),
+                tuple(cards),
             )
         )
     return found
@@ -72,13 +72,13 @@ def test_means_and_errors_are_those_of_the_matches_that_count() -> None:
 def test_one_match_has_no_error_and_none_has_no_figure() -> None:
     assert taken([]).figures() == ()
     kind = KINDS[0]
-    match = Replayed(1, 7, kind, (Node(1), Node(2)), (True, False), (5, 3), (1.0, 2.0))
+    match = Replayed(1, 7, kind, (Node(1), Node(2)), (True, False), (5, 3), (1, 2))
     assert taken([match]).figures() == ((1, 1, 5.0, None, 5.0, None),)
     assert taken([match], frozenset({7})).figures() == ()
 
 
 def test_what_comes_later_changes_no_adjustment_before_it() -> None:
     matches = played(60)
-    lone = Replayed(61, 2000, KINDS[0], (Node(9), Node(8)), (True, True), (40, 0), (20.0, 0.0))
+    lone = Replayed(61, 2000, KINDS[0], (Node(9), Node(8)), (True, True), (40, 0), (20, 0))
     before, after = taken(matches), taken([*matches, lone])
     assert after.figures()[: len(before.figures())] == before.figures()

@@ -91,7 +91,7 @@ async def test_every_match_gets_the_baseline_that_replaying_it_gives(tmp_path: P
             key = match_key(header.seed, header.nonces)
             house = [bot for bot in THINKERS if bot.game == NULLERN]
             scores = [baseline(header.game, 3, header.options, key, None, 1, bot) for bot in house]
-            assert match.baselines == tuple(sum(seat) / 2 for seat in zip(*scores, strict=True))
+            assert match.baselines == tuple(sum(seat) for seat in zip(*scores, strict=True))
             row = await store.read(partial(matches.get_match, match=match.match))
             assert match.scores == tuple(seat.score for seat in row.seats)
             assert match.kind.house == ", ".join(f"{bot.name} {bot.version}" for bot in house)

@@ -51,14 +51,14 @@ def played(data: Path) -> Path:
     return data
 
 
-def test_a_baseline_is_the_mean_of_the_bots_that_replayed(data: Path) -> None:
+def test_a_baseline_is_the_sum_of_the_bots_that_replayed(data: Path) -> None:
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")
         match = matches.begin(connection, GAME, {"rounds": 3}, [ann, bob], NOW)
         finish(connection, match, [2, 1])
         baselines.add(connection, GAME, match, HOUSE, [-3, 8])
         kind = Kind(2, '{"rounds": 3}', HOUSE)
-        expected = Replayed(1, match, kind, (Node(1), Node(2)), (True, True), (8, 9), (-1.5, 4.0))
+        expected = Replayed(1, match, kind, (Node(1), Node(2)), (True, True), (8, 9), (-3, 8))
         assert list(baselines.read(connection, GAME)) == [expected]
         assert list(baselines.read(connection, "another")) == []
         with pytest.raises(IntegrityError, match="UNIQUE"), connection.begin_nested():

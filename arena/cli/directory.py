@@ -13,11 +13,13 @@ from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.standings import Moment, Standing
 from arena.store.store import open_readonly
-from arena.wire.rows import BotRow, LadderRow, LadderRows, MatchRow, MatchState, RatedRow, SeatRow
+from arena.wire.rows import BotRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from arena.ladder.fortune import Fortune
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -164,6 +166,17 @@ def _ladder_row(line: Standing) -> LadderRow:
         live_deviation=line.live.deviation,
         forced_share=line.forced_share,
         think_95_us=line.think_95,
+        luck=None if line.luck is None else _luck_row(line.luck),
+    )
+
+
+def _luck_row(fortune: Fortune) -> LuckRow:
+    return LuckRow(
+        matches=fortune.matches,
+        plain=fortune.plain,
+        plain_error=fortune.plain_error,
+        adjusted=fortune.adjusted,
+        adjusted_error=fortune.adjusted_error,
     )
 
 

@@ -46,7 +46,8 @@ def command(
     JSON: {"ladders": [{"game", "seats", "standings": [{"rank", "bot", "owner",
     "house", "rating", "deviation", "matches", "wins", "mean_rank", "last_change",
     "version", "rank_low", "rank_high", "best", "opponents", "provisional", "live",
-    "live_deviation", "forced_share", "think_95_us"}], "through", "digest",
+    "live_deviation", "forced_share", "think_95_us", "luck": {"matches", "plain",
+    "plain_error", "adjusted", "adjusted_error"}}], "through", "digest",
     "published"}]}; "deviation" is a standard error, "through" the last event in it.
     With --history: {"bot", "histories": [{"game", "matches": [{"match", "ended",
     "version", "before", "after", "deviation", "voided"}]}]}
@@ -56,7 +57,11 @@ def command(
     if bot is not None and seats is not None:
         raise click.UsageError("a live rating is of all tables together: choose one of --history and --seats")
     with place.open() as source:
-        games = [game] if game else source.games()
+        games = (game,) if game else source.games()
+        if game is None and seats is not None:
+            from engine.registry import GAMES
+
+            games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
         if bot is not None:
             histories = {name: source.history(bot, name) for name in games}
         else:

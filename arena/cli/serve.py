@@ -19,7 +19,7 @@ import trio
 from arena.cli.offers import SEATS, parse_offers
 from arena.match.policy import Policy
 from arena.server.arena import open_arena
-from arena.server.config import Config
+from arena.server.config import LUCK, Config
 from arena.server.fitter import open_fitter
 from arena.server.limits import Limits
 from arena.server.wall import now_us
@@ -90,6 +90,14 @@ log = structlog.get_logger("arena")
     show_default=True,
     help="Processes that choose for house bots; 0 for none of their own.",
 )
+@click.option(
+    "--luck",
+    type=click.Choice(["off", *GAMES, "all"]),
+    multiple=True,
+    default=sorted(LUCK),
+    show_default=True,
+    help="Game whose deals idle house workers play again for the luck column of its ladder; repeatable.",
+)
 @click.option("--patience", default=2.0, show_default=True, help="Seconds before house bots fill a table.")
 @click.option("--capacity", default=256, show_default=True, help="Most matches one bot plays at once.")
 @click.option("--drain", default=10.0, show_default=True, help="Seconds matches may go on at a stop.")
@@ -134,6 +142,7 @@ def command(
     options: tuple[str, ...],
     house: bool,
     house_workers: int,
+    luck: tuple[str, ...],
     patience: float,
     capacity: int,
     drain: float,
@@ -162,6 +171,7 @@ def command(
             offers=parse_offers(GAMES, games, seats, options),
             house=house,
             house_workers=house_workers,
+            luck=_lucky(luck),
             patience=patience,
             capacity=capacity,
             drain=drain,
@@ -219,6 +229,12 @@ async def _obey(signals: AsyncIterator[int], arena: Arena) -> None:
     arena.begin_drain(arena.config.drain)
     await anext(signals)
     arena.begin_drain(0)
+
+
+def _lucky(words: tuple[str, ...]) -> frozenset[str]:
+    if len({*words}) > 1 and {*words} & {"off", "all"}:
+        raise click.UsageError(f"--luck {' --luck '.join(words)}: choose games, or all, or off")
+    return frozenset(GAMES if "all" in words else words) - {"off"}
 
 
 def _microseconds(seconds: float) -> int:

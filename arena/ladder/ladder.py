@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
+from arena.ladder.fortune import Fortune
 
 SETTLED: Final = 40.0
 """Elo of standard error up to which a rating is no longer provisional."""
@@ -69,3 +70,7 @@ class Ladder:
     """The number of the last event it is made of."""
     digest: str
     """SHA-256 over the bits of all the above but `through`: a void and what it voids leave no trace."""
+    fortunes: tuple[Fortune, ...] = ()
+    """The luck column, by node: beside the ratings and no part of the digest."""
+    replayed: int = 0
+    """The number of the last baseline that the luck column is made of."""

@@ -15,6 +15,7 @@ import trio
 
 from arena.house import HOUSE_BOTS
 from arena.server.alarms import Alarms
+from arena.server.baselines import Baselines
 from arena.server.contestant import Contestant
 from arena.server.door import Door
 from arena.server.gathering import Gathering
@@ -76,9 +77,11 @@ async def open_arena(
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
         hall = Hall(config, house)
         truth = Publisher(config, store, fitter, hall.rated)
-        arena = Arena(config, store, hall, scribe, alarms, truth, newest, nursery)
+        baselines = Baselines(config, store, pool, truth.replayed)
+        arena = Arena(config, store, hall, scribe, alarms, truth, baselines, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
+        nursery.start_soon(baselines.run)
         try:
             yield arena
         finally:
@@ -99,6 +102,7 @@ class Arena:
         scribe: Scribe,
         alarms: Alarms,
         truth: Publisher,
+        baselines: Baselines,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
@@ -120,6 +124,7 @@ class Arena:
         self._gatherings: set[Gathering] = set()
         self._tables: set[Table] = set()
         self._scribe = scribe
+        self._baselines = baselines
         self._leaving = False  # running matches are left to the next server
         self._changed = trio.Event()
 
@@ -295,6 +300,7 @@ class Arena:
         over, changes, parked = await self._scribe.record(table, await table.played())
         if changes:
             self.truth.recorded(table.game)
+            self._baselines.finished(table.header)
         table.report(over, changes)
         self.roster.park(parked)
         self._tables.discard(table)

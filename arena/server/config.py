@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from arena.ladder.scheduling import PATIENCE
 from arena.match.policy import Policy
 from arena.server.limits import Limits
 from engine.game import Game, Option
+
+LUCK: Final = frozenset({"nullern"})
+"""Games in which the luck column is worth the replays; docs/luck.md has the figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Config:
     """Whether house bots fill tables."""
     house_workers: int = 1
     """Processes that choose for house bots; 0 for the server's own thread."""
+    luck: frozenset[str] = LUCK
+    """Games, by name, whose deals the workers play again for the luck column."""
     patience: float = PATIENCE
     """How long a bot waits for other bots before house bots fill its table."""
     policy: Policy = field(default_factory=Policy)

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 import trio
 
 from arena.ladder.events import Node
+from arena.ladder.fortune import Fortune
 from arena.ladder.ladder import Figure, Ladder, Line
 
 LIMIT: Final = 600.0
@@ -76,6 +77,8 @@ class _Worker:
             tuple(Figure(Node(node), *others) for node, *others in answer["figures"]),
             answer["through"],
             answer["digest"],
+            tuple(Fortune(Node(node), *others) for node, *others in answer["fortunes"]),
+            answer["replayed"],
         )
 
     async def end(self) -> None:

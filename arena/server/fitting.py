@@ -35,8 +35,9 @@ def answers(directory: Path, requests: Iterator[str]) -> Iterator[str]:
             yield json.dumps({"error": str(error)})
         else:
             # A JSON number made of a float is that float again, to the last bit.
-            figures = {"lines": ladder.lines, "figures": ladder.figures}
-            yield json.dumps({**figures, "through": ladder.through, "digest": ladder.digest})
+            figures = {"lines": ladder.lines, "figures": ladder.figures, "fortunes": ladder.fortunes}
+            made = {"through": ladder.through, "digest": ladder.digest, "replayed": ladder.replayed}
+            yield json.dumps(figures | made)
 
 
 def main() -> None:

@@ -87,6 +87,11 @@ class Table:
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
+    def header(self) -> Header:
+        """What the match was before its first input. Secret until it is over."""
+        return self._header
+
+    @property
     def game(self) -> str:
         """The name of the game."""
         return self._header.game.name

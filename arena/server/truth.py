@@ -13,7 +13,7 @@ from arena.ladder.live import Rating
 from arena.ladder.stakes import stakes
 from arena.server.fitter import NotFitted
 from arena.server.wall import now_us
-from arena.store import events, publishing, versions
+from arena.store import baselines, events, publishing, versions
 from arena.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Publisher:
         self._fitter = fitter
         self._rated = rated
         self._news: Counter[str] = Counter()
+        self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
         self._due = trio.Event()
         self._turn = trio.Lock()
 
@@ -68,18 +69,24 @@ class Publisher:
         self._news[game] += 1
         self._due.set()
 
+    def replayed(self, game: str) -> None:
+        """A baseline of a game was stored."""
+        self._replays[game] += 1
+
     async def run(self) -> None:
         """Fits whatever has news, for ever; at first what an earlier server left unfitted."""
         if self._fitter is None:
             return
         try:
-            self._news.update(await self._store.read(self._behind))
+            news, replays = await self._store.read(self._behind)
+            self._news.update(news)
+            self._replays.update(replays)
             for game in self._config.games:
                 if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
                     await self._tell(game.name, ladder)
         except StoreError as error:
             log.error("it is unknown what is to be fitted", error=str(error))
-        wait = 0.0 if self._news else self._config.fit_seconds
+        wait = 0.0 if self._news or self._replays else self._config.fit_seconds
         while True:
             with trio.move_on_after(wait):
                 await self._due.wait()
@@ -101,12 +108,12 @@ class Publisher:
     async def _fit_news(self) -> bool:
         """Fits every game that has news; whether all of that could be done."""
         async with self._turn:
-            fine = [await self._fit(game) for game in tuple(self._news)]
+            fine = [await self._fit(game) for game in {**self._news, **self._replays}]
         return all(fine)
 
     async def _fit(self, game: str) -> bool:
         assert self._fitter is not None, "nobody asks else"
-        seen = self._news[game]
+        seen, replays = self._news[game], self._replays[game]
         try:
             ladder = await self._fitter.fit(game)
             await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
@@ -117,7 +124,8 @@ class Publisher:
             log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
             return False
         self._news[game] -= seen
-        self._news = +self._news
+        self._replays[game] -= replays
+        self._news, self._replays = +self._news, +self._replays
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
         await self._tell(game, ladder)
         return True
@@ -134,8 +142,10 @@ class Publisher:
         }
         self._rated(game, await trio.to_thread.run_sync(partial(stakes, ratings)))
 
-    def _behind(self, connection: Connection) -> dict[str, int]:
-        """How many events of each game its published ladder does not have."""
-        games = [game.name for game in self._config.games]
-        new = {game: events.newest(connection, game) - publishing.through(connection, game) for game in games}
-        return {game: count for game, count in new.items() if count}
+    def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
+        """How many events of each game its published ladder does not have, and how many baselines."""
+        new, replays = Counter[str](), Counter[str]()
+        for game in (game.name for game in self._config.games):
+            new[game] = events.newest(connection, game) - publishing.through(connection, game)
+            replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
+        return +new, +replays

@@ -77,6 +77,12 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
             yield Result(number, match, _nodes(nodes), _digits(places), _flags(counts))
 
 
+def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
+    """The matches whose results were taken back by the events with numbers above `after` and up to `through`."""
+    found = select(_COLUMNS.match_id).where(_COLUMNS.game == game, _COLUMNS.kind == "void")
+    return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
+
+
 def result_of(connection: Connection, match: int) -> Result:
     """The result of a match that has one."""
     row = connection.execute(select(schema.events).where(_COLUMNS.match_id == match, _COLUMNS.kind == "result")).one()

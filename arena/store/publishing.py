@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node
+from arena.ladder.fortune import Fortune
 from arena.ladder.ladder import Figure, Ladder, Line
 from arena.ladder.live import start
 from arena.ladder.reseat import moved_on
@@ -15,6 +16,7 @@ from arena.store import events, schema
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
 _RANKS: Final = ("rank", "rank_low", "rank_high", "best")
+_FORTUNE: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
@@ -26,12 +28,15 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
         return False
     connection.execute(delete(schema.standings).where(_LINES.game == game))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
-    row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at}
+    row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
     connection.execute(insert(schema.ladders).values(row))
     lines = {line.node: {name: getattr(line, name) for name in _RANKS} for line in ladder.lines}
-    unranked = dict.fromkeys(_RANKS)
+    luck = {each.node: _luck(each) for each in ladder.fortunes}
+    unranked, unknown = dict.fromkeys(_RANKS), dict.fromkeys(("replayed", *_FORTUNE))
     rows = [
-        {"game": game, **figure._asdict(), "provisional": int(figure.provisional), **lines.get(figure.node, unranked)}
+        {"game": game, **figure._asdict(), "provisional": int(figure.provisional)}
+        | lines.get(figure.node, unranked)
+        | luck.get(figure.node, unknown)
         for figure in ladder.figures
     ]
     if rows:
@@ -43,6 +48,11 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
 def through(connection: Connection, game: str) -> int:
     """The number of the last event in the published ladder of a game; 0 before the first fit."""
     return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
+
+
+def replayed(connection: Connection, game: str) -> int:
+    """The number of the last baseline in the published ladder of a game; 0 before the first fit with one."""
+    return connection.scalar(select(schema.ladders.c.replayed).where(schema.ladders.c.game == game)) or 0
 
 
 def as_published(connection: Connection, game: str) -> Ladder | None:
@@ -74,7 +84,17 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
         ),
         row.through,
         row.digest,
+        tuple(
+            Fortune(Node(line.node), line.replayed, line.plain, line.plain_error, line.adjusted, line.adjusted_error)
+            for line in found
+            if line.replayed is not None
+        ),
+        row.replayed,
     )
+
+
+def _luck(fortune: Fortune) -> dict[str, float | None]:
+    return {"replayed": fortune.matches, **{name: getattr(fortune, name) for name in _FORTUNE}}
 
 
 def _reseat(connection: Connection, game: str, ladder: Ladder) -> None:

@@ -1,4 +1,7 @@
-"""Making a published ladder again from the list of events: to compare it, bit for bit, or to publish it anew."""
+"""Making a published ladder again from the list of events: to compare it, bit for bit, or to publish it anew.
+
+Its luck column is made again, too, from the baselines; those are what the house scored when the deals were replayed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from arena.ladder.events import Node
 from arena.ladder.ladder import Ladder
-from arena.store import events, schema
+from arena.store import baselines, events, schema
 from arena.store.errors import EventsGone
 from arena.store.fits import recomputed
 from arena.store.publishing import as_published, publish
@@ -61,9 +64,9 @@ class Verdict:
 def verify(connection: Connection, game: str) -> Verdict:
     """Compares the published ladder of a game with what its events give. LadderError where their list is not sound."""
     found = as_published(connection, game)
-    made = recomputed(connection, game, 0 if found is None else found.through)
     if found is None:
-        return Verdict(game, 0, "", made.digest, ())
+        return Verdict(game, 0, "", recomputed(connection, game, 0).digest, ())
+    made = recomputed(connection, game, found.through, found.replayed)
     return Verdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
 
 
@@ -74,7 +77,8 @@ def rebuild(connection: Connection, game: str, at: int) -> Verdict:
     """
     before = verify(connection, game)
     newest = events.newest(connection, game)
-    if not publish(connection, game, recomputed(connection, game, newest), at):
+    made = recomputed(connection, game, newest, baselines.newest(connection, game))
+    if not publish(connection, game, made, at):
         raise EventsGone(game, before.through, newest)
     return before
 
@@ -100,4 +104,8 @@ def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:
     figures = {figure.node: figure._asdict() for figure in ladder.figures}
     for line in ladder.lines:
         figures[line.node] |= line._asdict()
+    for fortune in ladder.fortunes:
+        figures.setdefault(fortune.node, {}).update(
+            {f"luck's {name}": each for name, each in fortune._asdict().items()}
+        )
     return figures

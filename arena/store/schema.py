@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-REVISION: Final = "0003"
+REVISION: Final = "0004"
 """The newest migration: the schema that this program reads and writes."""
 
 # SQLite's STRICT tables take INTEGER, REAL, TEXT and BLOB only; elsewhere instants need 64 bits and ratings a double.
@@ -166,6 +166,17 @@ def _guard(_: Table, connection: Connection, **__: object) -> None:
         connection.exec_driver_sql(trigger)
 
 
+baselines = Table(
+    "baselines",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("number", Int, primary_key=True, comment="1, 2, … in each game"),
+    Column("match_id", Int, ForeignKey("matches.id"), nullable=False, unique=True),
+    Column("house", Text, nullable=False, comment="the bots that replayed, with versions and commas"),
+    Column("scores", Text, nullable=False, comment="sums over these bots, by seat, with commas"),
+    sqlite_strict=True,
+)
+
 ladders = Table(
     "ladders",
     metadata,
@@ -173,6 +184,13 @@ ladders = Table(
     Column("through", Int, nullable=False, comment="the number of the last event it is made of"),
     Column("digest", Text, nullable=False, comment="SHA-256 of all figures"),
     Column("at", Int, nullable=False),
+    Column(
+        "replayed",
+        Int,
+        nullable=False,
+        server_default="0",
+        comment="the number of the last baseline in its luck column",
+    ),
     sqlite_strict=True,
 )
 
@@ -191,6 +209,11 @@ standings = Table(
     Column("matches", Int, nullable=False),
     Column("opponents", Int, nullable=False),
     Column("provisional", Int, nullable=False),
+    Column("replayed", Int, comment="matches with a baseline; none before the first"),
+    Column("plain", Real),
+    Column("plain_error", Real),
+    Column("adjusted", Real),
+    Column("adjusted_error", Real),
     sqlite_strict=True,
 )
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, and_, select
 
 from arena.ladder import think
 from arena.ladder.events import Node
+from arena.ladder.fortune import Fortune
 from arena.ladder.ladder import Ladder, Line
 from arena.ladder.live import Rating
 from arena.store import bots, schema
@@ -53,6 +54,8 @@ class Standing:
     """The part of its decisions that others made for it; None where none is known."""
     think_95: int | None
     """Microseconds that 95 % of its decisions did not take longer than, to within 5 %; None where none is known."""
+    luck: Fortune | None = None
+    """Its scores, plain and adjusted; None before the first fit with a replayed match of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,12 @@ def standings(connection: Connection, game: str) -> tuple[Standing, ...]:
     """
     ladder = as_published(connection, game)
     rows = _rows(connection, game)
-    lines = [_fitted(rows[line.node], line) for line in ladder.lines if line.node in rows] if ladder else []
+    luck = {fortune.node: fortune for fortune in ladder.fortunes} if ladder else {}
+    lines = [
+        replace(_fitted(rows[line.node], line), luck=luck.get(line.node))
+        for line in (ladder.lines if ladder else ())
+        if line.node in rows
+    ]
     known = {line.bot for line in lines}
     newest = {row.name: row for row in rows.values() if row.name not in known}
     new = sorted(newest.values(), key=lambda row: (-row.rating, row.name.lower()))

@@ -100,6 +100,7 @@ class Standing(google.protobuf.message.Message):
     LIVE_DEVIATION_FIELD_NUMBER: builtins.int
     FORCED_SHARE_FIELD_NUMBER: builtins.int
     THINK_95_US_FIELD_NUMBER: builtins.int
+    LUCK_FIELD_NUMBER: builtins.int
     rank: builtins.int
     """1 is the best."""
     bot: builtins.str
@@ -140,6 +141,10 @@ class Standing(google.protobuf.message.Message):
     """The part of its decisions, from 0 to 1, that the server or a house bot made in its place; absent where none is known."""
     think_95_us: builtins.int
     """Microseconds that 95 % of its own decisions did not take longer than, to within 5 %; absent where none is known."""
+    @property
+    def luck(self) -> global___Luck:
+        """Its scores with and without luck; absent where the last fit has no replayed match of it, or is of some tables only."""
+
     def __init__(
         self,
         *,
@@ -163,9 +168,10 @@ class Standing(google.protobuf.message.Message):
         live_deviation: builtins.float = ...,
         forced_share: builtins.float | None = ...,
         think_95_us: builtins.int | None = ...,
+        luck: global___Luck | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "forced_share", b"forced_share", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deviation", b"deviation", "forced_share", b"forced_share", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "forced_share", b"forced_share", "luck", b"luck", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deviation", b"deviation", "forced_share", b"forced_share", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_best", b"_best"]) -> typing.Literal["best"] | None: ...
     @typing.overload
@@ -174,6 +180,45 @@ class Standing(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_think_95_us", b"_think_95_us"]) -> typing.Literal["think_95_us"] | None: ...
 
 global___Standing = Standing
+
+@typing.final
+class Luck(google.protobuf.message.Message):
+    """The mean score of a bot in the matches whose deals the house has played again. No rating depends on it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCHES_FIELD_NUMBER: builtins.int
+    PLAIN_FIELD_NUMBER: builtins.int
+    PLAIN_ERROR_FIELD_NUMBER: builtins.int
+    ADJUSTED_FIELD_NUMBER: builtins.int
+    ADJUSTED_ERROR_FIELD_NUMBER: builtins.int
+    matches: builtins.int
+    """So many matches."""
+    plain: builtins.float
+    """Points."""
+    plain_error: builtins.float
+    """Standard error of these; absent after one match."""
+    adjusted: builtins.float
+    """Points on average cards: the same mean in the long run, with a smaller error where the cards decide much."""
+    adjusted_error: builtins.float
+    """Standard error of these; absent after one match."""
+    def __init__(
+        self,
+        *,
+        matches: builtins.int = ...,
+        plain: builtins.float = ...,
+        plain_error: builtins.float | None = ...,
+        adjusted: builtins.float = ...,
+        adjusted_error: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_adjusted_error", b"_adjusted_error", "_plain_error", b"_plain_error", "adjusted_error", b"adjusted_error", "plain_error", b"plain_error"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_adjusted_error", b"_adjusted_error", "_plain_error", b"_plain_error", "adjusted", b"adjusted", "adjusted_error", b"adjusted_error", "matches", b"matches", "plain", b"plain", "plain_error", b"plain_error"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_adjusted_error", b"_adjusted_error"]) -> typing.Literal["adjusted_error"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_plain_error", b"_plain_error"]) -> typing.Literal["plain_error"] | None: ...
+
+global___Luck = Luck
 
 @typing.final
 class GetHistoryRequest(google.protobuf.message.Message):

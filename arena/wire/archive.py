@@ -18,6 +18,7 @@ from arena.wire.stream import Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.ladder.fortune import Fortune
     from arena.server.arena import Arena
     from arena.wire.stream import Call, Stream
     from engine.game import Game
@@ -148,6 +149,17 @@ def _standing(line: standings.Standing) -> ladder_pb2.Standing:
         live_deviation=line.live.deviation,
         forced_share=line.forced_share,
         think_95_us=line.think_95,
+        luck=None if line.luck is None else _luck(line.luck),
+    )
+
+
+def _luck(fortune: Fortune) -> ladder_pb2.Luck:
+    return ladder_pb2.Luck(
+        matches=fortune.matches,
+        plain=fortune.plain,
+        plain_error=fortune.plain_error,
+        adjusted=fortune.adjusted,
+        adjusted_error=fortune.adjusted_error,
     )
 
 

@@ -21,7 +21,7 @@ from arena.v1 import (
     operator_pb2,
     operator_pb2_grpc,
 )
-from arena.wire.rows import BotRow, DrainRow, LadderRow, LadderRows, MatchRow, MatchState, RatedRow, SeatRow
+from arena.wire.rows import BotRow, DrainRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
@@ -227,6 +227,17 @@ def _ladder_row(row: ladder_pb2.Standing) -> LadderRow:
         live_deviation=row.live_deviation,
         forced_share=row.forced_share if row.HasField("forced_share") else None,
         think_95_us=row.think_95_us if row.HasField("think_95_us") else None,
+        luck=_luck(row.luck) if row.HasField("luck") else None,
+    )
+
+
+def _luck(luck: ladder_pb2.Luck) -> LuckRow:
+    return LuckRow(
+        matches=luck.matches,
+        plain=luck.plain,
+        plain_error=luck.plain_error if luck.HasField("plain_error") else None,
+        adjusted=luck.adjusted,
+        adjusted_error=luck.adjusted_error if luck.HasField("adjusted_error") else None,
     )
 
 

@@ -58,6 +58,21 @@ class LadderRow:
     """The part of its decisions that others made for it; None where none is known."""
     think_95_us: int | None
     """Microseconds that 95 % of its decisions did not take longer than, to within 5 %; None where none is known."""
+    luck: LuckRow | None
+    """None where the last fit has no replayed match of it, and for the ladder of some tables only."""
+
+
+@dataclass(frozen=True, slots=True)
+class LuckRow:
+    """The mean score of a bot in the matches whose deals the house has played again, in points."""
+
+    matches: int
+    plain: float
+    plain_error: float | None
+    """Standard error; None after one match."""
+    adjusted: float
+    """What it would be on average cards."""
+    adjusted_error: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ SETTLED = LadderRow(
     live_deviation=25.0,
     forced_share=0.012,
     think_95_us=12_300,
+    luck=None,
 )
 SECOND = replace(SETTLED, rank=2, bot="bob", owner="Bob & sons", rating=1650.0, best=0.3, forced_share=None)
 HOUSE = replace(

@@ -16,7 +16,7 @@ from arena.replay.chain import chained, pack
 from arena.server.arena import Arena
 from arena.server.messages import Hello
 from arena.server.session import Session
-from arena.store import errors, matches
+from arena.store import baselines, errors, matches
 from arena.store.bots import BotId
 from arena.store.errors import StoreError
 from arena.store.fits import Fits
@@ -284,6 +284,27 @@ async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockC
     assert first.live == ladder.lines[0].rating
     assert not first.HasField("think_95_us")
     assert not first.HasField("forced_share")
+
+
+async def test_a_ladder_tells_luck_where_deals_were_replayed(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    for baseline, points in enumerate(([5, 3], [4, 8])):
+        match = rig.begin(players)
+        rig.finish(match, points)
+        ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+        rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+        answer = await rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+        assert [line.luck.matches for line in answer.standings] == [baseline] * 2
+        assert [line.HasField("luck") for line in answer.standings] == [baseline > 0] * 2
+        assert not any(line.luck.HasField("plain_error") for line in answer.standings)
+        rig.store.now(partial(baselines.add, game=GAME.name, match=match, house="house 1", scores=[1, 2]))
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    answer = await rig.archive.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert {line.bot: line.luck for line in answer.standings} == {
+        "ann": ladder_pb2.Luck(matches=2, plain=4.5, plain_error=0.5, adjusted=4.5, adjusted_error=0.5),
+        "bob": ladder_pb2.Luck(matches=2, plain=5.5, plain_error=2.5, adjusted=5.5, adjusted_error=2.5),
+    }
 
 
 async def test_the_ladder_of_tables_of_one_size_says_why_it_cannot_be(rig: Rig, autojump_clock: MockClock) -> None:

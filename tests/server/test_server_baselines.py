@@ -1,0 +1,183 @@
+"""Baselines of a running server: what the house would score, from its workers, whatever befalls them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from sqlalchemy import Connection
+from structlog.testing import capture_logs
+
+from arena.house import HOUSE_BOTS, THINKERS
+from arena.house.selfplay import baseline
+from arena.replay.read import read
+from arena.server import baselines as server_baselines
+from arena.server.arena import Arena, open_arena
+from arena.server.baselines import Baselines
+from arena.server.fitter import open_fitter
+from arena.server.pool import ReplayFailed, WorkerPool
+from arena.store import baselines, bots, events, matches
+from arena.store.publishing import as_published
+from arena.store.rebuild import verify
+from arena.store.standings import standings
+from arena.store.store import Store, open_store
+from engine.deal import match_key
+from engine.registry import GAMES
+from tests.server.pool_rig import workers_of
+from tests.server.server_rig import Bot, config
+
+PATIENCE = 60.0
+NULLERN = "nullern"
+
+
+@asynccontextmanager
+async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]:
+    """A server of Nullern with a database, a worker and a process that fits."""
+    settings = {"games": (GAMES[NULLERN],), "seats": (3,), "house_workers": 1, "fit_seconds": 0.2} | changes
+    async with (
+        open_store(path, 1) as store,
+        open_fitter(path) as fitter,
+        open_arena(config(**settings), store, HOUSE_BOTS, fitter) as arena,
+    ):
+        yield store, arena
+
+
+async def play(store: Store, arena: Arena, count: int) -> None:
+    """So many matches between three bots."""
+    rows = [await store.write(partial(bots.register, name=name, owner="", at=1)) for name in ("ann", "bob", "cleo")]
+    players = [Bot(row.bot, games=(NULLERN,)) for row in rows]
+    async with trio.open_nursery() as nursery:
+        for player in players:
+            nursery.start_soon(player.attend, arena)
+        with trio.fail_after(PATIENCE):
+            await players[0].until(lambda: len(players[0].reports) >= count)
+        nursery.cancel_scope.cancel()
+
+
+async def until(store: Store, done: Any) -> None:
+    with trio.fail_after(PATIENCE):
+        while not await store.read(done):
+            await trio.sleep(0.02)
+
+
+def replayed(connection: Connection) -> list[int]:
+    return [match.match for match in baselines.read(connection, NULLERN)]
+
+
+def results(connection: Connection) -> list[int]:
+    return [event.match for event in events.read(connection, NULLERN)]
+
+
+def all_replayed(connection: Connection) -> bool:
+    return len(replayed(connection)) == len(results(connection))
+
+
+async def test_every_match_gets_the_baseline_that_replaying_it_gives(tmp_path: Path) -> None:
+    async with real(tmp_path) as (store, arena):
+        await play(store, arena, 6)
+        await until(store, all_replayed)
+        found = await store.read(lambda connection: list(baselines.read(connection, NULLERN)))
+        assert [match.number for match in found] == list(range(1, len(found) + 1))
+        for match in found:
+            header = read(await store.read(partial(matches.get_replay, match=match.match))).header
+            key = match_key(header.seed, header.nonces)
+            house = [bot for bot in THINKERS if bot.game == NULLERN]
+            scores = [baseline(header.game, 3, header.options, key, None, 1, bot) for bot in house]
+            assert match.baselines == tuple(sum(seat) for seat in zip(*scores, strict=True))
+            row = await store.read(partial(matches.get_match, match=match.match))
+            assert match.scores == tuple(seat.score for seat in row.seats)
+            assert match.kind.house == ", ".join(f"{bot.name} {bot.version}" for bot in house)
+
+        def published(connection: Connection) -> bool:
+            ladder = as_published(connection, NULLERN)
+            return ladder is not None and ladder.replayed == len(found) == ladder.through
+
+        await until(store, published)
+        assert (await store.read(partial(verify, game=NULLERN))).identical
+        lines = await store.read(partial(standings, game=NULLERN))
+        assert [line.luck.matches for line in lines if line.luck] == [len(found)] * 3
+
+
+async def test_no_match_is_replayed_without_workers_or_where_it_is_off(tmp_path: Path) -> None:
+    for changes in ({"house_workers": 0}, {"luck": frozenset({"sixth_sense"})}):
+        path = tmp_path / str(len(changes["luck"]) if "luck" in changes else 0)  # type: ignore[arg-type]  # a set
+        async with real(path, **changes) as (store, arena):
+            await play(store, arena, 2)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            assert await store.read(replayed) == []
+            assert workers_of() == []
+
+
+async def test_a_killed_worker_costs_no_baseline(tmp_path: Path) -> None:
+    async with real(tmp_path) as (store, arena):
+        await play(store, arena, 2)
+        await until(store, lambda connection: replayed(connection) != [])
+        for worker in workers_of():
+            os.kill(worker, signal.SIGKILL)
+        await until(store, all_replayed)
+
+
+async def test_what_a_server_left_its_successor_replays(tmp_path: Path) -> None:
+    async with real(tmp_path, luck=frozenset()) as (store, arena):
+        await play(store, arena, 4)
+    async with real(tmp_path) as (store, _):
+        await until(store, all_replayed)
+        assert await store.read(replayed) == await store.read(results)
+
+
+async def test_of_what_was_left_only_the_last_are_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_baselines, "MOST_WAITING", 2)
+    async with real(tmp_path, luck=frozenset()) as (store, arena):
+        await play(store, arena, 4)
+    async with real(tmp_path) as (store, _):
+        await until(store, lambda connection: len(replayed(connection)) == 2)
+        assert await store.read(replayed) == (await store.read(results))[-2:]
+
+
+class Busy(WorkerPool):
+    """Workers that never have time, or fail."""
+
+    def __init__(self, fails: bool) -> None:
+        super().__init__(1)
+        self.asked: list[bytes] = []
+        self._fails = fails
+
+    async def baseline(self, game: Any, seats: int, options: Any, key: bytes, *rest: Any) -> tuple[float, ...]:
+        self.asked.append(key)
+        if self._fails:
+            raise ReplayFailed("2 workers ended over it")
+        await trio.sleep_forever()
+        raise AssertionError
+
+
+async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_baselines, "MOST_WAITING", 3)
+    async with real(tmp_path, luck=frozenset()) as (store, arena):
+        await play(store, arena, 1)
+        (number, *_) = await store.read(results)
+        header = read(await store.read(partial(matches.get_replay, match=number))).header
+    settings = config(games=(GAMES[NULLERN],), seats=(3,), house_workers=1)
+    async with open_store(tmp_path, 1) as store, trio.open_nursery() as nursery:
+        waiting = Baselines(settings, store, Busy(fails=False), lambda _: None)
+        with capture_logs() as logs:
+            for _ in range(5):
+                waiting.finished(header)
+        assert [line["event"] for line in logs] == ["the workers have no time for luck: a match goes without"] * 2
+        failing = Busy(fails=True)
+        waiting = Baselines(settings, store, failing, lambda _: None)
+        with capture_logs() as logs:
+            nursery.start_soon(waiting.run)
+            with trio.fail_after(PATIENCE):
+                while not failing.asked:
+                    await trio.sleep(0.01)
+        assert await store.read(replayed) == []
+        nursery.cancel_scope.cancel()
+    assert {line["event"] for line in logs} == {"deals not replayed"}

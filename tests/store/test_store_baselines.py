@@ -1,0 +1,145 @@
+"""Baselines in the store: numbered as they come, read beside their results, and published with the ladder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import Connection, select, update
+from sqlalchemy.exc import IntegrityError
+
+from arena.ladder.events import Node
+from arena.ladder.fortune import Fortunes, Kind, Replayed
+from arena.store import baselines, matches, schema
+from arena.store.bots import BotId
+from arena.store.fits import Fits, recomputed
+from arena.store.publishing import as_published, publish, replayed
+from arena.store.rebuild import rebuild, verify
+from arena.store.standings import of_ladder, standings
+from arena.store.store import open_readonly, open_store, open_to_amend
+from tests.store.jobs import GAME, NOW, add_bots, finish
+from tests.store.older import older_database
+
+HOUSE = "house-a 1, house-b 2"
+
+
+def play(connection: Connection, chance: Random, players: list[BotId], count: int) -> list[int]:
+    """Finished matches of two or three bots."""
+    played = []
+    for _ in range(count):
+        seated = chance.sample(players, chance.randint(2, 3))
+        match = matches.begin(connection, GAME, {}, seated, NOW)
+        finish(connection, match, chance.sample(range(1, len(seated) + 1), len(seated)))
+        played.append(int(match))
+    return played
+
+
+def replay(connection: Connection, chance: Random, played: list[int]) -> None:
+    for match in played:
+        seats = len(matches.get_match(connection, match).seats)
+        baselines.add(connection, GAME, match, HOUSE, [chance.randint(-20, 20) for _ in range(seats)])
+
+
+@pytest.fixture
+def played(data: Path) -> Path:
+    """Forty matches, of which the first thirty were replayed in another order."""
+    with open_to_amend(data) as connection:
+        chance = Random(1)
+        numbers = play(connection, chance, add_bots(connection, "ann", "bob", "cleo", "dan"), 40)
+        replay(connection, chance, chance.sample(numbers[:30], 30))
+    return data
+
+
+def test_a_baseline_is_the_sum_of_the_bots_that_replayed(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        match = matches.begin(connection, GAME, {"rounds": 3}, [ann, bob], NOW)
+        finish(connection, match, [2, 1])
+        baselines.add(connection, GAME, match, HOUSE, [-3, 8])
+        kind = Kind(2, '{"rounds": 3}', HOUSE)
+        expected = Replayed(1, match, kind, (Node(1), Node(2)), (True, True), (8, 9), (-3, 8))
+        assert list(baselines.read(connection, GAME)) == [expected]
+        assert list(baselines.read(connection, "another")) == []
+        with pytest.raises(IntegrityError, match="UNIQUE"), connection.begin_nested():
+            baselines.add(connection, GAME, match, HOUSE, [0, 0])
+
+
+def test_matches_without_a_baseline_are_those_after_the_last_one_with(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        chance = Random(2)
+        numbers = play(connection, chance, add_bots(connection, "ann", "bob", "cleo"), 10)
+        matches.void(connection, numbers[9], "a test", NOW)
+        assert baselines.missing(connection, GAME, 100) == tuple(numbers)
+        assert baselines.missing(connection, GAME, 3) == tuple(numbers[7:])
+        assert baselines.missing(connection, "another", 3) == ()
+        replay(connection, chance, [numbers[0], numbers[4]])
+        assert baselines.missing(connection, GAME, 100) == tuple(numbers[5:])
+        assert baselines.newest(connection, GAME) == 2
+
+
+def test_the_luck_column_is_made_of_the_rows_alone_however_they_are_read(played: Path) -> None:
+    fits = Fits()
+    with open_to_amend(played) as connection:
+        chance = Random(3)
+        ladder = fits.ladder(connection, GAME)
+        assert (ladder.through, ladder.replayed, len(ladder.fortunes)) == (40, 30, 4)
+        left = list(baselines.missing(connection, GAME, 100))
+        replay(connection, chance, left[:2])
+        assert fits.ladder(connection, GAME) == recomputed(connection, GAME, 40, 32) == Fits().ladder(connection, GAME)
+        assert recomputed(connection, GAME, 40, 30) == ladder, "what came late did not change the past"
+        first = next(baselines.read(connection, GAME)).match
+        matches.void(connection, first, "a test", NOW)
+        without = fits.ladder(connection, GAME)
+        assert without == recomputed(connection, GAME, 41, 32) == Fits().ladder(connection, GAME)
+        assert sum(each.matches for each in without.fortunes) < sum(each.matches for each in ladder.fortunes) + 6
+        assert fits.ladder(connection, GAME, seats=2).fortunes == ()
+
+
+def test_baselines_leave_the_ratings_and_their_digest_alone(played: Path) -> None:
+    with open_readonly(played) as connection:
+        with_luck, without = recomputed(connection, GAME, 40, 30), recomputed(connection, GAME, 40)
+    assert (with_luck.lines, with_luck.figures, with_luck.digest) == (without.lines, without.figures, without.digest)
+    assert (without.fortunes, without.replayed) == ((), 0)
+
+
+def test_the_luck_column_is_published_bit_for_bit_and_verified(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        assert replayed(connection, GAME) == 0
+        ladder = Fits().ladder(connection, GAME)
+        publish(connection, GAME, ladder, NOW)
+        assert as_published(connection, GAME) == ladder
+        assert replayed(connection, GAME) == 30
+        fortunes = Fortunes()
+        for match in baselines.read(connection, GAME):
+            fortunes.take(match, void=False)
+        assert {line.luck for line in standings(connection, GAME)} == {*fortunes.figures()}
+        assert {line.luck for line in of_ladder(connection, GAME, Fits().ladder(connection, GAME, 2))} == {None}
+        replay(connection, Random(4), list(baselines.missing(connection, GAME, 1)))
+        assert verify(connection, GAME).identical, "what is not published yet makes no difference"
+        node = connection.scalar(select(schema.standings.c.node).order_by(schema.standings.c.node).limit(1))
+        own = schema.standings.c.node == node
+        connection.execute(update(schema.standings).where(own).values(adjusted=schema.standings.c.adjusted + 2**-40))
+        assert verify(connection, GAME).differing == (node,)
+        rebuild(connection, GAME, NOW)
+        assert verify(connection, GAME).identical
+        assert replayed(connection, GAME) == 31
+
+
+async def test_a_published_ladder_of_an_older_database_is_kept_without_luck(directory: Path) -> None:
+    with older_database(directory, "0003") as database:
+        database.execute(
+            "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (1, 'ann', 'ann', 'ann', 0, 1)"
+        )
+        database.execute("INSERT INTO versions (id, bot_id, version, created) VALUES (1, 1, '', 1)")
+        database.execute("INSERT INTO ratings VALUES (1, 'whist', 1510, 90, 3, 2, 0.5, 4, 0, 0, '{}')")
+        database.execute("INSERT INTO ladders VALUES ('whist', 3, 'abc', 7)")
+        database.execute("INSERT INTO standings VALUES ('whist', 1, 1510.5, 91, 80, 1, 1, 2, 0.75, 3, 2, 1)")
+    async with open_store(directory, NOW):
+        pass
+    with open_readonly(directory) as connection:
+        ladder = as_published(connection, GAME)
+        (line,) = standings(connection, GAME)
+    assert ladder is not None
+    assert (ladder.through, ladder.digest, ladder.fortunes, ladder.replayed) == (3, "abc", (), 0)
+    assert (line.rating, line.rank_high, line.matches, line.luck) == (1510.5, 2, 3, None)

@@ -12,11 +12,12 @@ from arena.ladder.live import Rating, start, update
 
 
 def reseated(ladder: Ladder) -> dict[Node, Rating]:
-    """Every node's live rating at the ladder's last event.
+    """The live rating at the ladder's last event of every node for which a match counts.
 
-    It is its figure there, without the error of the scale, which no match between them makes smaller.
+    It is its figure there, without the error of the scale, which no match between them makes smaller. Of whom nothing
+    is known the ladder has the prior only, and their first match that counts begins like anybody's.
     """
-    return {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures}
+    return {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures if figure.matches}
 
 
 def moved_on(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:

@@ -20,6 +20,7 @@ from arena.server.door import Door
 from arena.server.gathering import Gathering
 from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
+from arena.server.missed import missed
 from arena.server.players import HousePlayer, Player
 from arena.server.pool import Pool
 from arena.server.post import Post
@@ -33,12 +34,12 @@ from arena.store.errors import StoreError
 from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from arena.house import HouseBot
     from arena.server.config import Config, Offer
     from arena.server.fitter import Fitter
-    from arena.server.messages import Hello, Link, Said
+    from arena.server.messages import Hello, Link, MatchOver, Said
     from arena.server.table import Table
     from arena.store.store import Store
 
@@ -149,12 +150,13 @@ class Arena:
     async def attend(self, link: Link, bot: bots.Bot, hello: Hello) -> None:
         """Lets a bot play on a line until it has said its last.
 
-        Raises `LinkLost` when the bot vanished and `Closed` when the server ends the line.
+        Raises `LinkLost` when the bot vanished, `Closed` when the server ends the line, and StoreError.
         """
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
+        reports = await self._missed(bot, hello.playing)
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
@@ -163,6 +165,8 @@ class Arena:
         contestant.parked = bot.parked is not None
         if contestant.parked:
             session.notify(parked_notice(bot))
+        for report in reports:
+            session.report(report)
         contestant.connected(trio.current_time(), session)
         self.hall.changed(contestant)
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
@@ -180,6 +184,20 @@ class Arena:
             contestant.disconnected(trio.current_time(), session)
             self.hall.release(contestant)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(contestant.tables))
+
+    async def _missed(self, bot: bots.Bot, playing: Collection[int]) -> Sequence[MatchOver]:
+        """How those of the matches ended that are over; all others report to the bot's line when they are."""
+
+        def running() -> set[int]:
+            contestant = self.hall.contestants.get(bot.id)
+            return set() if contestant is None else set(playing).intersection(contestant.tables)
+
+        while True:
+            before = running()
+            over = {number for number in playing if number <= self._newest} - before
+            reports = await self.store.read(partial(missed, bot=bot, numbers=sorted(over))) if over else ()
+            if running() == before:
+                return reports
 
     async def void(self, match: int, reason: str) -> None:
         """Takes the result of a match off the ladder; raises what `matches.void` raises."""

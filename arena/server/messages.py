@@ -19,6 +19,8 @@ class Hello(NamedTuple):
     capacity: int
     client: str
     version: str = ""
+    playing: tuple[int, ...] = ()
+    """Matches it was playing when an earlier line of it ended."""
 
 
 class Ready(NamedTuple):

@@ -155,6 +155,7 @@ class Hello(google.protobuf.message.Message):
     CAPACITY_FIELD_NUMBER: builtins.int
     CLIENT_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    PLAYING_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """How many matches it can play at once, 1 or more."""
     client: builtins.str
@@ -167,6 +168,12 @@ class Hello(google.protobuf.message.Message):
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The games it plays, by name."""
 
+    @property
+    def playing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
+        for again without being named here.
+        """
+
     def __init__(
         self,
         *,
@@ -174,8 +181,9 @@ class Hello(google.protobuf.message.Message):
         capacity: builtins.int = ...,
         client: builtins.str = ...,
         version: builtins.str = ...,
+        playing: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "client", b"client", "games", b"games", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "client", b"client", "games", b"games", "playing", b"playing", "version", b"version"]) -> None: ...
 
 global___Hello = Hello
 

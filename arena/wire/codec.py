@@ -75,7 +75,9 @@ def decode_hello(request: play_pb2.PlayRequest) -> Hello:
     if len(hello.version) > LONGEST_VERSION or not hello.version.isprintable():
         text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
         raise Closed(Reason.NONSENSE, text)
-    return Hello(tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version)
+    return Hello(
+        tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version, tuple(hello.playing)
+    )
 
 
 def decode(request: play_pb2.PlayRequest, at: float) -> Said:

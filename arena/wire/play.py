@@ -84,6 +84,8 @@ class Play:
                 await self._arena.attend(PlayLink(stream), await self._bot(token), hello)
         except LinkLost:
             return
+        except StoreError as error:
+            raise Refused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
         except Closed as closed:
             raise Refused(STATUS[closed.reason], str(closed)) from closed
 

@@ -55,6 +55,8 @@ def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str
 def test_a_hello_is_taken() -> None:
     hello = pb.Hello(games=["b", "a", "b"], capacity=3, client="x" * 1000)
     assert decode_hello(pb.PlayRequest(hello=hello)) == Hello(("b", "a"), 3, "x" * 100)
+    hello.playing.extend([7, 1 << 63])
+    assert decode_hello(pb.PlayRequest(hello=hello)).playing == (7, 1 << 63)
     hello.version = "2.0 – the bold one"
     assert decode_hello(pb.PlayRequest(hello=hello)).version == "2.0 – the bold one"
 

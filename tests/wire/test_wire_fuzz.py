@@ -313,7 +313,7 @@ async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.Mo
     store, onlooker, heard = MemoryStore(), Onlooker(), pb.PlayResponse()
     with monkeypatch.context() as patched:
         ours(patched, rng)
-        patched.setattr("arena.server.scribe.SeededDecks", world.decks)
+        patched.setattr("arena.replay.header.SeededDecks", world.decks)
         quiet = {"policy": Policy(bank=3_600_000_000), "heartbeat": 1e9}
         async with serving(store, rng, **quiet) as arena, trio.open_nursery() as nursery:
             spy = FuzzingBot(arena, store, "spy", onlooker, Random(f"{seed} spy"))

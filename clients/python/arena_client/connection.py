@@ -145,6 +145,7 @@ class Connection:
     async def _greet(self, call: Call) -> PlayResponse:
         capacity = self._progress.room(self._bot.capacity)
         hello = Hello(
+            playing=sorted(self._progress.playing),
             games=self._bot.games,
             capacity=capacity,
             client=f"arena-client-python {__version__}",

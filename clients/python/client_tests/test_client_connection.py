@@ -150,7 +150,7 @@ def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.
         talk.next()
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        assert talk.next().HasField("hello")
+        assert list(talk.next().hello.playing) == [1]
         yield welcome()
         yield asks((1, 1))
         assert talk.next().answers[0].match_id == 1
@@ -163,6 +163,24 @@ def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.
     with Peer([after], port=first.port, tokens={"t": "bot"}):
         playing.result()
     assert any("no connection to" in line and "next try in" in line for line in caplog.messages)
+
+
+def test_a_match_that_ended_while_the_bot_was_away_counts(token_file: Path) -> None:
+    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert not talk.next().hello.playing
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
+
+    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert list(talk.next().hello.playing) == [1]
+        yield welcome()
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    with Peer([before, after]) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL, None])

@@ -1,0 +1,45 @@
+"""How matches ended that ended while their bot was away: it is told when it comes back and asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arena.server.messages import MatchOver, RatingChange
+from arena.store import events, matches
+from arena.store.errors import UnknownMatch
+from arena.store.matches import MatchState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from arena.store.bots import Bot
+
+
+def missed(connection: Connection, bot: Bot, numbers: Iterable[int]) -> list[MatchOver]:
+    """The reports of those of the matches that are over and that the bot had a seat in."""
+    reports = (_report(connection, bot, number) for number in numbers)
+    return [report for report in reports if report is not None]
+
+
+def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
+    try:
+        match = matches.get_match(connection, number)
+    except UnknownMatch:
+        return None
+    seat = next((seat for seat, each in enumerate(match.seats) if each.bot == bot.name), None)
+    if seat is None or match.state is MatchState.PLAYING:
+        return None
+    if match.state is MatchState.INTERRUPTED:
+        return MatchOver(number, seat, (), (), None, (), match.reason)
+    change = match.seats[seat].rating
+    return MatchOver(
+        number,
+        seat,
+        tuple(each.score for each in match.seats if each.score is not None),
+        tuple(each.place for each in match.seats if each.place is not None),
+        None if change is None else RatingChange(change.before.value, change.after.value),
+        events.result_of(connection, number).counts,
+        "",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -64,6 +65,19 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_grpc_is_told_how_to_poll_before_it_looks_unless_somebody_has_told_it_already() -> None:
+    program = (
+        "import os, sys, arena.cli.serve; order = [*sys.modules]; "
+        "print(os.environ['GRPC_EXPERIMENTS'], order.index('arena.cli') < order.index('grpc'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"}
+    for told, expected in (({}, "-event_engine_listener"), ({"GRPC_EXPERIMENTS": ""}, "")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment | told
+        )
+        assert done.stdout == f"{expected} True\n"
 
 
 @pytest.mark.parametrize("words", [("dance",), ("ladder", "--loud"), ("replay", "dance"), ("bots", "invite")])

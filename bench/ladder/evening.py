@@ -164,7 +164,7 @@ class _Play:
             [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
         )
         self.settled, self.ladder = fitted.settled, fitted.ladder
-        self.live = reseated(fitted.ladder)
+        self.live |= reseated(fitted.ladder)  # who has not played is where it began
         self.worth = stakes({node: self.live[node] for node in self.bots})
         self.pending = {}
         for _, _, table in self.running:

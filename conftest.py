@@ -1,10 +1,14 @@
-"""Options of the test run."""
+"""Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("arena", deadline=None, derandomize=True)
+settings.load_profile("arena")
 
 COMPILED = Path(__file__).parent / "build" / "compiled"
 

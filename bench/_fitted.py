@@ -11,8 +11,9 @@ import numpy as np
 
 from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
+from arena.ladder.ladder import SETTLED, Ladder
 from arena.ladder.live import NEW, SCALE
-from arena.ladder.truth import SETTLED, Ladder, ladder
+from arena.ladder.truth import ladder
 from bench._calibration import (
     Bin,
     Figure,

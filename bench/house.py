@@ -24,7 +24,7 @@ from rich.table import Table
 
 from arena.house import THINKERS, HouseBot
 from arena.match.effects import Ask
-from arena.server.pool import Pool
+from arena.server.pool import WorkerPool
 from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.registry import GAMES
@@ -61,7 +61,7 @@ def questions(game: str) -> list[tuple[HouseBot, Ask]]:
     return found
 
 
-async def batch(pool: Pool, asked: Sequence[tuple[HouseBot, Ask]]) -> None:
+async def batch(pool: WorkerPool, asked: Sequence[tuple[HouseBot, Ask]]) -> None:
     """Asks at once and waits for all answers."""
     done, left = trio.Event(), len(asked)
 
@@ -77,7 +77,7 @@ async def batch(pool: Pool, asked: Sequence[tuple[HouseBot, Ask]]) -> None:
     await done.wait()
 
 
-async def rounds(pool: Pool, asked: Sequence[tuple[HouseBot, Ask]], size: int) -> tuple[float, float]:
+async def rounds(pool: WorkerPool, asked: Sequence[tuple[HouseBot, Ask]], size: int) -> tuple[float, float]:
     """Microseconds of processor time a choice, and of waiting a batch."""
     busy = waited = inf
     batches = [asked[start : start + size] for start in range(0, len(asked), size)]
@@ -93,8 +93,8 @@ async def rounds(pool: Pool, asked: Sequence[tuple[HouseBot, Ask]], size: int) -
 async def measure(game: str) -> Figures:
     """Everything about one game."""
     asked, strongest = questions(game), next(bot for bot in reversed(THINKERS) if bot.game == game)
-    here, _ = await rounds(Pool(0), asked, SIZES[-1])
-    pool = Pool(1, inf)
+    here, _ = await rounds(WorkerPool(0), asked, SIZES[-1])
+    pool = WorkerPool(1, inf)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         baseline = partial(pool.baseline, GAMES[game], SEATS, {}, CHANCE, None, 1, strongest)

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from arena.ladder.truth import SETTLED
+from arena.ladder.ladder import SETTLED
 from bench._calibration import Results
 from bench._field import Deal, Played, field, play, spread
 from bench._fitted import Fitted, fitted

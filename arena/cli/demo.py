@@ -128,7 +128,7 @@ def _watch(
         signals.sleep(GLANCE)
         tally.count()
     began = time.monotonic()
-    with Progress(console, f"Ladder of {game}", seconds) as progress:
+    with Progress(console, seconds) as progress:
         while not signals.count and (passed := time.monotonic() - began) < seconds:
             programs.check()
             tally.count()

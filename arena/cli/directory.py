@@ -13,7 +13,7 @@ from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.standings import Moment, Standing
 from arena.store.store import open_readonly
-from arena.wire.rows import BotRow, LadderRow, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
+from arena.wire.rows import BotRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 class UnknownGame(Refused):
     """The arena does not have the game."""
+
+
+class NoSuchTable(Refused):
+    """Nobody can play the game at a table of that size."""
+
+
+class NoLadder(Refused):
+    """No ladder can be made of the list of events."""
 
 
 @contextmanager
@@ -46,15 +54,20 @@ class Directory:
         """The games of the arena, by name."""
         return tuple(GAMES)
 
-    def ladder(self, game: str, seats: int = 0) -> tuple[LadderRow, ...]:
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
         """As `Client.ladder`."""
         _require(game)
-        if not seats:
-            return tuple(map(_ladder_row, standings.standings(self._connection, game)))
-        from arena.store.fits import Fits  # numpy
-
-        ladder = Fits().ladder(self._connection, game, seats)
-        return tuple(map(_ladder_row, standings.of_ladder(self._connection, game, ladder)))
+        if seats:
+            return self._of_tables(game, seats)
+        lines, made = standings.current(self._connection, game)
+        return LadderRows(
+            game=game,
+            seats=0,
+            standings=tuple(map(_ladder_row, lines)),
+            through=0 if made is None else made.through,
+            digest="" if made is None else made.digest,
+            published=None if made is None else _instant(made.at),
+        )
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         """As `Client.history`."""
@@ -94,6 +107,36 @@ class Directory:
         """The journal's lines of a match that is being played: everybody's secrets are in it. None of any other."""
         playing = match in matches.playing(self._connection)
         return read_journal(self._path, match) if playing else ()
+
+    def _of_tables(self, game: str, seats: int) -> LadderRows:
+        """The ladder of tables of one size, computed here and now; NoSuchTable, NoLadder."""
+        from arena.ladder.errors import LadderError
+        from arena.store.fits import Fits  # numpy
+
+        able = GAMES[game].seats
+        if seats not in able:
+            raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
+        try:
+            ladder = Fits().ladder(self._connection, game, seats)
+        except LadderError as error:
+            raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
+        lines = standings.of_ladder(self._connection, game, ladder)
+        return LadderRows(
+            game=game,
+            seats=seats,
+            standings=tuple(map(_ladder_row, lines)),
+            through=ladder.through,
+            digest=ladder.digest,
+            published=None,
+        )
+
+
+def games_named(game: str | None) -> tuple[str, ...]:
+    """One game, or all where None is named; UnknownGame."""
+    if game is None:
+        return tuple(GAMES)
+    _require(game)
+    return (game,)
 
 
 def _require(game: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 from shlex import quote
 
@@ -12,28 +13,32 @@ from rich.rule import Rule
 from rich.text import Text
 
 from arena.cli.directory import open_directory
+from arena.cli.ladder_table import ladder_table
 from arena.cli.replay import finished, verified
 from arena.cli.source import Place
-from arena.cli.tables import ladder_table
 from arena.cli.tally import Tally
 from arena.cli.verdict import drawn_verdict
 from arena.replay.read import read
 from arena.replay.render.show import show_trick
 from arena.replay.steps import Course
+from arena.store.rebuild import rebuild
+from arena.store.store import open_to_amend
 
 
 def look_back(console: Console, data: Path, game: str, before: int) -> None:
     """Shows what came after the match number `before` in a data directory that no server works on any more.
 
-    StoreError or ReplayError where it cannot be read.
+    The ladder is fitted first: the server may have had no time to. StoreError or ReplayError where that cannot be done.
     """
+    with open_to_amend(data) as connection:
+        rebuild(connection, game, time.time_ns() // 1000)
     with open_directory(data) as source:
         tally = Tally(source, before)
         tally.count()
         console.print(f"{tally.finished} matches finished. The server and the bots have ended.\n")
         if not tally.finished:
             return
-        console.print(ladder_table(f"Ladder of {game}", source.ladder(game), console.width), "")
+        console.print(ladder_table(source.ladder(game), console.width), "")
         latest = finished(source, game, "", 1)[0].match
         replay = read(source.replay(latest), f"match {latest}")
     console.print(Rule(f"The last trick of match {latest}", style="dim"), "", show_trick(Course(replay)), "", sep="\n")

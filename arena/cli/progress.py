@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Final
 
@@ -13,8 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import ladder_table
-from arena.wire.rows import LadderRow
+from arena.cli.ladder_table import ladder_table
+from arena.wire.rows import LadderRows
 
 LINES: Final = 5
 """Lines that a pipe gets."""
@@ -23,9 +22,8 @@ LINES: Final = 5
 class Progress:
     """The progress of a demo on a console."""
 
-    def __init__(self, console: Console, title: str, seconds: float) -> None:
+    def __init__(self, console: Console, seconds: float) -> None:
         self._console = console
-        self._title = title
         self._seconds = seconds
         self._next_line = 0.0
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
@@ -39,17 +37,17 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, passed: float, matches: int, ladder: Sequence[LadderRow]) -> None:
+    def show(self, passed: float, matches: int, ladder: LadderRows) -> None:
         """The state after so many seconds."""
         rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
         if self._live is not None:
             self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)
         elif passed >= self._next_line:
             self._next_line += self._seconds / LINES
-            ratings = ", ".join(f"{row.bot} {row.rating:.0f}" for row in ladder)
+            ratings = ", ".join(f"{row.bot} {row.rating:.0f}" for row in ladder.standings)
             self._console.print(f"{passed:5.1f} s  {matches:4} matches finished  {rate:>13}  {ratings}", soft_wrap=True)
 
-    def _picture(self, passed: float, matches: int, rate: str, ladder: Sequence[LadderRow]) -> RenderableType:
+    def _picture(self, passed: float, matches: int, rate: str, ladder: LadderRows) -> RenderableType:
         line = Table.grid(padding=(0, 2))
         line.add_row(
             ProgressBar(total=self._seconds, completed=min(passed, self._seconds), width=30),
@@ -57,6 +55,6 @@ class Progress:
             Text.assemble((str(matches), "bold"), " matches finished"),
             Text(rate, style="cyan"),
         )
-        if not ladder:
+        if not ladder.standings:
             return Padding(line, (1, 0))
-        return Group(Padding(line, (1, 0)), ladder_table(self._title, ladder, self._console.width))
+        return Group(Padding(line, (1, 0)), ladder_table(ladder, self._console.width))

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from arena.cli.directory import Directory
     from arena.wire.client import Client
-    from arena.wire.rows import BotRow, LadderRow, MatchRow, RatedRow
+    from arena.wire.rows import BotRow, LadderRows, MatchRow, RatedRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
@@ -30,7 +30,7 @@ class Source(Protocol):
     """What verbs look things up in. Its errors reach the user by way of `Place.open`."""
 
     def games(self) -> tuple[str, ...]: ...  # noqa: D102 - `arena.wire.client.Client` says it
-    def ladder(self, game: str, seats: int = 0) -> tuple[LadderRow, ...]: ...  # noqa: D102
+    def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
     def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]: ...  # noqa: D102
     def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102

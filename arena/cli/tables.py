@@ -1,4 +1,4 @@
-"""The tables of ladder, matches and bots, in Rich. They show rows and look nothing up."""
+"""The tables of matches and bots, in Rich, and what all tables have in common. They show rows and look nothing up."""
 
 from __future__ import annotations
 
@@ -15,52 +15,9 @@ from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
-WIDE: Final = 100
-"""Columns of a screen that has room for the picture of the intervals."""
-CONFIDENCE: Final = 1.96
-"""Standard deviations to either side that hold 95 %."""
-SCALE_WIDTH: Final = 25
-"""Columns of the picture of the intervals."""
-MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 HOUSE: Final = "house-"
 """What house bots' names begin with; no other bot's name does."""
-
-
-def ladder_table(title: str, rows: Sequence[LadderRow], width: int) -> Table:
-    """A ladder; where the width allows it, with its intervals drawn on one scale."""
-    table = framed(title)
-    table.add_column("#", justify="right")
-    table.add_column("Bot", no_wrap=True)
-    owned = any(_owner(row) for row in rows)
-    if owned:
-        table.add_column("Owner", style="dim", no_wrap=True)
-    table.add_column("Elo", justify="right")
-    table.add_column("± 95 %", justify="right", style="dim")
-    low = min((row.rating - CONFIDENCE * row.deviation for row in rows), default=0.0)
-    high = max((row.rating + CONFIDENCE * row.deviation for row in rows), default=1.0)
-    drawn = width >= WIDE
-    if drawn:
-        table.add_column(f"{low:.0f}{high:>{SCALE_WIDTH - len(f'{low:.0f}')}.0f}", header_style="dim", no_wrap=True)
-    table.add_column("Matches", justify="right")
-    table.add_column("Wins", justify="right", no_wrap=True)
-    table.add_column("Mean rank", justify="right")
-    table.add_column("Last", justify="right", no_wrap=True)
-    for row in rows:
-        cells: list[RenderableType] = [
-            Text(str(row.rank), style=MEDALS.get(row.rank, "")),
-            _bot(row),
-            *([_owner(row)] if owned else []),
-            Text(f"{row.rating:.0f}", style="bold"),
-            f"{CONFIDENCE * row.deviation:.0f}",
-            *([_interval(row, low, high)] if drawn else []),
-            str(row.matches),
-            f"{row.wins} {row.wins / row.matches:4.0%}",
-            f"{row.mean_rank:.2f}",
-            _change(row.last_change),
-        ]
-        table.add_row(*cells)
-    return table
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
@@ -105,8 +62,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
         now_cells: list[RenderableType] = [_presence(row), trip] if live else []
         registered = f"{_span((now - row.registered).total_seconds())} ago"
         table.add_row(
-            _bot(row),
-            _owner(row),
+            bot_name(row),
+            owner_name(row),
             str(row.matches),
             *now_cells,
             registered,
@@ -128,11 +85,12 @@ def framed(title: str) -> Table:
     )
 
 
-def _bot(row: LadderRow | BotRow) -> Text:
+def bot_name(row: LadderRow | BotRow) -> Text:
+    """The name, with a house behind one of the server's own."""
     return Text(f"{row.bot} ⌂", style="blue") if row.house else Text(row.bot, style="bold green")
 
 
-def _owner(row: LadderRow | BotRow) -> str:
+def owner_name(row: LadderRow | BotRow) -> str:
     """The owner where the name does not tell."""
     return "" if row.house or row.owner == row.bot else row.owner
 
@@ -145,25 +103,6 @@ def _presence(row: BotRow) -> Text:
     if row.parked and not row.playing:
         return Text("● parked", style="red")
     return Text(f"● plays {row.playing}" if row.playing else "● waits", style="green")
-
-
-def _interval(row: LadderRow, low: float, high: float) -> Text:
-    """A rating and its interval on a scale from low to high."""
-
-    def column(value: float) -> int:
-        return round((value - low) / (high - low) * (SCALE_WIDTH - 1))
-
-    margin = CONFIDENCE * row.deviation
-    left, middle, right = (column(row.rating + way * margin) for way in (-1, 0, 1))
-    line = Text(" " * left + "━" * (right - left + 1), style="blue" if row.house else "green")
-    line.plain = f"{line.plain[:middle]}●{line.plain[middle + 1 :]}"
-    return line
-
-
-def _change(change: float) -> Text:
-    if round(abs(change), 1) == 0:
-        return Text("0.0", style="dim")
-    return Text(f"▲ {change:.1f}", style="green") if change > 0 else Text(f"▼ {-change:.1f}", style="red")
 
 
 def _state(row: MatchRow) -> Text:

@@ -33,7 +33,12 @@ class HouseBot(Protocol):
 HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
     {
         "nullern": (RandomBot("nullern"), nullern.CarefulBot(), nullern.CounterBot()),
-        "sixth_sense": (RandomBot("sixth_sense"), sixth_sense.CarefulBot(), sixth_sense.CounterBot()),
+        "sixth_sense": (
+            RandomBot("sixth_sense"),
+            sixth_sense.CarefulBot(),
+            sixth_sense.CounterBot(),
+            sixth_sense.PlannerBot(),
+        ),
     }
 )
 """By game, the weakest first."""

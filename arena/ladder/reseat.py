@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum
+from collections.abc import Iterable
 
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
@@ -49,19 +48,3 @@ def moved_on(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event
             after = update(before, event.places, event.nodes, event.counts)
             ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings
-
-
-def live_ratings(ladder: Ladder, entrants: Sequence[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
-    """Where everybody has `moved_on` to, `on_scale`."""
-    return on_scale(moved_on(ladder, entrants, events), ladder, entrants)
-
-
-def on_scale(ratings: Mapping[Node, Rating], ladder: Ladder, entrants: Iterable[Entrant]) -> dict[Node, Rating]:
-    """The live ratings, moved so that the anchors have the same mean as on the ladder.
-
-    What the anchors have won since is everybody else's loss, whom they met and whom they did not.
-    """
-    anchors = {entrant.node for entrant in entrants if entrant.anchor}
-    held = [figure for figure in ladder.figures if figure.node in anchors and figure.opponents]
-    moved = fsum(ratings[figure.node].value - figure.rating for figure in held) / max(1, len(held))
-    return {node: Rating(rating.value - moved, rating.deviation) for node, rating in ratings.items()}

@@ -21,12 +21,10 @@ from arena.ladder.clusters import clustered
 from arena.ladder.columns import Audit, Columns
 from arena.ladder.events import Entrant, Event, Result
 from arena.ladder.fit import SPREAD, Floats, fit
-from arena.ladder.ladder import ACQUAINTED, SETTLED, Figure, Ladder, Line
+from arena.ladder.ladder import SETTLED, Figure, Ladder, Line
 from arena.ladder.live import NEW, SCALE
 from arena.ladder.pairs import Pairs
 from arena.ladder.roster import Roster
-
-__all__ = ["ACQUAINTED", "SETTLED", "Figure", "Ladder", "Line", "Truth", "ladder"]
 
 ELO_GRID: Final = 2.0**-10
 CHANCE_GRID: Final = 2.0**-20

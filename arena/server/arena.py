@@ -23,12 +23,12 @@ from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.missed import missed
 from arena.server.players import HousePlayer, Player
-from arena.server.pool import Pool
+from arena.server.pool import WorkerPool
 from arena.server.post import Post
 from arena.server.roster import Roster, parked_notice
 from arena.server.scribe import RETRY, Scribe
 from arena.server.session import Session
-from arena.server.truth import Truth
+from arena.server.truth import Publisher
 from arena.server.wall import now_us
 from arena.store import bots, matches
 from arena.store.errors import StoreError
@@ -72,11 +72,11 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         alarms = Alarms()
-        pool = Pool(config.house_workers)
+        pool = WorkerPool(config.house_workers)
         nursery.start_soon(pool.run)
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
         hall = Hall(config, house)
-        truth = Truth(config, store, fitter, hall.rated)
+        truth = Publisher(config, store, fitter, hall.rated)
         baselines = Baselines(config, store, pool, truth.replayed)
         arena = Arena(config, store, hall, scribe, alarms, truth, baselines, newest, nursery)
         await arena.take_up()
@@ -101,7 +101,7 @@ class Arena:
         hall: Hall,
         scribe: Scribe,
         alarms: Alarms,
-        truth: Truth,
+        truth: Publisher,
         baselines: Baselines,
         newest: int,
         nursery: trio.Nursery,

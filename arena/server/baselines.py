@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arena.house import HouseBot
     from arena.replay.header import Header
     from arena.server.config import Config
-    from arena.server.pool import Pool
+    from arena.server.pool import WorkerPool
     from arena.store.store import Store
     from engine.game import Game, Option
 
@@ -61,7 +61,7 @@ class Deals(NamedTuple):
 class Baselines:
     """The matches that are to be replayed, and what comes of it."""
 
-    def __init__(self, config: Config, store: Store, pool: Pool, replayed: Callable[[str], None]) -> None:
+    def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
         """`replayed` is told the game of every baseline that was stored."""
         games = [game.name for game in config.games if game.name in config.luck]
         self._house = {game: tuple(bot for bot in THINKERS if bot.game == game) for game in games}

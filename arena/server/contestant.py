@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Final
 
 from arena.server.messages import Answer, Notice, NoticeKind, Reason
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from arena.server.messages import Ready, Said
     from arena.server.session import Session
     from arena.server.table import Table
+
+CROSSING: Final = 256
+"""Withdrawn matches of a bot for which a Ready may still be on its way: as many as it plays at once."""
 
 
 class Contestant:
@@ -35,6 +38,7 @@ class Contestant:
         """Whether it is given no seats."""
         self.gatherings: dict[int, Gathering] = {}
         self.tables: dict[int, Table] = {}
+        self._withdrawn: deque[int] = deque(maxlen=CROSSING)
 
     @property
     def busy(self) -> int:
@@ -68,6 +72,12 @@ class Contestant:
             else:
                 table.answered(said.at, self, answer)
 
+    def withdrawn(self, match_id: int, text: str) -> None:
+        """A match that it was invited to does not take place. If its Ready crosses that, the Ready was no mistake."""
+        self._withdrawn.append(match_id)
+        if self.session is not None:
+            self.session.notify(Notice(NoticeKind.WITHDRAWN, text, match_id))
+
     def connected(self, now: float, session: Session) -> None:
         """A session began; open decisions and invitations are put to it."""
         self.session = session
@@ -97,7 +107,7 @@ class Contestant:
             gathering.ready(self, ready.nonce)
         elif (table := self.tables.get(ready.match_id)) is not None:
             table.ready(at, self)
-        else:
+        elif ready.match_id not in self._withdrawn:
             self._unknown(ready)
 
     def _unknown(self, said: Answer | Ready) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.server.contestant import Contestant
-from arena.server.messages import Invitation, Notice, NoticeKind
+from arena.server.messages import Invitation
 from engine.deal import NONCE_BYTES, commitment
 from engine.game import option_text
 
@@ -96,8 +96,7 @@ class Gathering:
         """Tells those invited that nothing comes of it."""
         text = f"match {self.match_id} does not take place: {self.failure}"
         for contestant in self._contestants:
-            if contestant.session is not None:
-                contestant.session.notify(Notice(NoticeKind.WITHDRAWN, text, self.match_id))
+            contestant.withdrawn(self.match_id, text)
 
     def dissolve(self) -> None:
         """Nobody is expected any more."""

@@ -48,7 +48,7 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
     """Deals could not be replayed; the message says why."""
 
 
-class Pool:
+class WorkerPool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
     def __init__(self, workers: int, rest: float = REST) -> None:

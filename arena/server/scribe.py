@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
     from arena.server.players import Player
-    from arena.server.pool import Pool
+    from arena.server.pool import WorkerPool
     from arena.store.store import Store
 
 RETRY: Final = 2.0
@@ -69,7 +69,7 @@ class Scribe:
         config: Config,
         store: Store,
         house_bots: Mapping[str, Sequence[HouseBot]],
-        pool: Pool,
+        pool: WorkerPool,
         watch: Callable[[Table], None],
     ) -> None:
         """`watch` is told when a table's deadline may have moved."""

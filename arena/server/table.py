@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena.replay.record import Entry, Header
     from arena.server.messages import Answer, Notice
     from arena.server.players import Player
-    from arena.server.pool import Pool
+    from arena.server.pool import WorkerPool
     from arena.server.session import Session
     from arena.store.journal import Journal
 
@@ -50,7 +50,7 @@ class Table:
         players: Sequence[Player],
         stand_in: HouseBot,
         chance: bytes,
-        pool: Pool,
+        pool: WorkerPool,
         journal: Journal,
         watch: Callable[[Table], None],
     ) -> None:

@@ -35,7 +35,7 @@ RETRY: Final = 10.0
 log = structlog.get_logger(__name__)
 
 
-class Truth:
+class Publisher:
     """The published ladders of a server's games."""
 
     def __init__(

@@ -185,3 +185,16 @@ class NoReplay(Refused):
         super().__init__(f"match {match} is {state} and has no replay; {remedy}")
         self.match = match
         self.state = state
+
+
+class EventsGone(StoreError):
+    """A published ladder is made of events that the list does not have any more."""
+
+    def __init__(self, game: str, through: int, newest: int) -> None:
+        super().__init__(
+            f"the published ladder of {game} goes up to event {through}, but the list ends with event {newest}: "
+            "events are missing; restore the database from a copy"
+        )
+        self.game = game
+        self.through = through
+        self.newest = newest

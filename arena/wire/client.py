@@ -21,7 +21,7 @@ from arena.v1 import (
     operator_pb2,
     operator_pb2_grpc,
 )
-from arena.wire.rows import BotRow, DrainRow, LadderRow, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
+from arena.wire.rows import BotRow, DrainRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
 
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
@@ -79,36 +79,18 @@ class Client:
             answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=PATIENCE)
         return tuple(game.name for game in answer.games)
 
-    def ladder(self, game: str, seats: int = 0) -> tuple[LadderRow, ...]:
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
         """The ladder of a game, best first; with `seats` that of tables of this size alone, computed now."""
         request = ladder_pb2.GetLadderRequest(game=game, seats=seats)
         with self._naming():
             answer = self._ladder.GetLadder(request, timeout=FIT_PATIENCE if seats else PATIENCE)
-        return tuple(
-            LadderRow(
-                rank=row.rank,
-                bot=row.bot,
-                owner=row.owner,
-                house=row.house,
-                rating=row.rating,
-                deviation=row.deviation,
-                matches=row.matches,
-                wins=row.wins,
-                mean_rank=row.mean_rank,
-                last_change=row.last_change,
-                version=row.version,
-                rank_low=row.rank_low,
-                rank_high=row.rank_high,
-                best=row.best if row.HasField("best") else None,
-                opponents=row.opponents,
-                provisional=row.provisional,
-                live=row.live,
-                live_deviation=row.live_deviation,
-                forced_share=row.forced_share if row.HasField("forced_share") else None,
-                think_95_us=row.think_95_us if row.HasField("think_95_us") else None,
-                luck=_luck(row.luck) if row.HasField("luck") else None,
-            )
-            for row in answer.standings
+        return LadderRows(
+            game=answer.game,
+            seats=seats,
+            standings=tuple(map(_ladder_row, answer.standings)),
+            through=answer.through,
+            digest=answer.digest,
+            published=_instant(answer.published) if answer.HasField("published") and not seats else None,
         )
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
@@ -221,6 +203,32 @@ class Client:
 
 def _right(token: str) -> tuple[tuple[str, str], ...]:
     return (("authorization", f"Bearer {token}"),)
+
+
+def _ladder_row(row: ladder_pb2.Standing) -> LadderRow:
+    return LadderRow(
+        rank=row.rank,
+        bot=row.bot,
+        owner=row.owner,
+        house=row.house,
+        rating=row.rating,
+        deviation=row.deviation,
+        matches=row.matches,
+        wins=row.wins,
+        mean_rank=row.mean_rank,
+        last_change=row.last_change,
+        version=row.version,
+        rank_low=row.rank_low,
+        rank_high=row.rank_high,
+        best=row.best if row.HasField("best") else None,
+        opponents=row.opponents,
+        provisional=row.provisional,
+        live=row.live,
+        live_deviation=row.live_deviation,
+        forced_share=row.forced_share if row.HasField("forced_share") else None,
+        think_95_us=row.think_95_us if row.HasField("think_95_us") else None,
+        luck=_luck(row.luck) if row.HasField("luck") else None,
+    )
 
 
 def _luck(luck: ladder_pb2.Luck) -> LuckRow:

@@ -76,6 +76,23 @@ class LuckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LadderRows:
+    """The ladder of one game."""
+
+    game: str
+    seats: int
+    """The size of the tables whose results are in it; 0 for all."""
+    standings: tuple[LadderRow, ...]
+    """Best first."""
+    through: int
+    """The number of the last of the game's events that is in the fit; 0 before the first fit."""
+    digest: str
+    """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
+    published: datetime | None
+    """When it was published; None before the first fit, and for a ladder computed on demand."""
+
+
+@dataclass(frozen=True, slots=True)
 class RatedRow:
     """What one match did to the live rating of a bot."""
 

@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.events import Entrant, Node
+from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
-from arena.ladder.reseat import on_scale, reseated
+from arena.ladder.reseat import reseated
 from arena.ladder.scheduling import Past, Pool, Waiting
 from arena.ladder.stakes import Stakes, stakes
-from arena.ladder.truth import Ladder
 from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
@@ -160,9 +160,8 @@ class _Play:
         season = Season(CONDITIONS, tuple(self.entrants), np.array(self.strengths), nodes, places, means)
         fitted = fit(season.entrants, columns(season))
         shown = fitted.settled & {entrant.node for entrant in self.entrants if entrant.newest}
-        live = on_scale(self.live, self.ladder, self.entrants) if self.ladder else self.live
         self.evening.differences.append(
-            [abs(live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
+            [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
         )
         self.settled, self.ladder = fitted.settled, fitted.ladder
         self.live = reseated(fitted.ladder)

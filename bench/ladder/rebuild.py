@@ -20,7 +20,8 @@ import numpy as np
 
 from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Event, Node, Result, Void
-from arena.ladder.truth import Ladder, ladder
+from arena.ladder.ladder import Ladder
+from arena.ladder.truth import ladder
 from bench.ladder.figures import Effort, Figure, at_most
 from bench.ladder.world import NOBODY, Conditions, play
 

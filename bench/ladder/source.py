@@ -9,7 +9,8 @@ import numpy as np
 
 from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
-from arena.ladder.truth import Ladder, ladder
+from arena.ladder.ladder import Ladder
+from arena.ladder.truth import ladder
 from bench.ladder.world import Floats, Ints, Season
 
 

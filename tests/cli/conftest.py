@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,17 +10,27 @@ import pytest
 import trio
 
 from arena.store.store import open_store
-from tests.cli.cli_rig import Played, let_play, serving
+from arena.wire.client import connect
+from tests.cli.cli_rig import PATIENCE, Played, let_play, serving
 
 MATCHES = 3
 
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    """Three bots have played three matches of three seats; the server still runs, and nobody is there any more."""
+    """Three bots have played three matches of three seats; a server still runs, and nobody is there any more.
+
+    It is the second one, which has fitted the ladder when it started.
+    """
     directory = tmp_path_factory.mktemp("cli")
     with serving(directory / "data", "--no-house", "--seats", "3") as server:
         let_play(server.server, directory, MATCHES)
+    with serving(directory / "data", "--no-house", "--seats", "3") as server:
+        with connect(server.server) as client:
+            client.ladder("sixth_sense", seats=3)  # takes as long as the process that fits takes to begin
+            until = time.monotonic() + PATIENCE
+            while client.ladder("sixth_sense").through < MATCHES:
+                assert time.monotonic() < until, "the ladder is not fitted"
         yield server
 
 

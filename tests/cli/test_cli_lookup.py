@@ -27,7 +27,8 @@ def both(played: Played, *arguments: object) -> tuple[Any, Any]:
 
 def test_ladder_agrees_with_the_matches(played: Played, source: tuple[str, str]) -> None:
     ladder, *others = document("ladder", *source)["ladders"]
-    assert others == [{"game": name, "standings": []} for name in GAMES if name != "sixth_sense"]
+    never = {"seats": 0, "standings": [], "through": 0, "digest": "", "published": None}
+    assert others == [{"game": name, **never} for name in GAMES if name != "sixth_sense"]
     assert document("ladder", "--game", "sixth_sense", *source)["ladders"] == [ladder]
     matches = document("matches", *source)["matches"]
     assert ladder["game"] == "sixth_sense"
@@ -38,7 +39,6 @@ def test_ladder_agrees_with_the_matches(played: Played, source: tuple[str, str])
         seats = [seat for match in matches for seat in match["seats"] if seat["bot"] == row["bot"]]
         assert row["matches"] == len(seats) == MATCHES
         assert row["wins"] == sum(seat["place"] == 1 for seat in seats)
-        assert row["rating"] == seats[0]["rating_after"]
         assert row["last_change"] == pytest.approx(seats[0]["rating_after"] - seats[0]["rating_before"])
         assert row["mean_rank"] == pytest.approx(sum((seat["place"] - 1) / 2 for seat in seats) / MATCHES)
         assert row["deviation"] > 0
@@ -90,12 +90,10 @@ def test_tables_show_what_matters_without_colour_codes_in_a_pipe(source: tuple[s
         assert "\x1b" not in text
         for name in BOTS:
             assert name in text
-    assert "━●" in ladder
-    assert "Mean rank" in ladder
+    assert "━○" in ladder
+    assert "P(best)" in ladder
     assert "1st" in matches
     assert f"{source[0]} {source[1]}" in replays, "the hint can be copied"
-    assert "━●" not in shown("ladder", *source, env={"COLUMNS": "80"}), "a narrow screen has no room for the picture"
-    assert max(map(len, shown("ladder", *source, env={"COLUMNS": "80"}).splitlines())) <= 80
 
 
 def test_a_full_page_says_how_to_go_on(source: tuple[str, str]) -> None:

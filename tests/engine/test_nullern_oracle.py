@@ -25,7 +25,7 @@ def test_random_games_of_nullern_agree_with_the_oracle(seats: int) -> None:
         agree_on_a_random_game(seats, seed)
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from(NULLERN.seats), decks_of(NULLERN), tapes)
 def test_any_decks_and_any_play_of_nullern_agree_with_the_oracle(seats: int, decks: TwoDecks, tape: Tape) -> None:
     agree_on_nullern(NULLERN, seats, decks, tape)
@@ -39,7 +39,7 @@ def test_many_random_games_of_nullern_agree_with_the_oracle(seats: int) -> None:
 
 
 @pytest.mark.long
-@settings(derandomize=True, max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.sampled_from(NULLERN.seats), decks_of(NULLERN), tapes)
 def test_many_decks_and_plays_of_nullern_agree_with_the_oracle(seats: int, decks: TwoDecks, tape: Tape) -> None:
     agree_on_nullern(NULLERN, seats, decks, tape)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import types
-import typing
 from random import Random
 
 import pytest
 
 from engine.deal import SeededDecks
-from engine.nullern import NULLERN, NullernRound, NullernView
+from engine.nullern import NULLERN
 from engine.nullern.cards import BLIND
 from engine.nullern.state import NullernState
 from tests.engine.nullern_table import BLIND_ROUND, new, pass_by
@@ -83,35 +81,3 @@ def test_N8_a_blind_card_is_in_no_view_before_it_is_played(seats: int) -> None:
         played += not state.bids.count(0)
         state.apply(state.fallback(state.player), state.player)
     assert sorted(state.view(0).plays) == sorted(cards)
-
-
-def test_nothing_secret_is_reachable_from_a_view_or_report_of_nullern() -> None:
-    plain = {int, bytes, Ellipsis}
-
-    def leaves(hint: object) -> set[object]:
-        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is tuple:
-            return {leaf for part in typing.get_args(hint) for leaf in leaves(part)}
-        return {hint}
-
-    for kind in (NullernView, NullernRound):
-        hints = typing.get_type_hints(kind)
-        assert {leaf for hint in hints.values() for leaf in leaves(hint)} <= plain
-        assert "__slots__" in vars(kind)
-
-
-def test_views_of_nullern_hold_what_their_types_say_and_stay_what_they_were() -> None:
-    state = new(4, SeededDecks(bytes(32)))
-    views = []
-    while state.player >= 0:
-        view = state.view(state.player)
-        for value in view:
-            assert type(value) in (int, bytes, tuple)
-        views.append((view, str(view)))
-        state.apply(state.legal(state.player)[0], state.player)
-    assert all(str(view) == text for view, text in views)
-    with pytest.raises(AttributeError):
-        view.round = 7  # type: ignore[misc] # frozen, as is to be shown
-
-
-def test_a_state_of_nullern_does_not_print_its_secrets() -> None:
-    assert repr(new(4, SeededDecks(bytes(32)))) == "NullernState(secret)"

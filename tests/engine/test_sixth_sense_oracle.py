@@ -46,7 +46,7 @@ def test_random_games_agree_with_the_oracle(seats: int, options: dict[str, Optio
         agree_on_a_random_game(seats, seed, options)
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(games)
 def test_any_decks_options_and_play_agree_with_the_oracle(
     game: tuple[int, TwoDecks, dict[str, Option], Tape, int],
@@ -64,7 +64,7 @@ def test_many_random_games_agree_with_the_oracle(seats: int, options: dict[str, 
 
 
 @pytest.mark.long
-@settings(derandomize=True, max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(games)
 def test_many_decks_options_and_plays_agree_with_the_oracle(
     game: tuple[int, TwoDecks, dict[str, Option], Tape, int],

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import types
-import typing
 from random import Random
 
 import pytest
 
 from engine.deal import SeededDecks
 from engine.game import Option
-from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
+from engine.sixth_sense import SIXTH_SENSE
 from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
 from engine.sixth_sense.record import leaders
 from engine.sixth_sense.state import SixthSenseState
@@ -95,38 +93,3 @@ def test_two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart(seats: i
                 peeked_at[asked].add(state.takers[-1])
             state.apply(action, asked)
     assert min(kinds[kind] for kind in ("predict", "play", "double", "peek")) > 0
-
-
-def test_nothing_secret_is_reachable_from_a_view_or_report() -> None:
-    plain = {int, bool, bytes, type(None), Ellipsis}
-
-    def leaves(hint: object) -> set[object]:
-        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is tuple:
-            return {leaf for part in typing.get_args(hint) for leaf in leaves(part)}
-        return {hint}
-
-    for kind in (SixthSenseView, SixthSenseRound):
-        hints = typing.get_type_hints(kind)
-        assert {leaf for hint in hints.values() for leaf in leaves(hint)} <= plain
-        assert not hasattr(kind, "__dict__") or "__slots__" in vars(kind)
-
-
-def test_a_view_holds_what_its_types_say() -> None:
-    state = SIXTH_SENSE.new(4, SeededDecks(bytes(32)))
-    assert isinstance(state, SixthSenseState)
-    for _ in range(200):
-        view = state.view(state.player)
-        for value in view:
-            assert isinstance(value, int | bytes | tuple | None)
-        state.apply(state.legal(state.player)[0], state.player)
-    with pytest.raises(AttributeError):
-        view.round = 7  # type: ignore[misc] # frozen, as is to be shown
-
-
-def test_a_view_stays_what_it_was_when_the_game_goes_on() -> None:
-    state = SIXTH_SENSE.new(4, SeededDecks(bytes(32)))
-    views = []
-    while state.player >= 0:
-        views.append((state.view(state.player), str(state.view(state.player))))
-        state.apply(state.legal(state.player)[0], state.player)
-    assert all(str(view) == text for view, text in views)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.ladder.columns import CHUNK, Columns
@@ -85,7 +85,6 @@ def test_a_list_that_contradicts_itself_has_a_named_error(
         Columns.of(events)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=7))
 def test_every_ranking_with_shared_places_is_taken(points: list[int]) -> None:
     places = tuple(1 + sum(other > own for other in points) for own in points)
@@ -96,7 +95,6 @@ def test_every_ranking_with_shared_places_is_taken(points: list[int]) -> None:
     ]
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(st.integers(-1, 8), min_size=2, max_size=7))
 def test_no_other_places_are_taken(places: list[int]) -> None:
     result = Result(1, 1, tuple(map(Node, range(len(places)))), tuple(places), (True,) * len(places))

@@ -80,7 +80,7 @@ def test_who_vanished_loses_and_the_others_gain_nothing() -> None:
     assert pairs.matches.tolist() == [1] + 11 * [0]
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.randoms(use_true_random=False), st.integers(0, 80))
 def test_neither_order_nor_batches_show(season: Callable[..., list[Result]], chance: object, cut: int) -> None:
     results = season(2, NODES, 80, seats=(2, 4, 5), spoilt=0.1)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.ladder.live import SCALE
@@ -235,7 +235,6 @@ room = st.lists(
 )
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     room, st.integers(0, 8), st.integers(0, 3), st.lists(st.integers(2, 7), min_size=1), st.floats(0, 20), st.integers()
 )
@@ -256,7 +255,6 @@ def test_every_table_is_full_fair_and_of_bots_that_wait(
     assert all(seated[guest.bot] <= guest.room for guest in guests), "a bot beyond its room"
 
 
-@settings(derandomize=True, deadline=None)
 @given(room, st.integers(0, 8), st.integers(2, 7), st.floats(0, 20), st.integers())
 def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
     guests: list[Waiting[str]], more: int, seats: int, now: float, seed: int
@@ -267,7 +265,6 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
     assert all(now < guest.since + PATIENCE for guest in guests if guest.bot not in seated)
 
 
-@settings(derandomize=True, deadline=None)
 @given(room, st.integers(2, 7), st.integers())
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
     """One that is slow or full delays nobody else: who is left is too few for a table."""
@@ -276,7 +273,6 @@ def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[
     assert len({guest.owner for guest in guests if seated[guest.bot] < guest.room}) < seats
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.integers(2, 6), st.integers(2, 24), st.integers(0, 24), st.integers())
 def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots(
     seats: int, bots: int, newcomers: int, seed: int
@@ -300,7 +296,6 @@ def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots
         assert now - min(since.values()) <= bots
 
 
-@settings(derandomize=True, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=8),
     st.integers(2, 6),

@@ -18,7 +18,8 @@ from arena.ladder.chances import chances_of_best
 from arena.ladder.columns import Columns
 from arena.ladder.errors import EventRepeated, EventsMissing, MatchRepeated, NodeRepeated, NoRanking, UnknownNode
 from arena.ladder.events import Entrant, Event, Node, Result, Void
-from arena.ladder.truth import Figure, Ladder, Truth, ladder
+from arena.ladder.ladder import Figure, Ladder
+from arena.ladder.truth import Truth, ladder
 
 FIELD = [Entrant(Node(node), anchor=node < 3) for node in range(12)]
 
@@ -32,7 +33,7 @@ def wins(number: int, matches: int, winner: int, loser: int) -> list[Result]:
     return [Result(n, n, seats, (1, 2), (True, True)) for n in range(number, number + matches)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False))
 def test_no_order_shows_to_the_last_bit(season: Callable[..., list[Result]], chance: Random) -> None:
     results = season(1, range(12), 400, seats=(2, 3, 4, 7), spoilt=0.05)

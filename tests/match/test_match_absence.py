@@ -66,6 +66,13 @@ def test_match_second_absence_lets_the_clock_run() -> None:
     assert table.match.deadline == 1200 + 100, "a decision that comes up while it is away is clocked at once"
 
 
+def test_match_second_absence_of_a_seat_that_is_not_asked_clocks_nothing() -> None:
+    table = table_at_the_first_turn()
+    table.desert(40, 1)
+    assert table.match.deadline == 40 + 5000
+    assert table.match.left(1) == (100, 1000)
+
+
 def test_match_leaving_twice_at_once_is_one_absence() -> None:
     table = table_at_the_first_turn()
     assert table.leave(0, 1) == [Gone(1, 5000)]

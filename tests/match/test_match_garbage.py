@@ -193,7 +193,7 @@ class Watched:
                     self.receive(answer)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(policies, st.lists(garbage | nearly, max_size=60), st.booleans())
 def test_match_takes_any_inputs_in_any_order(policy: Policy, inputs: Sequence[Input | Nearly], begins: bool) -> None:
     watched = Watched(Match(CountingGame(), 3, {}, in_order, policy), 3)
@@ -221,7 +221,7 @@ def tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option], TwoDecks]:
     return game, draw(st.sampled_from(game.seats)), draw(options), draw(decks_of(game))
 
 
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), policies, st.lists(garbage | nearly | answers, max_size=30), st.booleans())
 def test_match_of_any_game_takes_any_inputs_in_any_order(
     table: tuple[Game, int, dict[str, Option], TwoDecks],
@@ -257,7 +257,7 @@ def wild_tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option]]:
     return game, seats, draw(st.dictionaries(names, values, max_size=3)) if draw(st.booleans()) else {}
 
 
-@settings(derandomize=True, max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(wild_tables())
 def test_match_for_any_seats_and_options_begins_or_is_refused(table: tuple[Game, int, dict[str, Option]]) -> None:
     game, seats, options = table

@@ -140,7 +140,9 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
     table.alarm(1200)  # first late
     table.alarm(1300)  # second, the bank being empty
     table.act(1300, 1, 4)
+    assert not table.match.suspended(0)
     third = table.alarm(1400)
+    assert table.match.suspended(0)
     assert third[:2] == [Force(0, 5, 4, Cause.TIME), Suspend(0)]
     end_of_round = table.act(1500, 1, 4)
     assert end_of_round == [

@@ -14,7 +14,7 @@ import trio
 
 from arena.house import HOUSE_BOTS, THINKERS, HouseBot
 from arena.match.effects import Ask
-from arena.server.pool import Pool
+from arena.server.pool import WorkerPool
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 
@@ -52,7 +52,7 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 class Client:
     """Asks a pool, and keeps what it is told."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
         self.actions: dict[int, int] = {}
         self.later = 0
@@ -84,7 +84,7 @@ class Client:
 @asynccontextmanager
 async def working(size: int, rest: float = math.inf) -> AsyncIterator[Client]:
     """A pool that runs. Once its workers are up they are asked everything."""
-    pool = Pool(size, rest)
+    pool = WorkerPool(size, rest)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         yield Client(pool)

@@ -21,7 +21,7 @@ from arena.store.errors import DiskFull, StoreError
 from arena.store.matches import MatchState
 from arena.store.store import LOST, open_store
 from engine.game import SeatView
-from tests.server.server_rig import GAME, Bot, HouseBot, MemoryStore, answer, config, running
+from tests.server.server_rig import GAME, NONCE, Bot, HouseBot, MemoryStore, answer, config, running
 
 FULL = DiskFull(Path("arena.db"))
 HOUSE = {GAME.name: (HouseBot("house-a"), HouseBot("house-b"))}
@@ -573,6 +573,11 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(
         await arena.drain(10)
         assert trio.current_time() == began
         await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
+        ann.line.say([Ready(1, NONCE)])  # it crosses the withdrawal: that is nobody's mistake
+        bob.line.say([Ready(1, NONCE), Ready(2, NONCE)])  # the second is one
+        await bob.until(lambda: NoticeKind.UNKNOWN in bob.kinds())
+        assert [notice.match_id for notice in bob.notices if notice.kind is NoticeKind.UNKNOWN] == [2]
+        assert NoticeKind.UNKNOWN not in ann.kinds()
         withdrawn = [notice.text for notice in ann.notices if notice.kind is NoticeKind.WITHDRAWN]
         assert withdrawn == ["match 1 does not take place: the server was stopped"]
     assert listed(store) == []

@@ -23,7 +23,7 @@ from arena.server import baselines as server_baselines
 from arena.server.arena import Arena, open_arena
 from arena.server.baselines import Baselines
 from arena.server.fitter import open_fitter
-from arena.server.pool import Pool, ReplayFailed
+from arena.server.pool import ReplayFailed, WorkerPool
 from arena.store import baselines, bots, events, matches, schema
 from arena.store.errors import StoreError
 from arena.store.publishing import as_published
@@ -143,7 +143,7 @@ async def test_of_what_was_left_only_the_last_are_replayed(tmp_path: Path, monke
         assert await store.read(replayed) == (await store.read(results))[-2:]
 
 
-class Busy(Pool):
+class Busy(WorkerPool):
     """Workers that never have time, or fail."""
 
     def __init__(self, fails: bool) -> None:
@@ -204,7 +204,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
 
         monkeypatch.setattr(store, "write", failing)
         told: list[str] = []
-        pool = Pool(1)
+        pool = WorkerPool(1)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pool.run)
             with capture_logs() as logs:

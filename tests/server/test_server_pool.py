@@ -303,12 +303,12 @@ async def test_a_replay_that_takes_for_ever_ends_its_worker(
 
 PARENT = """
 import sys, trio
-from arena.server.pool import Pool
+from arena.server.pool import WorkerPool
 from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import Client, workers_of
 
 async def main():
-    pool = Pool(2, 0.0)
+    pool = WorkerPool(2, 0.0)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         await Client(pool).up(2)

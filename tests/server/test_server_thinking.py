@@ -23,7 +23,7 @@ from arena.replay.replay import Replay
 from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
 from arena.server.players import HousePlayer
-from arena.server.pool import Pool
+from arena.server.pool import WorkerPool
 from arena.store import matches
 from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
@@ -84,7 +84,7 @@ async def test_matches_are_the_same_as_with_house_bots_in_the_server(
     assert len(made) > 100
 
 
-async def owes(pool: Pool, bot: Bot) -> bool:
+async def owes(pool: WorkerPool, bot: Bot) -> bool:
     """Answers for the bot, the worker standing still; whether that owes a choice now, and not the bot another one."""
     asked = len(bot.questions)
     bot.line.say(answers=[answer(bot.questions[-1])])
@@ -92,7 +92,7 @@ async def owes(pool: Pool, bot: Bot) -> bool:
     return bool(pool._workers[0].thoughts)
 
 
-async def stopped_thinking(pool: Pool, bot: Bot) -> int:
+async def stopped_thinking(pool: WorkerPool, bot: Bot) -> int:
     """Goes on until the worker owes a choice, and has it stand still from then on; the process."""
     while True:
         process = pool._workers[0].pid
@@ -102,7 +102,7 @@ async def stopped_thinking(pool: Pool, bot: Bot) -> int:
         os.kill(process, signal.SIGCONT)
 
 
-async def killed_thinking(pool: Pool, bot: Bot) -> None:
+async def killed_thinking(pool: WorkerPool, bot: Bot) -> None:
     """The same, and has it killed; then another one has made the choice."""
     process = await stopped_thinking(pool, bot)
     asked = len(bot.questions)

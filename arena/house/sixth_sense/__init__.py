@@ -1,6 +1,7 @@
-"""House bots for 6th Sense: `careful` goes by simple rules, `counter` by the cards it has not seen."""
+"""House bots for 6th Sense: `careful` goes by rules, `counter` by the cards it has not seen, `planner` looks ahead."""
 
 from arena.house.sixth_sense.careful import CarefulBot
 from arena.house.sixth_sense.counter import CounterBot
+from arena.house.sixth_sense.planner import PlannerBot
 
-__all__ = ["CarefulBot", "CounterBot"]
+__all__ = ["CarefulBot", "CounterBot", "PlannerBot"]

@@ -1,0 +1,59 @@
+"""How a bot's live rating moved, drawn, with its last changes under it. It shows rows and looks nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from arena.cli.ladder_table import CONFIDENCE, change
+from arena.cli.plot import Point, plot
+from arena.cli.tables import framed
+from arena.wire.rows import RatedRow
+
+CHANGES: Final = 10
+"""Matches that are listed."""
+AROUND: Final = CHANGES + 12
+"""Rows of the screen that everything but the plot takes."""
+LOWEST: Final = 10
+HIGHEST: Final = 24
+"""Rows of the plot."""
+
+
+def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: int) -> RenderableType:
+    """At least one match, drawn for a screen of so many columns and rows."""
+    points = [Point(row.after, CONFIDENCE * row.deviation) for row in rows]
+    drawn = plot(points, width, min(max(height - AROUND, LOWEST), HIGHEST))
+    refits = sum(before.after != after.before for before, after in pairwise(rows))
+    matches = f"{len(rows)} matches" if len(rows) > 1 else "1 match"
+    title = Text.assemble((f"Live rating of {bot} in {game}", "bold"), (f" · {matches} · ░ ± 95 %", "dim"))
+    if refits:
+        title.append(f" · moved by a fit of the ladder {refits} times" if refits > 1 else " · moved by a fit once")
+    return Group(title, drawn, Text(), _changes(rows))
+
+
+def _changes(rows: Sequence[RatedRow]) -> RenderableType:
+    table = framed("Its last changes")
+    for name in ("Match", "Ended", "Elo before", "After", "± 95 %", "Change"):
+        table.add_column(name, justify="left" if name == "Ended" else "right", no_wrap=True)
+    shown = rows[-CHANGES:]
+    versioned, voided = any(row.version for row in shown), any(row.voided for row in shown)
+    if versioned:
+        table.add_column("Version", style="dim", overflow="fold")
+    if voided:
+        table.add_column("State")
+    for row in reversed(shown):
+        table.add_row(
+            str(row.match),
+            f"{row.ended.astimezone():%d %b %H:%M:%S}",
+            f"{row.before:.0f}",
+            Text(f"{row.after:.0f}", style="bold"),
+            f"{CONFIDENCE * row.deviation:.0f}",
+            change(row.after - row.before),
+            *([Text(row.version)] if versioned else []),
+            *([Text("void" if row.voided else "", style="red")] if voided else []),
+        )
+    return table

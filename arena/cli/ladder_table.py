@@ -1,0 +1,203 @@
+"""The ladder as a table of Rich, as wide as its screen allows. It shows rows and looks nothing up.
+
+Rating ± interval, interval of ranks and bot always stay; of the other columns, those that matter least leave a narrow
+screen first. Where there is room, the intervals are drawn on one scale, so that one sees which overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.tables import bot_name, framed, owner_name
+from arena.ladder.ladder import ACQUAINTED, SETTLED
+from arena.wire.rows import LadderRow, LadderRows
+
+CONFIDENCE: Final = 1.96
+"""Standard errors to either side that hold 95 %."""
+NARROWEST: Final = 15
+WIDEST: Final = 41
+"""Columns of the picture of the intervals."""
+MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
+UNKNOWN: Final = Text("–", style="dim")
+PICTURE: Final = "picture"
+LEAVING: Final = (
+    "Mean rank",
+    "Wins",
+    "Owner",
+    "Think 95 %",
+    "Forced",
+    "Opponents",
+    PICTURE,
+    "Live",
+    "Matches",
+    "P(best)",
+)
+"""What goes when the screen is too narrow, first those that go first."""
+OF_ALL_TABLES: Final = frozenset({"Wins", "Mean rank", "Forced", "Think 95 %", "Live"})
+"""What is only known of all tables together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column with all its cells."""
+
+    name: str
+    cells: tuple[Text, ...]
+    justify: Literal["left", "right"] = "right"
+
+    @property
+    def width(self) -> int:
+        """What its longest line takes."""
+        return max(cell_len(text) for text in (self.name, *(cell.plain for cell in self.cells)))
+
+
+def ladder_table(ladder: LadderRows, width: int) -> Table:
+    """A ladder that has rows, in at most so many columns of the screen where names are not too long for that."""
+    columns = _columns(ladder)
+    leaving = list(LEAVING)
+    while (room := width - _width(columns)) < (NARROWEST + 2 if PICTURE in leaving else 0) and leaving:
+        gone = leaving.pop(0)
+        columns = [column for column in columns if column.name != gone]
+    if PICTURE in leaving:
+        place = 1 + [column.name for column in columns].index("Elo ± 95 %")
+        columns.insert(place, _picture(ladder.standings, min(room - 2, WIDEST)))
+    table = framed(f"Ladder of {ladder.game}" + (f" at tables of {ladder.seats}" if ladder.seats else ""))
+    table.caption = Text(_caption(ladder), style="dim")
+    table.caption_justify = "left"
+    for column in columns:
+        folds = column.name == "Bot"
+        table.add_column(column.name, justify=column.justify, no_wrap=not folds, overflow="fold")
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _columns(ladder: LadderRows) -> list[Column]:
+    """All but the picture."""
+    rows = ladder.standings
+
+    def column(name: str, cell: Callable[[LadderRow], Text], justify: Literal["left", "right"] = "right") -> Column:
+        return Column(name, tuple(map(cell, rows)), justify)
+
+    margin = max(len(_margin(row)) for row in rows)
+    columns = [
+        column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
+        column("Ranks", lambda row: Text(_ranks(row))),
+        column("Bot", bot_name, "left"),
+        column("Owner", lambda row: Text(owner_name(row), style="dim"), "left"),
+        column("Elo ± 95 %", lambda row: _rating(row, margin)),
+        column("P(best)", lambda row: UNKNOWN if row.best is None else _share(row.best)),
+        column("Matches", lambda row: Text(str(row.matches))),
+        column("Opponents", lambda row: UNKNOWN if row.best is None else Text(str(row.opponents))),
+        column("Wins", lambda row: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}")),
+        column("Mean rank", lambda row: Text(f"{row.mean_rank:.2f}")),
+        column("Forced", lambda row: _forced(row.forced_share)),
+        column("Think 95 %", lambda row: _duration(row.think_95_us)),
+        column("Live", lambda row: Text.assemble(f"{row.live:.0f} ", change(row.last_change))),
+    ]
+    owned = any(owner_name(row) for row in rows)
+    unknown = OF_ALL_TABLES if ladder.seats else frozenset[str]()
+    return [each for each in columns if each.name not in unknown and (owned or each.name != "Owner")]
+
+
+def _width(columns: Sequence[Column]) -> int:
+    """What a table of them takes in the frame of `framed`: two sides, and each column with a space on either hand."""
+    return 2 + sum(column.width + 2 for column in columns)
+
+
+def _picture(rows: Sequence[LadderRow], width: int) -> Column:
+    """Ratings and intervals on one scale. It holds the settled bots' intervals; wider ones are cut with an arrow."""
+    settled = [row for row in rows if not row.provisional] or rows
+    ratings = [row.rating for row in rows]
+    low = min(*ratings, *(row.rating - CONFIDENCE * row.deviation for row in settled))
+    high = max(*ratings, *(row.rating + CONFIDENCE * row.deviation for row in settled), low + 1)
+    lines = tuple(_interval(row, low, high, width) for row in rows)
+    return Column(f"{low:.0f}{high:>{width - len(f'{low:.0f}')}.0f}", lines, "left")
+
+
+def _interval(row: LadderRow, low: float, high: float, width: int) -> Text:
+    margin = CONFIDENCE * row.deviation
+    begin, middle, end = (
+        round((value - low) / (high - low) * (width - 1))
+        for value in (row.rating - margin, row.rating, row.rating + margin)
+    )
+    left, right = max(begin, 0), min(end, width - 1)
+    line = list(" " * left + "━" * (right - left + 1))
+    if begin < 0:
+        line[0] = "◂"
+    if end >= width:
+        line[-1] = "▸"
+    line[middle] = "○" if row.provisional else "●"
+    return Text("".join(line), style=("blue" if row.house else "green") + (" dim" if row.provisional else ""))
+
+
+def _caption(ladder: LadderRows) -> str:
+    rows = ladder.standings
+    words = []
+    if any(row.provisional for row in rows):
+        words.append(f"? provisional: ± above {CONFIDENCE * SETTLED:.0f}, or fewer than {ACQUAINTED} opponents")
+    if any(row.house for row in rows):
+        words.append("⌂ house bot")
+    if len(rows) == 1:
+        words.append("ratings compare bots, and one alone says nothing")
+    if not ladder.through:
+        words.append("not fitted yet: ratings are the live ones")
+    elif ladder.published is not None:
+        words.append(f"fitted {ladder.published.astimezone():%d %b %H:%M:%S} up to event {ladder.through}")
+    else:
+        words.append(f"fitted now up to event {ladder.through}")
+    if ladder.through and any(row.best is None for row in rows):
+        words.append("– not in the fit yet")
+    return " · ".join(words)
+
+
+def _ranks(row: LadderRow) -> str:
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+
+
+def _margin(row: LadderRow) -> str:
+    return f"{CONFIDENCE * row.deviation:.0f}"
+
+
+def _rating(row: LadderRow, width: int) -> Text:
+    mark = ("?", "yellow") if row.provisional else " "
+    return Text.assemble((f"{row.rating:.0f}", "bold"), (f" ± {_margin(row):>{width}}", "dim"), mark)
+
+
+def _share(share: float) -> Text:
+    """A part of the whole; what is not quite nothing or all is not called so."""
+    if 0 < share < 0.005:
+        return Text("<1 %", style="dim")
+    return Text(">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %")
+
+
+def _forced(share: float | None) -> Text:
+    if share is None:
+        return UNKNOWN
+    if not share:
+        return Text("0 %", style="dim")
+    return Text("<0.1 %" if share < 0.001 else f"{100 * share:.1f} %", style="yellow" if share < 0.05 else "red")
+
+
+def _duration(microseconds: int | None) -> Text:
+    """To two digits, in the unit that fits it."""
+    if microseconds is None:
+        return UNKNOWN
+    for size, unit in ((1_000_000, "s"), (1_000, "ms"), (1, "µs")):
+        if microseconds >= size:
+            amount = microseconds / size
+            return Text(f"{amount:.1f} {unit}" if amount < 10 and size > 1 else f"{amount:.0f} {unit}")
+    return Text("<1 µs")
+
+
+def change(amount: float) -> Text:
+    """Elo won or lost."""
+    if round(abs(amount), 1) == 0:
+        return Text("  0.0", style="dim")
+    return Text(f"▲ {amount:.1f}", style="green") if amount > 0 else Text(f"▼ {-amount:.1f}", style="red")

@@ -1,0 +1,107 @@
+"""A line with a band around it, drawn with characters: Braille dots for the line, shade for the band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Final, NamedTuple
+
+from rich.text import Text
+
+DOTS: Final = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
+"""The bits of a Braille character's dots, by column and row from the top."""
+BRAILLE: Final = 0x2800
+ACROSS: Final = 2
+DOWN: Final = 4
+"""Dots of a character."""
+SPACING: Final = 4
+"""Rows between two labels, about."""
+
+
+class Point(NamedTuple):
+    """A value with what it may be off by, either way."""
+
+    value: float
+    margin: float
+
+
+class _Scale(NamedTuple):
+    """Where values are in the rows of dots."""
+
+    low: float
+    high: float
+    dots: int
+
+    def dot(self, value: float) -> int:
+        """The row of a value, counted from the top; outside the plot above or below it."""
+        return round((self.high - value) / (self.high - self.low) * (self.dots - 1))
+
+
+def plot(points: Sequence[Point], width: int, height: int) -> Text:
+    """At least one value over 1, 2, 3 …, labels included in so many columns and rows; the band may be cut."""
+    margin = median(point.margin for point in points)
+    low = min(point.value for point in points) - max(margin, 1)
+    high = max(point.value for point in points) + max(margin, 1)
+    ticks = _ticks(low, high, max(2, height // SPACING))
+    left = max(len(str(tick)) for tick in ticks)
+    columns, rows = max(width - left - 2, 1), max(height - 2, 1)
+    scale = _Scale(low, high, rows * DOWN)
+    cells = _line(points, scale, columns)
+    labels = {scale.dot(tick) // DOWN: str(tick) for tick in ticks}
+    text = Text(no_wrap=True)
+    for row in range(rows):
+        text.append(f"{labels.get(row, ''):>{left}} {'┤' if row in labels else '│'}", style="dim")
+        for column in range(columns):
+            if bits := cells[row][column]:
+                text.append(chr(BRAILLE | bits), style="bold green")
+            else:
+                inside = _inside(points, scale, row, column, columns)
+                text.append("░" if inside else " ", style="dim green")
+        text.append("\n")
+    text.append(f"{'':{left}} └{'─' * columns}\n", style="dim")
+    text.append(f"{'':{left}}  1{len(points) if len(points) > 1 else '':>{columns - 1}}", style="dim")
+    return text
+
+
+def _line(points: Sequence[Point], scale: _Scale, columns: int) -> list[list[int]]:
+    """The dots of each cell, by row and column: in every column of dots all that the line passes."""
+    cells = [[0] * columns for _ in range(scale.dots // DOWN)]
+    across = columns * ACROSS
+    for x in range(across):
+        passed = [scale.dot(value) for value in _values(points, x / across, (x + 1) / across)]
+        for y in range(min(passed), max(passed) + 1):
+            cells[y // DOWN][x // ACROSS] |= DOTS[x % ACROSS][y % DOWN]
+    return cells
+
+
+def _values(points: Sequence[Point], begin: float, end: float) -> list[float]:
+    """The line's values at two places between 0 and 1, and at all points between them."""
+    last = len(points) - 1
+    between = points[int(begin * last) + 1 : int(end * last) + 1]
+    return [_at(points, begin).value, *(point.value for point in between), _at(points, end).value]
+
+
+def _at(points: Sequence[Point], place: float) -> Point:
+    """Line and band at a place between 0 and 1."""
+    where = place * (len(points) - 1)
+    before = min(int(where), max(len(points) - 2, 0))
+    share = where - before
+    first, second = points[before], points[min(before + 1, len(points) - 1)]
+    return Point(*(one + share * (other - one) for one, other in zip(first, second, strict=True)))
+
+
+def _inside(points: Sequence[Point], scale: _Scale, row: int, column: int, columns: int) -> bool:
+    """Whether the middle of a cell is in the band."""
+    here = _at(points, (column + 0.5) / columns)
+    top, bottom = scale.dot(here.value + here.margin), scale.dot(here.value - here.margin)
+    return top <= row * DOWN + DOWN // 2 <= bottom
+
+
+def _ticks(low: float, high: float, most: int) -> list[int]:
+    """Round numbers from low to high, at most so many but at least one."""
+    step, size = 1, 1
+    while high // step - low // step > most:
+        step = next((size * digit for digit in (1, 2, 5) if size * digit > step), 10 * size)
+        size = 10 * size if step == 10 * size else size
+    first = -int(-low // step)
+    return [step * number for number in range(first, int(high // step) + 1)] or [round((low + high) / 2)]

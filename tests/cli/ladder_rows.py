@@ -1,0 +1,80 @@
+"""Rows of ladders and histories as a server might answer them, to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from arena.wire.rows import LadderRow, LadderRows, RatedRow
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SETTLED = LadderRow(
+    rank=1,
+    bot="ann",
+    owner="ann",
+    house=False,
+    rating=1700.0,
+    deviation=20.0,
+    matches=400,
+    wins=150,
+    mean_rank=0.31,
+    last_change=-3.2,
+    version="",
+    rank_low=1,
+    rank_high=2,
+    best=0.7,
+    opponents=12,
+    provisional=False,
+    live=1710.4,
+    live_deviation=25.0,
+    forced_share=0.012,
+    think_95_us=12_300,
+    luck=None,
+)
+SECOND = replace(SETTLED, rank=2, bot="bob", owner="Bob & sons", rating=1650.0, best=0.3, forced_share=None)
+HOUSE = replace(
+    SETTLED, rank=3, bot="house-careful", house=True, rating=1500.0, rank_low=3, rank_high=3, best=0.0, think_95_us=None
+)
+NEW = replace(
+    HOUSE,
+    rank=4,
+    bot="eve",
+    owner="eve",
+    house=False,
+    rating=1480.0,
+    deviation=120.0,
+    opponents=2,
+    provisional=True,
+    best=0.0002,
+)
+UNFITTED = replace(NEW, rank=5, bot="zoe", owner="zoe", deviation=300.0, best=None, opponents=0)
+
+
+def ladder(*rows: LadderRow, seats: int = 0, through: int = 812) -> LadderRows:
+    """A ladder of these rows."""
+    return LadderRows(
+        game="sixth_sense",
+        seats=seats,
+        standings=rows,
+        through=through,
+        digest="00" * 32 if through else "",
+        published=NOON if through and not seats else None,
+    )
+
+
+def moves(*ratings: float, deviation: float = 50.0, refits: Sequence[int] = ()) -> list[RatedRow]:
+    """What matches 1, 2 … did to a live rating that began at the first; a fit came before those of `refits`."""
+    return [
+        RatedRow(
+            match=match,
+            ended=NOON,
+            version="",
+            before=before + 7 * (match in refits),
+            after=after,
+            deviation=deviation,
+            voided=False,
+        )
+        for match, (before, after) in enumerate(pairwise(ratings), start=1)
+    ]

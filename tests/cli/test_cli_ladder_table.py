@@ -1,0 +1,148 @@
+"""The table of a ladder: what it says of a bot, and what it leaves out on a narrow screen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from arena.cli.ladder_table import LEAVING, ladder_table
+from arena.wire.rows import LadderRow, LadderRows
+from tests.cli.ladder_rows import HOUSE, NEW, SECOND, SETTLED, UNFITTED, ladder
+
+FIELD = ladder(SETTLED, SECOND, HOUSE, NEW, UNFITTED)
+
+
+def drawn(rows: LadderRows, width: int = 250) -> list[str]:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(ladder_table(rows, width))
+    return capture.get().splitlines()
+
+
+def line(rows: LadderRows, bot: str, width: int = 250) -> str:
+    (found,) = (text for text in drawn(rows, width) if bot in text and "│" in text)
+    return " ".join(found.strip("│ ").split())
+
+
+def test_a_line_has_all_that_is_known_of_a_bot() -> None:
+    told = line(FIELD, "ann")
+    assert told.startswith("1 1–2 ann ")
+    for words in ("1700 ± 39 ", "70 %", " 400 12 150 38% 0.31 1.2 %", "12 ms", "1710 ▼ 3.2"):
+        assert words in told
+    assert "Bob & sons" in line(FIELD, "bob")
+
+
+def test_what_is_not_known_is_not_made_up() -> None:
+    told = line(FIELD, "zoe")
+    assert "1480 ± 588?" in told
+    assert told.count(" – ") == 3, "no P(best), no opponents, no think time"
+    caption = " ".join(drawn(FIELD)[-1].split())
+    assert "– not in the fit yet" in caption
+    assert "? provisional" in caption
+    assert "⌂ house bot" in caption
+    assert "up to event 812" in caption
+    assert "event" not in drawn(ladder(SETTLED, through=0))[-1]
+    assert "not fitted yet" in drawn(ladder(SETTLED, through=0))[-1]
+
+
+def test_provisional_bots_and_house_bots_are_marked() -> None:
+    assert "± 235?" in line(FIELD, "eve")
+    assert "?" not in line(FIELD, "ann")
+    assert "house-careful ⌂" in line(FIELD, "house-careful")
+    plain = drawn(ladder(SETTLED, SECOND))[-1]
+    assert "provisional" not in plain
+    assert "⌂" not in plain
+
+
+@pytest.mark.parametrize("width", range(48, 200))
+def test_no_line_is_wider_than_the_screen_and_what_matters_stays(width: int) -> None:
+    lines = drawn(FIELD, width)
+    assert max(map(len, lines)) <= width
+    heading = lines[2]
+    for name in ("#", "Ranks", "Bot", "Elo ± 95 %"):
+        assert name in heading
+    rows = [text for text in lines if text.startswith("│")][1:]
+    assert len(rows) == len(FIELD.standings), "no line is folded"
+    for row, text in zip(FIELD.standings, rows, strict=True):
+        for words in (row.bot, f"{row.rating:.0f} ±", f"{row.rank_low}"):
+            assert words in text
+
+
+def test_the_wider_the_screen_the_more_columns_and_those_that_matter_first() -> None:
+    names = [name for name in LEAVING if name != "picture"]
+    seen: set[str] = set()
+    for width in range(48, 200):
+        heading = drawn(FIELD, width)[2]
+        there = {name for name in names if name in heading}
+        assert seen <= there
+        assert there == set(names[len(names) - len(there) :])
+        seen = there
+    assert seen == set(names)
+
+
+def test_a_name_too_long_for_the_screen_is_folded_rather_than_cut() -> None:
+    long = replace(SETTLED, bot="w" * 60)
+    lines = drawn(ladder(long), 50)
+    assert max(map(len, lines)) <= 50
+    assert sum(text.count("w") for text in lines) == 60
+    assert any("1700 ± 39" in text for text in lines)
+
+
+def picture(rows: LadderRows, bot: str) -> str:
+    at = drawn(rows)[2].index("Elo ± 95 %") + len("Elo ± 95 %")
+    (found,) = (text for text in drawn(rows) if f" {bot} " in text)
+    return found[at : drawn(rows)[2].index("P(best)")]
+
+
+def test_intervals_overlap_in_the_picture_where_they_do() -> None:
+    def columns(bot: str) -> set[int]:
+        return {place for place, sign in enumerate(picture(FIELD, bot)) if sign in "━●○◂▸"}
+
+    assert columns("ann") & columns("bob")
+    assert not columns("ann") & columns("house-careful")
+    assert picture(FIELD, "ann").index("●") > picture(FIELD, "bob").index("●")
+    assert "○" in picture(FIELD, "eve"), "a provisional rating looks less firm"
+
+
+def test_a_wide_interval_does_not_squeeze_the_others() -> None:
+    assert "◂" in picture(FIELD, "zoe")
+    assert "▸" in picture(FIELD, "zoe")
+    assert "◂" not in picture(ladder(UNFITTED), "zoe"), "unless there is nothing else"
+
+
+@pytest.mark.parametrize("row", [SETTLED, replace(SETTLED, deviation=0.0, rank_high=1, best=1.0)])
+def test_one_bot_only(row: LadderRow) -> None:
+    assert "ann" in line(ladder(row), "ann")
+    assert "one alone says nothing" in drawn(ladder(row))[-1]
+
+
+def test_a_bot_that_wins_everything_is_not_said_to_be_surely_best() -> None:
+    row = replace(SETTLED, wins=400, mean_rank=0.0, best=0.9999)
+    told = line(ladder(row, SECOND), "ann")
+    assert "400 100%" in told
+    assert ">99 %" in told
+    assert "<1 %" in line(FIELD, "eve")
+
+
+def test_tables_of_one_size_show_only_what_is_of_these_tables() -> None:
+    lines = drawn(ladder(SETTLED, SECOND, seats=4))
+    assert lines[0].strip() == "Ladder of sixth_sense at tables of 4"
+    for name in ("Wins", "Mean rank", "Forced", "Think 95 %", "Live"):
+        assert name not in lines[2]
+    assert "P(best)" in lines[2]
+    assert "up to event 812" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "words"),
+    [(0, "<1 µs"), (850, "850 µs"), (9_400, "9.4 ms"), (240_000, "240 ms"), (1_250_000, "1.2 s"), (61_000_000, "61 s")],
+)
+def test_think_times_are_in_a_unit_that_fits(microseconds: int, words: str) -> None:
+    assert words in line(ladder(replace(SETTLED, think_95_us=microseconds), SECOND), "ann")
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.0, " 0 % "), (0.0004, " <0.1 % "), (0.25, " 25.0 % ")])
+def test_forced_shares(share: float, words: str) -> None:
+    assert words in line(ladder(replace(SETTLED, forced_share=share), SECOND), "ann")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,8 +46,8 @@ class Upkeep:
     """That they took."""
     resident_mib: float
     """In the end."""
-    growth_bytes: float
-    """Of memory for each finished match."""
+    growth_bytes: float | None
+    """Of memory for each finished match; none where there were too few."""
     idle_bots: int
     idle_cpu_percent: float
     """Of one core."""
@@ -107,7 +108,6 @@ def measure(matches: int, bots: int, seconds: float) -> Upkeep:
                 break
         took = time.perf_counter() - began
     late = [point for point in points if point[0] >= matches / 2]
-    growth = linear_regression(*zip(*late, strict=True)).slope
     with (
         tempfile.TemporaryDirectory() as data,
         server(Path(data), "--bots-per-owner", str(bots), "--streams-per-owner", str(bots)) as (process, address),
@@ -119,7 +119,14 @@ def measure(matches: int, bots: int, seconds: float) -> Upkeep:
         before = cpu(process.pid)
         time.sleep(seconds)
         idle, memory = (cpu(process.pid) - before) / seconds, resident(process.pid)
-    return Upkeep(points[-1][0], took, points[-1][1] / 2**20, growth, bots, 100 * idle, memory / 2**20)
+    return Upkeep(points[-1][0], took, points[-1][1] / 2**20, _slope(late), bots, 100 * idle, memory / 2**20)
+
+
+def _slope(points: Sequence[tuple[int, int]]) -> float | None:
+    """Bytes a match; none where the points are of fewer than two counts of matches."""
+    if len({matches for matches, _ in points}) < 2:
+        return None
+    return linear_regression(*zip(*points, strict=True)).slope
 
 
 async def _play(address: str) -> None:
@@ -131,17 +138,30 @@ async def _play(address: str) -> None:
             print(sum(player.finished for player in players), flush=True)
 
 
+class _Welcomes(logging.Handler):
+    """Counts what the SDK logs of bots that are connected."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One more, if it says so."""
+        self.count += "is connected" in record.msg
+
+
 async def _wait(address: str, bots: int) -> None:
+    welcomes = _Welcomes()
+    log = logging.getLogger("arena_client")
+    log.addHandler(welcomes)
+    log.setLevel(logging.INFO)
     with tempfile.TemporaryDirectory() as tokens:
         tasks = []
         for number in range(bots):
             bot = Player(f"idle-{number}", owner="one")
             tasks.append(asyncio.create_task(play(bot, address, token_file=Path(tokens) / bot.name)))
-            while number + 1 - len(list(Path(tokens).iterdir())) > TOGETHER:
+            while number + 1 - welcomes.count > TOGETHER:
                 await asyncio.sleep(0.05)
-        while len(list(Path(tokens).iterdir())) < bots:
+        while welcomes.count < bots:
             await asyncio.sleep(0.2)
-        await asyncio.sleep(1)
         print("connected", flush=True)
         await asyncio.gather(*tasks)
 
@@ -166,7 +186,8 @@ def main(context: click.Context, matches: int, bots: int, seconds: float, as_jso
     table = Table(title="Upkeep of a server", show_header=False)
     table.add_row("matches finished", f"{upkeep.matches:,} in {upkeep.seconds:.0f} s")
     table.add_row("memory in the end", f"{upkeep.resident_mib:.0f} MiB")
-    table.add_row("growth for each match", f"{upkeep.growth_bytes:,.0f} bytes")
+    growth = "too few matches to say" if upkeep.growth_bytes is None else f"{upkeep.growth_bytes:,.0f} bytes"
+    table.add_row("growth for each match", growth)
     table.add_row("bots that wait", f"{upkeep.idle_bots:,}")
     table.add_row("their processor time", f"{upkeep.idle_cpu_percent:.1f} % of a core")
     table.add_row("memory with them", f"{upkeep.idle_mib:.0f} MiB")

@@ -57,7 +57,11 @@ def command(
     if bot is not None and seats is not None:
         raise click.UsageError("a live rating is of all tables together: choose one of --history and --seats")
     with place.open() as source:
-        games = [game] if game else source.games()
+        games = (game,) if game else source.games()
+        if game is None and seats is not None:
+            from engine.registry import GAMES
+
+            games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
         if bot is not None:
             histories = {name: source.history(bot, name) for name in games}
         else:

@@ -27,19 +27,21 @@ MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
 PICTURE: Final = "picture"
 LEAVING: Final = (
+    "Points",
     "Mean rank",
     "Wins",
     "Owner",
     "Think 95 %",
     "Forced",
     "Opponents",
+    "Luck-adjusted",
     PICTURE,
     "Live",
     "Matches",
     "P(best)",
 )
 """What goes when the screen is too narrow, first those that go first."""
-OF_ALL_TABLES: Final = frozenset({"Wins", "Mean rank", "Forced", "Think 95 %", "Live"})
+OF_ALL_TABLES: Final = frozenset({"Wins", "Mean rank", "Points", "Luck-adjusted", "Forced", "Think 95 %", "Live"})
 """What is only known of all tables together."""
 
 
@@ -97,12 +99,19 @@ def _columns(ladder: LadderRows) -> list[Column]:
         column("Opponents", lambda row: UNKNOWN if row.best is None else Text(str(row.opponents))),
         column("Wins", lambda row: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}")),
         column("Mean rank", lambda row: Text(f"{row.mean_rank:.2f}")),
+        column("Points", lambda row: UNKNOWN if row.luck is None else _points(row.luck.plain, row.luck.plain_error)),
+        column(
+            "Luck-adjusted",
+            lambda row: UNKNOWN if row.luck is None else _points(row.luck.adjusted, row.luck.adjusted_error),
+        ),
         column("Forced", lambda row: _forced(row.forced_share)),
         column("Think 95 %", lambda row: _duration(row.think_95_us)),
         column("Live", lambda row: Text.assemble(f"{row.live:.0f} ", change(row.last_change))),
     ]
     owned = any(owner_name(row) for row in rows)
-    unknown = OF_ALL_TABLES if ladder.seats else frozenset[str]()
+    unknown = set(OF_ALL_TABLES if ladder.seats else ())
+    if all(row.luck is None for row in rows):
+        unknown |= {"Points", "Luck-adjusted"}
     return [each for each in columns if each.name not in unknown and (owned or each.name != "Owner")]
 
 
@@ -144,6 +153,8 @@ def _caption(ladder: LadderRows) -> str:
         words.append(f"? provisional: ± above {CONFIDENCE * SETTLED:.0f}, or fewer than {ACQUAINTED} opponents")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
+    if any(row.luck is not None for row in rows):
+        words.append("points a match, and with the deals' part taken off")
     if len(rows) == 1:
         words.append("ratings compare bots, and one alone says nothing")
     if not ladder.through:
@@ -175,6 +186,11 @@ def _share(share: float) -> Text:
     if 0 < share < 0.005:
         return Text("<1 %", style="dim")
     return Text(">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %")
+
+
+def _points(mean: float, error: float | None) -> Text:
+    """The mean score of a match, with its interval."""
+    return Text.assemble(f"{mean:.1f}", ("" if error is None else f" ± {CONFIDENCE * error:.1f}", "dim"))
 
 
 def _forced(share: float | None) -> Text:

@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from arena.store import bots, matches, schema
 from arena.store.bots import Bot
 from arena.store.errors import NotParked
+
+_BOTS: Final = schema.bots.c
+_SEATS: Final = schema.match_seats.c
+# Made once, as in `matches`.
+_COUNTED: Final = (
+    select(_SEATS.seat, _BOTS.id, _BOTS.name, _BOTS.troubles)
+    .select_from(schema.match_seats.join(schema.bots))
+    .where(_SEATS.match_id == bindparam("of_match"), _BOTS.forgiven < bindparam("of_match"))
+    .where(_BOTS.parked.is_(None), _BOTS.house == 0)
+    .order_by(_SEATS.seat)
+)
 
 
 def count(connection: Connection, match: int, troubled: Sequence[bool], limit: int, at: int) -> tuple[Bot, ...]:
@@ -22,15 +34,15 @@ def count(connection: Connection, match: int, troubled: Sequence[bool], limit: i
     match ends the row. While a bot is parked nothing is counted, nor what began before it was last un-parked.
     """
     parked = []
-    for bot, trouble in zip(matches.seated(connection, match), troubled, strict=True):
-        if bot.house or bot.parked is not None or match <= bot.forgiven or not (trouble or bot.troubles):
-            continue
-        troubles = (*bot.troubles, match) if trouble else ()
+    for seat, bot, name, before in connection.execute(_COUNTED, {"of_match": match}).all():
+        if not troubled[seat] and before == "[]":
+            continue  # nearly always
+        troubles = [*json.loads(before), match] if troubled[seat] else []
         since = at if len(troubles) >= limit else None
-        change = update(schema.bots).where(schema.bots.c.id == bot.id)
+        change = update(schema.bots).where(_BOTS.id == bot)
         connection.execute(change.values(troubles=json.dumps(troubles), parked=since))
         if since is not None:
-            parked.append(bots.find(connection, bot.name))
+            parked.append(bots.find(connection, name))
     return tuple(parked)
 
 

@@ -30,7 +30,7 @@ class Difference(NamedTuple):
     """Whose version that is."""
     version: str | None
     figure: str
-    """Its name in `Figure`, `Line` or the luck column, else "through", "digest" or "replayed"."""
+    """Its name in `Figure` or `Line`, else "through" or "digest"."""
     published: Value | None
     """None where there is nothing, as for the ranks of an older version."""
     recomputed: Value | None
@@ -94,17 +94,18 @@ def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterato
             for figure in dict.fromkeys((*old, *new)):
                 if old.get(figure) != new.get(figure):
                     yield Difference(node, *who.get(node, (None, None)), figure, old.get(figure), new.get(figure))
-    for figure in ("through", "digest", "replayed"):
+    for figure in ("through", "digest"):
         if getattr(found, figure) != getattr(made, figure):
             yield Difference(None, None, None, figure, getattr(found, figure), getattr(made, figure))
 
 
-def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value | None]]:
-    """All figures of every version by their names, those of its line and of its luck among them."""
-    figures: dict[Node, dict[str, Value | None]] = {figure.node: figure._asdict() for figure in ladder.figures}
+def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:
+    """All figures of every version by their names, those of its line among them."""
+    figures = {figure.node: figure._asdict() for figure in ladder.figures}
     for line in ladder.lines:
         figures[line.node] |= line._asdict()
-    for node, matches, *scores in ladder.fortunes:
-        names = ("plain", "plain_error", "adjusted", "adjusted_error")
-        figures.setdefault(node, {}).update(replayed=matches, **dict(zip(names, scores, strict=True)))
+    for fortune in ladder.fortunes:
+        figures.setdefault(fortune.node, {}).update(
+            {f"luck's {name}": each for name, each in fortune._asdict().items()}
+        )
     return figures

@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from arena.cli.ladder_table import LEAVING, ladder_table
-from arena.wire.rows import LadderRow, LadderRows
+from arena.wire.rows import LadderRow, LadderRows, LuckRow
 from tests.cli.ladder_rows import HOUSE, NEW, SECOND, SETTLED, UNFITTED, ladder
 
 FIELD = ladder(SETTLED, SECOND, HOUSE, NEW, UNFITTED)
+LUCKY = replace(SETTLED, luck=LuckRow(matches=40, plain=12.34, plain_error=2.0, adjusted=10.06, adjusted_error=None))
 
 
 def drawn(rows: LadderRows, width: int = 250) -> list[str]:
@@ -73,8 +74,9 @@ def test_no_line_is_wider_than_the_screen_and_what_matters_stays(width: int) -> 
 def test_the_wider_the_screen_the_more_columns_and_those_that_matter_first() -> None:
     names = [name for name in LEAVING if name != "picture"]
     seen: set[str] = set()
-    for width in range(48, 200):
-        heading = drawn(FIELD, width)[2]
+    known = replace(FIELD, standings=(LUCKY, *FIELD.standings[1:]))
+    for width in range(48, 240):
+        heading = drawn(known, width)[2]
         there = {name for name in names if name in heading}
         assert seen <= there
         assert there == set(names[len(names) - len(there) :])
@@ -146,3 +148,10 @@ def test_think_times_are_in_a_unit_that_fits(microseconds: int, words: str) -> N
 @pytest.mark.parametrize(("share", "words"), [(0.0, " 0 % "), (0.0004, " <0.1 % "), (0.25, " 25.0 % ")])
 def test_forced_shares(share: float, words: str) -> None:
     assert words in line(ladder(replace(SETTLED, forced_share=share), SECOND), "ann")
+
+
+def test_the_luck_of_the_deals_is_taken_off_where_it_is_known() -> None:
+    known = ladder(LUCKY, SECOND)
+    assert "12.3 ± 3.9 10.1" in line(known, "ann")
+    assert any("with the deals' part taken off" in text for text in drawn(known))
+    assert not any("Luck-adjusted" in text for text in drawn(ladder(SETTLED, SECOND)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,10 +61,23 @@ def test_help_lists_every_verb_and_the_exit_statuses() -> None:
 def test_help_imports_nothing_heavy() -> None:
     program = (
         "import sys; from arena.cli.main import main; main(['--help'], standalone_mode=False);"
-        "print(sorted({'grpc', 'sqlalchemy', 'trio', 'rich', 'google'} & set(sys.modules)))"
+        "print(sorted({'grpc', 'sqlalchemy', 'trio', 'rich', 'google', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_grpc_is_told_how_to_poll_before_it_looks_unless_somebody_has_told_it_already() -> None:
+    program = (
+        "import os, sys, arena.cli.serve; order = [*sys.modules]; "
+        "print(os.environ['GRPC_EXPERIMENTS'], order.index('arena.cli') < order.index('grpc'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"}
+    for told, expected in (({}, "-event_engine_listener"), ({"GRPC_EXPERIMENTS": ""}, "")):
+        done = subprocess.run(
+            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment | told
+        )
+        assert done.stdout == f"{expected} True\n"
 
 
 @pytest.mark.parametrize("words", [("dance",), ("ladder", "--loud"), ("replay", "dance"), ("bots", "invite")])

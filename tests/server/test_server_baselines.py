@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 from structlog.testing import capture_logs
 
 from arena.house import HOUSE_BOTS, THINKERS
@@ -24,7 +24,8 @@ from arena.server.arena import Arena, open_arena
 from arena.server.baselines import Baselines
 from arena.server.fitter import open_fitter
 from arena.server.pool import ReplayFailed, WorkerPool
-from arena.store import baselines, bots, events, matches
+from arena.store import baselines, bots, events, matches, schema
+from arena.store.errors import StoreError
 from arena.store.publishing import as_published
 from arena.store.rebuild import verify
 from arena.store.standings import standings
@@ -181,3 +182,39 @@ async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeyp
         assert await store.read(replayed) == []
         nursery.cancel_scope.cancel()
     assert {line["event"] for line in logs} == {"deals not replayed"}
+
+
+async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_must(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_baselines, "RETRY", 0.01)
+    async with real(tmp_path, luck=frozenset()) as (store, arena):
+        await play(store, arena, 3)
+        first, *others = await store.read(results)
+        damaged = schema.replays.c.match_id == first
+        await store.write(
+            lambda connection: connection.execute(update(schema.replays).where(damaged).values(content=b""))
+        )
+        writes, write = [StoreError("the disk is full"), None], store.write
+
+        async def failing(job: Any) -> Any:
+            if writes and (trouble := writes.pop(0)) is not None:
+                raise trouble
+            return await write(job)
+
+        monkeypatch.setattr(store, "write", failing)
+        told: list[str] = []
+        pool = WorkerPool(1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pool.run)
+            with capture_logs() as logs:
+                nursery.start_soon(
+                    Baselines(config(games=(GAMES[NULLERN],), house_workers=1), store, pool, told.append).run
+                )
+                await until(store, lambda connection: replayed(connection) == others)
+            nursery.cancel_scope.cancel()
+    assert [line["event"] for line in logs if line["log_level"] == "error"] == [
+        "deals not replayed",
+        "baseline not stored yet",
+    ]
+    assert {*told} <= {NULLERN}

@@ -35,12 +35,12 @@ from arena.store.errors import StoreError
 from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from arena.house import HouseBot
     from arena.server.config import Config, Offer
     from arena.server.fitter import Fitter
-    from arena.server.messages import Hello, Link, MatchOver, Said
+    from arena.server.messages import Hello, Link, Said
     from arena.server.table import Table
     from arena.store.store import Store
 
@@ -161,7 +161,7 @@ class Arena:
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
-        reports = await self._missed(bot, hello.playing)
+        reports = await missed(self.store, self.hall, bot, [each for each in hello.playing if each <= self._newest])
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
@@ -189,20 +189,6 @@ class Arena:
             contestant.disconnected(trio.current_time(), session)
             self.hall.release(contestant)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(contestant.tables))
-
-    async def _missed(self, bot: bots.Bot, playing: Collection[int]) -> Sequence[MatchOver]:
-        """How those of the matches ended that are over; all others report to the bot's line when they are."""
-
-        def running() -> set[int]:
-            contestant = self.hall.contestants.get(bot.id)
-            return set() if contestant is None else set(playing).intersection(contestant.tables)
-
-        while True:
-            before = running()
-            over = {number for number in playing if number <= self._newest} - before
-            reports = await self.store.read(partial(missed, bot=bot, numbers=sorted(over))) if over else ()
-            if running() == before:
-                return reports
 
     async def void(self, match: int, reason: str) -> None:
         """Takes the result of a match off the ladder; raises what `matches.void` raises."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.server.messages import MatchOver, RatingChange
@@ -10,15 +11,31 @@ from arena.store.errors import UnknownMatch
 from arena.store.matches import MatchState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from sqlalchemy import Connection
 
+    from arena.server.hall import Hall
     from arena.store.bots import Bot
+    from arena.store.store import Store
 
 
-def missed(connection: Connection, bot: Bot, numbers: Iterable[int]) -> list[MatchOver]:
-    """The reports of those of the matches that are over and that the bot had a seat in."""
+async def missed(store: Store, hall: Hall, bot: Bot, playing: Collection[int]) -> Sequence[MatchOver]:
+    """The reports of those matches that are over; the others report to the bot's line when they are. StoreError."""
+
+    def running() -> set[int]:
+        contestant = hall.contestants.get(bot.id)
+        return set() if contestant is None else set(playing).intersection(contestant.tables)
+
+    while True:
+        before = running()
+        over = sorted(set(playing) - before)
+        reports = await store.read(partial(_reports, bot=bot, numbers=over)) if over else ()
+        if running() == before:  # else one ended meanwhile
+            return reports
+
+
+def _reports(connection: Connection, bot: Bot, numbers: Iterable[int]) -> list[MatchOver]:
     reports = (_report(connection, bot, number) for number in numbers)
     return [report for report in reports if report is not None]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_rig import ARENA, PATIENCE, let_play, serving
+from tests.end_to_end.e2e_rig import register
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -53,6 +54,7 @@ def test_every_arena_command_shown_works(tmp_path: Path) -> None:
     assert served, "the README shows how to serve"
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         let_play(server.server, tmp_path, 1, bots=["random", "rules"])
+        register(server.server, "my-bot")
         for words in commands:
             if words[1] != "serve":
                 ran = subprocess.run(

@@ -49,7 +49,7 @@ class Config:
     park_after: int = 3
     """Matches in a row in which a bot was suspended or a house bot played on, after which it is given no seats."""
     limits: Limits = field(default_factory=Limits)
-    fit_matches: int = 200
+    fit_matches: int = 100
     """New results of all games after which the ladders are fitted."""
     fit_seconds: float = 60.0
     """Time after which they are with fewer."""

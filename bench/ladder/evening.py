@@ -2,7 +2,7 @@
 
 Bots of a dozen owners, several each, with room for one to eight matches at once, some of them slow, come one after the
 other; now and then one returns as a new version. The real scheduler forms tables whenever a match ends or a wait is
-over, house bots among them. After every match the live layer moves; every 200 matches all is fitted, the live ratings
+over, house bots among them. After every match the live layer moves; every 100 matches all is fitted, the live ratings
 are compared with the fit at their stalest, and re-seated on it. The first half of an evening, when the ladder itself
 is still unsure, is shown apart.
 """
@@ -27,7 +27,7 @@ from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
 
-RESEAT: Final = 200
+RESEAT: Final = 100
 """Matches from one fit to the next."""
 FIRST: Final = 16
 """Bots that are there from the beginning, anchors among them."""
@@ -164,7 +164,10 @@ class _Play:
             [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
         )
         self.settled, self.ladder = fitted.settled, fitted.ladder
-        self.live |= reseated(fitted.ladder)  # who has not played is where it began
+        self.live = reseated(fitted.ladder)
+        for node, parent, *_ in self.entrants:  # who has not played begins where its parent is by then
+            if node not in self.live:
+                self.live[node] = start(None if parent is None else self.live[parent])
         self.worth = stakes({node: self.live[node] for node in self.bots})
         self.pending = {}
         for _, _, table in self.running:

@@ -3,7 +3,8 @@
     python -m bench.wire [--case one --case "1x16" …] [--compiled] [--json]
 
 A real server process, everything on, is pinned to one core and plays two-seat games of 6th Sense with bots of the SDK
-that answer at random and live in one process on another core. The echo, pinned alike, has as many streams as there are
+that answer at random and live in one process on another core; the processes that the server has for house bots and for
+fits may use both. The echo, pinned alike, has as many streams as there are
 bots, each with one message in flight. Arena and echo take turns, so that what else the machine does falls on both. A
 round trip is from an answer to the next decision of that match, in whichever of the seats.
 """
@@ -39,8 +40,8 @@ ANSWER_BYTES: Final = 12
 """Of a message with one answer."""
 DECISION_BYTES: Final = 20
 """Of a decision without its view and its legal actions."""
-WARM_UP: Final = 2.0
-"""Seconds in which the first matches begin, after all bots are connected."""
+WARM_UP: Final = 6.0
+"""Seconds in which the first matches are played and the server starts its helpers, after all bots are connected."""
 
 
 class Case(NamedTuple):
@@ -182,6 +183,7 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
         while not all(player.seated for player in players):
             await asyncio.sleep(0.1)
         await asyncio.sleep(WARM_UP)
+        free_helpers(server)
         trips.clear()
         sizes.clear()
         before, own, began = cpu(server), time.process_time(), time.perf_counter()
@@ -197,6 +199,14 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
     figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * used / count)
     means = {"bytes": sum(sizes) / len(sizes), "batch": count / messages}
     print(json.dumps({**asdict(figures), **means, "client_cpu_us": 1e6 * own / count}))
+
+
+def free_helpers(process: int) -> None:
+    """Lets the processes that a server has started, for house bots and for fits, use the other core, too."""
+    for children in Path("/proc").glob(f"{process}/task/*/children"):
+        for child in children.read_text().split():
+            for thread in Path(f"/proc/{child}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
 
 
 def cpu(process: int) -> float:

@@ -21,7 +21,7 @@ def test_an_evening_repeats_itself_to_the_bit() -> None:
     one, other = (spend(600, (1, 2)) for _ in range(2))
     assert one == other
     assert one.matches == 600
-    assert len(one.differences) == 3
+    assert len(one.differences) == 6
     assert one != spend(600, (1, 3))
 
 

@@ -30,6 +30,11 @@ class HouseBot(Protocol):
         """One of the legal actions; the same for the same arguments. `chance` is 32 bytes to draw from."""
 
 
+def title(bot: HouseBot) -> str:
+    """Name and version: a bot with another title chooses otherwise."""
+    return f"{bot.name} {bot.version}"
+
+
 HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
     {
         "nullern": (RandomBot("nullern"), nullern.CarefulBot(), nullern.CounterBot()),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
-from arena.house import THINKERS
+from arena.house import THINKERS, title
 from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.server.pool import ReplayFailed
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from arena.house import HouseBot
     from arena.replay.header import Header
     from arena.server.config import Config
     from arena.server.pool import WorkerPool
@@ -123,7 +122,7 @@ class Baselines:
             baselines.add,
             game=game,
             match=deals.match,
-            house=", ".join(map(_title, bots)),
+            house=", ".join(map(title, bots)),
             scores=[int(total) for total in totals],  # of one replay each they are whole
         )
         while True:
@@ -138,7 +137,3 @@ class Baselines:
             else:
                 self._replayed(game)
                 return
-
-
-def _title(bot: HouseBot) -> str:
-    return f"{bot.name} {bot.version}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
+from arena.house import title
 from arena.house.random_bot import RandomBot
 from arena.match.effects import Over
 from arena.replay.header import Bot, Header
@@ -94,7 +95,7 @@ class Scribe:
             seed=gathering.seed,
             commitment=gathering.commitment,
             nonces=gathering.nonces,
-            stand_in=_title(self._stand_in(game.name)),
+            stand_in=title(self._stand_in(game.name)),
             policy=self._config.policy,
             started=now_us(),
             server=__version__,
@@ -191,7 +192,7 @@ class Scribe:
         if header.game not in self._config.games:
             raise CannotBeRestored(f"this server does not play {header.game.name}")
         house = {bot.name: bot for bot in self._house_bots.get(header.game.name, ())}
-        now = _title(self._stand_in(header.game.name))
+        now = title(self._stand_in(header.game.name))
         if header.stand_in != now:
             raise CannotBeRestored(f"its stand-in was {header.stand_in}, this server has {now}")
         players: list[Player] = []
@@ -213,7 +214,3 @@ class Scribe:
         stand_in = self._stand_in(header.game.name)
         journal = self._store.journal
         return Table(header.new_match(), header, players, stand_in, key, self._pool, journal, self._watch)
-
-
-def _title(bot: HouseBot) -> str:
-    return f"{bot.name} {bot.version}"

@@ -9,9 +9,9 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select
 
-from arena.ladder.events import Node
 from arena.ladder.fortune import Kind, Replayed
 from arena.store import schema
+from arena.store.events import flags_of, nodes_of
 
 AT_ONCE: Final = 10_000
 """Rows fetched at once."""
@@ -59,8 +59,8 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
             number,
             row.match_id,
             Kind(row.seats, row.options, row.house),
-            tuple(Node(int(node)) for node in row.nodes.split(",")),
-            tuple(digit == "1" for digit in row.counts),
+            nodes_of(row.nodes),
+            flags_of(row.counts),
             tuple(seat.score for seat in seats),
             tuple(map(int, row.baselines.split(","))),
         )

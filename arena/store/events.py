@@ -74,7 +74,7 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
         if kind == "void":
             yield Void(number, match, reason)
         else:
-            yield Result(number, match, _nodes(nodes), _digits(places), _flags(counts))
+            yield Result(number, match, nodes_of(nodes), _digits(places), flags_of(counts))
 
 
 def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
@@ -86,7 +86,7 @@ def voided(connection: Connection, game: str, after: int, through: int) -> froze
 def result_of(connection: Connection, match: int) -> Result:
     """The result of a match that has one."""
     row = connection.execute(select(schema.events).where(_COLUMNS.match_id == match, _COLUMNS.kind == "result")).one()
-    return Result(row.number, match, _nodes(row.nodes), _digits(row.places), _flags(row.counts))
+    return Result(row.number, match, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
 
 
 def newest(connection: Connection, game: str) -> int:
@@ -120,7 +120,8 @@ def _add(
     connection.execute(_ADD, row | by_seat)
 
 
-def _nodes(text: str) -> tuple[Node, ...]:
+def nodes_of(text: str) -> tuple[Node, ...]:
+    """The column of that name."""
     return tuple(map(Node, map(int, text.split(","))))
 
 
@@ -130,5 +131,6 @@ def _digits(text: str) -> tuple[int, ...]:
 
 
 @cache
-def _flags(text: str) -> tuple[bool, ...]:
+def flags_of(text: str) -> tuple[bool, ...]:
+    """The column of what counts."""
     return tuple(digit == "1" for digit in text)

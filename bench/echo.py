@@ -1,4 +1,4 @@
-"""What the bridge costs: a bare grpc.aio echo server against the same echo through the bridge.
+"""What the wire costs: a bare grpc.aio echo server against the same echo through the server of `arena.wire`.
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
@@ -28,13 +28,14 @@ import trio
 from rich.console import Console
 from rich.table import Table
 
-from arena.wire.bridge import Service, serve
-from arena.wire.settings import Settings
+from arena.wire.grpc_server import Service, serve
 from arena.wire.stream import Stream
 
 METHOD = "/bench.Echo/Echo"
-SERVERS = ("bare", "bridge")
+SERVERS = ("bare", "arena")
 SERVER_CORE, CLIENT_CORE = 0, 1
+OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
+"""Of the bare server, which are to its advantage if anything."""
 
 
 def pin(process: int, core: int) -> None:
@@ -64,7 +65,7 @@ class Comparison:
     rates: dict[str, tuple[float, float]]
     """Messages per second, lowest and highest, by server."""
     ratios: Figures
-    """The bridge's median over the bare server's."""
+    """The arena's median over the bare server's."""
 
 
 def compare(
@@ -81,7 +82,7 @@ def compare(
         streams,
         medians,
         {name: (min(rates[name]), max(rates[name])) for name in SERVERS},
-        _combine(lambda bridge, bare: bridge / bare, medians["bridge"], medians["bare"]),
+        _combine(lambda arena, bare: arena / bare, medians["arena"], medians["bare"]),
     )
 
 
@@ -141,7 +142,7 @@ async def _serve_bare(response: bytes) -> None:
             while (await context.read()) is not grpc.aio.EOF:
                 await context.write(response)
 
-    server = grpc.aio.server(options=Settings().options())
+    server = grpc.aio.server(options=OPTIONS)
     _register(Servicer(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
@@ -149,7 +150,7 @@ async def _serve_bare(response: bytes) -> None:
     await server.wait_for_termination()
 
 
-async def _serve_bridge(response: bytes) -> None:
+async def _serve_arena(response: bytes) -> None:
     class Servicer:
         async def Echo(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802
             while (await stream.receive()) is not None:
@@ -218,7 +219,7 @@ async def _load(address: str, streams: int, request: bytes, seconds: float) -> N
 
 
 def _table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="Echo: bare grpc.aio, and the same through the bridge; medians of the runs")
+    table = Table(title="Echo: bare grpc.aio, and the same through arena.wire; medians of the runs")
     for heading in ("streams", "server", "messages/s", "from", "to", "p50 µs", "p99 µs", "CPU µs", "CPU ratio"):
         table.add_column(heading, justify="right")
     for comparison in comparisons:
@@ -229,7 +230,7 @@ def _table(comparisons: Sequence[Comparison]) -> Table:
                 str(comparison.streams),
                 name,
                 *(f"{number:,.0f}" for number in (figures.messages_per_second, *rates, *times)),
-                f"{comparison.ratios.server_cpu_us:.2f}" if name == "bridge" else "",
+                f"{comparison.ratios.server_cpu_us:.2f}" if name == "arena" else "",
                 end_section=name == SERVERS[-1],
             )
     return table
@@ -252,7 +253,7 @@ def main(
     repetitions: int,
     as_json: bool,
 ) -> None:
-    """Compare a bare grpc.aio echo server with the same echo through the bridge."""
+    """Compare a bare grpc.aio echo server with the same echo through the server of arena.wire."""
     if context.invoked_subcommand is not None:
         return
     comparisons = [compare(number, request, response, seconds, repetitions) for number in streams]
@@ -269,7 +270,7 @@ def _serve_command(name: str, response: int) -> None:
     if name == "bare":
         asyncio.run(_serve_bare(bytes(response)))
     else:
-        trio.run(_serve_bridge, bytes(response))
+        trio.run(_serve_arena, bytes(response))
 
 
 @main.command("load", hidden=True)

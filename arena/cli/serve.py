@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-import grpc
 import structlog
 import trio
 
@@ -26,6 +25,7 @@ from arena.server.wall import now_us
 from arena.store.errors import StoreError
 from arena.store.store import open_store
 from arena.wire.server import serve_arena
+from arena.wire.tls import load_credentials
 from engine.game import OptionError
 from engine.registry import GAMES
 
@@ -193,7 +193,7 @@ def command(
 
 
 async def _serve(
-    config: Config, data: Path, address: str, by_invitation: bool, credentials: grpc.ServerCredentials | None
+    config: Config, data: Path, address: str, by_invitation: bool, credentials: ssl.SSLContext | None
 ) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
@@ -241,18 +241,16 @@ def _microseconds(seconds: float) -> int:
     return round(seconds * 1e6)
 
 
-def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials | None:
+def _credentials(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
     if cert is None and key is None:
         return None
     if cert is None or key is None:
         raise click.UsageError("--tls-cert and --tls-key go together")
-    pair = key.read_bytes(), cert.read_bytes()
-    try:  # gRPC would only say that it cannot listen
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    try:
+        return load_credentials(cert, key)
     except ssl.SSLError as error:
         reason = error.reason or str(error)
         raise click.ClickException(f"{cert} and {key} are no certificate and its private key: {reason}") from None
-    return grpc.ssl_server_credentials([pair])
 
 
 def _level(quiet: bool, debug: bool) -> int:

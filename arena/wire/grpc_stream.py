@@ -1,128 +1,107 @@
-"""The real stream: a gRPC call whose reads and writes are stepped from trio.
+"""The real stream: a gRPC call over HTTP/2, as the gRPC protocol has it ("gRPC over HTTP2").
 
-grpc swallows what a completion callback raises, so such a callback records and wakes, nothing else. A raw read is never
-cancelled, for that would lose its message: only the waiting for it is.
+Each message has five bytes before it: whether it is compressed, and its length. What the peer sends while nobody asks
+is kept, stamped with its arrival, and it may send no more than a window of it.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import grpc
 import trio
+from google.protobuf.message import DecodeError
 
+from arena.wire.http2 import Http2Connection, Http2Stream
 from arena.wire.stream import Refused, Vanished
 
-Done = Callable[[Any, Exception | None], None]
+if TYPE_CHECKING:
+    from arena.wire.port import Port
 
-READ_AHEAD: Final = 4
-"""Messages taken from a peer before the handler asks: their arrival is stamped although the handler is busy."""
+PREFIX: Final = 5
+"""Bytes before a message."""
+GZIP: Final = 31
+"""What zlib calls this format."""
+RESPONSE: Final = (
+    (b":status", b"200"),
+    (b"content-type", b"application/grpc"),
+    (b"grpc-accept-encoding", b"identity,gzip"),
+)
 
-DOUBT: Final = 0.1
-"""Seconds for which an end of input is not believed. A broken connection ends the input, too, and the news that it was
-the connection may come some milliseconds later: a killed bot would now and then seem to have said goodbye."""
-
-MALFORMED: Final = Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")
-"""Stands in the place of a message that cannot be parsed."""
+_prefix: Final = Struct(">BI").pack
 
 
-class GrpcStream:
-    """A `Stream` over gRPC. After `end` nothing touches the context: gRPC has freed what is behind it."""
+class GrpcStream(Http2Stream):
+    """A `Stream` over HTTP/2."""
 
     def __init__(
         self,
-        clock: Callable[[], float],
-        after_turn: Callable[[Callable[[], None]], None],
-        context: grpc.aio.ServicerContext[Any, Any],
+        port: Port,
+        connection: Http2Connection,
+        number: int,
+        peer: str,
+        metadata: Mapping[str, str],
+        parse: Callable[[bytes], Any],
+        serialize: Callable[[Any], bytes],
     ) -> None:
-        """`after_turn` calls something once all that has completed by now is handled."""
-        self.peer: str = context.peer()
-        self.metadata: Mapping[str, str] = {
-            key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)
-        }
-        self.received_at = clock()
-        self.scope = trio.CancelScope()
-        self._clock = clock
-        self._after_turn = after_turn
-        self._context = context
-        self._ended: type[Exception] | None = None
-        self._arrived: deque[tuple[Any, float]] = deque()
-        self._input_ended_at: float | None = None
-        self._reading = self._writing = self._opened = False
-        self._reader = trio.lowlevel.ParkingLot()
-        self._writer = trio.lowlevel.ParkingLot()
+        super().__init__(connection, number)
+        self.peer = peer
+        self.metadata = metadata
+        self.received_at = port.now
+        self.scope = trio.CancelScope(shield=True)  # of the handler, whose end is this call's to say
+        self.timer = trio.CancelScope()
+        """Of its deadline, where it has one."""
+        self.first: Callable[[], None] = lambda: None
+        """What is done with the stream when it is open."""
+        self.vanished: Callable[[], None] = lambda: None
+        self.busy = False
+        """As `Stream.busy`."""
+        self._port = port
+        self._parse = parse
+        self._serialize = serialize
+        self._over: type[Exception] | None = None
+        self._opened = False
+        self._partial = bytearray()
+        self._needed = PREFIX
+        self._arrived: deque[tuple[int, bytes, float]] = deque()
+        self._turn = 0
         self._take: Callable[[Any], None] | None = None
         self._left: Callable[[], None] | None = None
         self._fault: Exception | None = None
+        self._reader = trio.lowlevel.ParkingLot()
+        self._writer = trio.lowlevel.ParkingLot()
 
-    def end(self, reason: type[Exception]) -> None:
-        """From now on `receive` and `send` raise this, once what arrived has been taken."""
-        self._ended = self._ended or reason
-        self._reader.unpark_all()
-        self._writer.unpark_all()
-
-    def read(self) -> None:
-        """Have the next message read, unless enough is read ahead."""
-        over = self._ended or self._input_ended_at is not None
-        if not (self._reading or over or len(self._arrived) >= READ_AHEAD):
-            self._reading = True
-            _drive(self._context.read(), self._has_read)
-
-    def _has_read(self, message: Any, error: Exception | None) -> None:
-        self._reading = False
-        if error is not None or message is grpc.aio.EOF:
-            self._input_ended_at = self._clock()
-        elif self._take is not None and self._reader and message is not MALFORMED:
-            self._hand(message, self._take)
-            return
-        else:
-            self._arrived.append((message, self._clock()))
-            self.read()
-        if self._reader:
-            self._reader.unpark_all()
-
-    def _hand(self, message: Any, take: Callable[[Any], None]) -> None:
-        """To whoever waits in `deliver`; what that makes of it must not get lost in grpc."""
-        self.received_at = self._clock()
-        try:
-            take(message)
-        except Exception as fault:  # noqa: BLE001 - handed on
-            self._fault = fault
-            self._reader.unpark_all()
-        else:
-            self._after_turn(self.read)
+    async def receive(self) -> Any:
+        """As `Stream.receive`. A checkpoint only where it has to wait, and the window bounds how long it need not."""
+        while not self._arrived:
+            if self._fault is not None:
+                raise self._fault
+            if self._over:
+                raise self._over
+            if self.ended:
+                return None
+            await self._reader.park()
+        return self._next()
 
     async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
         """As `Stream.deliver`."""
         self._take, self._left = take, left
+        if self._arrived:
+            self._port.later(self._hand_on)
         try:
-            while (message := await self.receive()) is not None:
-                take(message)
+            while self._fault is None and (self._arrived or not (self._over or self.ended)):
+                await self._reader.park()
         finally:
             self._take = self._left = None
-
-    async def receive(self) -> Any:
-        """As `Stream.receive`. A checkpoint only where it has to wait, and `READ_AHEAD` bounds how long it need not."""
-        while not self._arrived:
-            if self._fault is not None:
-                raise self._fault
-            if self._ended is None and self._input_ended_at is not None:
-                with trio.move_on_at(self._input_ended_at + DOUBT):
-                    while not self._ended:
-                        await self._reader.park()
-            if self._ended:
-                raise self._ended
-            if self._input_ended_at is not None:
-                return None
-            await self._reader.park()
-        message, self.received_at = self._arrived.popleft()
-        self.read()
-        if message is MALFORMED:
-            raise Refused(MALFORMED.code, MALFORMED.text)
-        return message
+        if self._fault is not None:
+            raise self._fault
+        if self._over:
+            raise self._over
 
     async def send(self, message: Any) -> None:
         """As `Stream.send`. A checkpoint only where it has to wait."""
@@ -130,41 +109,148 @@ class GrpcStream:
             await self._writer.park()
         self.hand_over(message)
 
-    @property
-    def busy(self) -> bool:
-        """As `Stream.busy`."""
-        return self._writing and not self._ended
-
     def hand_over(self, message: Any) -> None:
         """As `Stream.hand_over`."""
-        if self._ended:
-            raise self._ended
-        self._writing = True
-        _drive(self._context.write(message), self._has_written)
+        if self._over:
+            raise self._over
+        if not isinstance(message, bytes):
+            message = self._serialize(message)
+        if len(message) > (most := self._port.settings.max_response):
+            text = f"an answer has at most {most} bytes, and this one would have {len(message)}; ask for less"
+            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+        if not self._opened:
+            self._opened = True
+            self.open(RESPONSE)
+        self.busy = True
+        self.write(_prefix(0, len(message)) + message)
 
-    async def opened(self) -> None:
-        """Wait until the first message, if there is one, has left: gRPC loses a status that comes in its middle."""
-        while self._writing and not (self._opened or self._ended):
-            await self._writer.park()
+    def close(
+        self, status: grpc.StatusCode, text: str = "", reason: type[Exception] = trio.ClosedResourceError
+    ) -> None:
+        """Ends the call, once what was sent has left; `receive` and `send` raise `reason` from now on."""
+        if self._over:
+            return
+        code: int = status.value[0]  # a pair of number and name
+        trailers = [(b"grpc-status", b"%d" % code)]
+        if text:
+            trailers.append((b"grpc-message", quote(text, safe=" !\"#$&'()*+,/:;<=>?@[\\]^`{|}").encode()))
+        self._stop(reason)
+        self.end(trailers if self._opened else (*RESPONSE, *trailers))
 
-    def _has_written(self, _: Any, error: Exception | None) -> None:
-        self._writing = False
-        self._opened = True
-        if error is not None:
-            self.end(Vanished)
+    def on_open(self) -> None:
+        """Nothing was said before."""
+        self.first()
+
+    def on_data(self, data: bytes) -> None:
+        """Messages, or parts of them."""
+        if self._partial:
+            self._partial += data
+            if len(self._partial) < self._needed:
+                self._grant()
+                return
+            data = bytes(self._partial)
+            self._partial.clear()
+        at, size, needed = 0, len(data), PREFIX
+        while size - at >= PREFIX:
+            length = int.from_bytes(data[at + 1 : at + PREFIX], "big")
+            if length > self._port.settings.max_request:
+                most = self._port.settings.max_request
+                text = f"a message has at most {most} bytes, not {length}"
+                self._fail(Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, text))
+                return
+            needed = PREFIX + length
+            if size - at < needed:
+                break
+            self._arrive(data[at], data[at + PREFIX : at + needed])
+            at, needed = at + needed, PREFIX
+        if at < size:
+            self._partial += data[at:]
+            self._needed = needed
+        self._grant()
+
+    def on_end(self) -> None:
+        """Half-close."""
+        if self._partial:
+            self._fail(malformed())
+        self._reader.unpark_all()
+
+    def on_lost(self) -> None:
+        """The peer is gone, or has taken the call back."""
+        self._stop(Vanished)
+        self.vanished()
+
+    def on_left(self) -> None:
+        """What was sent has left."""
+        self.busy = False
         if self._writer:
             self._writer.unpark_all()
         if self._left is not None:
             self._left()
 
+    def _stop(self, reason: type[Exception]) -> None:
+        self._over = self._over or reason
+        self.busy = False
+        self._reader.unpark_all()
+        self._writer.unpark_all()
 
-def _drive(coroutine: Coroutine[Any, Any, object], done: Done) -> None:
-    """Step a coroutine of grpc's by hand, without a task; in the end call done(value, error)."""
-    try:
-        future = coroutine.send(None)
-    except StopIteration as stop:
-        done(stop.value, None)
-    except Exception as error:  # noqa: BLE001 - handed on
-        done(None, error)
-    else:
-        future.at_once(partial(_drive, coroutine, done))
+    def _fail(self, fault: Exception) -> None:
+        """From now on nothing more is received, and this is why."""
+        self._fault = self._fault or fault
+        self._reader.unpark_all()
+
+    def _arrive(self, compressed: int, message: bytes) -> None:
+        if self._fault is not None:
+            return
+        self._arrived.append((compressed, message, self._port.now))
+        if self._take is None:
+            self._reader.unpark_all()
+        elif self._turn != self._port.turn:
+            self._hand_on()
+        elif len(self._arrived) == 1:
+            self._port.later(self._hand_on)
+
+    def _hand_on(self) -> None:
+        """The next message to whoever waits in `deliver`, where it arrives: one in each turn."""
+        if self._take is None or not self._arrived:
+            return
+        self._turn = self._port.turn
+        try:
+            self._take(self._next())
+        except Exception as fault:  # noqa: BLE001 - raised by `deliver`
+            self._fail(fault)
+            return
+        if self._arrived:
+            self._port.later(self._hand_on)
+        elif self._over or self.ended:
+            self._reader.unpark_all()
+
+    def _next(self) -> Any:
+        compressed, message, self.received_at = self._arrived.popleft()
+        self._grant()
+        try:
+            return self._parse(self._unpacked(message) if compressed else message)
+        except DecodeError:
+            raise malformed() from None
+
+    def _grant(self) -> None:
+        if not self._arrived:
+            self.grant()
+
+    def _unpacked(self, message: bytes) -> bytes:
+        """Of a message that is compressed."""
+        if self.metadata.get("grpc-encoding") != "gzip":
+            raise Refused(grpc.StatusCode.INTERNAL, "the message is compressed, but 'grpc-encoding' does not say how")
+        most = self._port.settings.max_request
+        try:
+            unpacker = zlib.decompressobj(GZIP)
+            unpacked = unpacker.decompress(message, most + 1)
+        except zlib.error:
+            raise malformed() from None
+        if len(unpacked) > most:
+            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"a message has at most {most} bytes when unpacked")
+        return unpacked
+
+
+def malformed() -> Refused:
+    """How a call ends whose message is none."""
+    return Refused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")

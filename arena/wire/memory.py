@@ -83,7 +83,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         """How the handler refused the call, once `converse` is over; None when it ended well."""
 
     async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
-        """Run a handler on the stream to its end, as the bridge would; its unexpected exceptions pass through."""
+        """Run a handler on the stream to its end, as the server would; its unexpected exceptions pass through."""
         try:
             await handler(self.stream)
         except Refused as refused:

@@ -25,8 +25,8 @@ from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.store import bots
 from arena.v1 import play_pb2
-from arena.wire.bridge import Service
-from arena.wire.grpc_stream import MALFORMED
+from arena.wire.grpc_server import Service
+from arena.wire.grpc_stream import malformed
 from arena.wire.memory import MemoryPeer, MemoryStream
 from arena.wire.play import Play
 from arena.wire.server import FILES, serve_arena
@@ -49,7 +49,7 @@ BURST = 12
 
 
 class ParsedStream:
-    """A stream of bytes as the bridge makes it one of messages."""
+    """A stream of bytes as the server makes it one of messages."""
 
     def __init__(self, stream: MemoryStream[bytes, bytes], parse: Any) -> None:
         self._stream = stream
@@ -66,7 +66,7 @@ class ParsedStream:
         try:
             return None if content is None else self._parse(content)
         except DecodeError:
-            raise Refused(MALFORMED.code, MALFORMED.text) from None
+            raise malformed() from None
 
     @property
     def busy(self) -> bool:
@@ -128,7 +128,7 @@ class Bot:
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
                 await Play(self.arena).Play(cast("Any", ParsedStream(stream, play_pb2.PlayRequest.FromString)))
-            except* Refused:  # in a group, too, as the bridge finds it there
+            except* Refused:  # in a group, too, as the server finds it there
                 pass
 
         nursery.start_soon(self.peer.converse, play)

@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,11 +21,11 @@ import trio
 
 from arena.v1 import ladder_pb2, ladder_pb2_grpc, play_pb2_grpc
 from arena.v1 import play_pb2 as pb
-from arena.wire.bridge import Service, serve
-from arena.wire.nested_loop import NestedLoop
+from arena.wire.grpc_server import Service, serve
 from arena.wire.settings import Settings
 from arena.wire.stream import Call, Vanished
-from tests.wire.bridge_rig import (
+from arena.wire.tls import load_credentials
+from tests.wire.grpc_rig import (
     PATIENCE,
     Mouth,
     NoHistory,
@@ -77,7 +76,7 @@ async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
     # Pings cannot have noticed it: none is due for ten minutes.
     async with serving(play_service(watch), settings=Settings(ping_after=600)) as address:
         for _ in range(5):
-            async with program("bridge_client.py", address) as bot:
+            async with program("grpc_client.py", address) as bot:
                 assert await bot.line() == "playing"
                 killed = time.monotonic()
                 bot.process.send_signal(signal.SIGKILL)
@@ -90,7 +89,7 @@ async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
 async def test_a_frozen_client_is_noticed_within_the_ping_timeout_however_long_it_was_idle() -> None:
     watch = Watch()
     settings = Settings(ping_after=1, ping_timeout=0.5)
-    async with serving(play_service(watch), settings=settings) as address, program("bridge_client.py", address) as bot:
+    async with serving(play_service(watch), settings=settings) as address, program("grpc_client.py", address) as bot:
         assert await bot.line() == "playing"
         # Alive and silent for longer than pings are usually sent without data, and not cut off.
         with trio.move_on_after(4):
@@ -155,7 +154,7 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
     quick = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Quick())
     async with serving(play_service(flood), quick) as address:
         await in_thread(others, address)
-        async with program("bridge_client.py", address, "deaf") as bot:
+        async with program("grpc_client.py", address, "deaf") as bot:
             assert await bot.line() == "playing"
             before = resident_bytes()
             with trio.fail_after(PATIENCE):
@@ -253,7 +252,7 @@ async def test_stopping_drops_a_peer_that_does_not_take_its_answers_after_the_gr
                 if patience.cancelled_caught:
                     stalled.set()
 
-    async with serving(play_service(flood), grace=0.5) as address, program("bridge_client.py", address, "deaf") as bot:
+    async with serving(play_service(flood), grace=0.5) as address, program("grpc_client.py", address, "deaf") as bot:
         assert await bot.line() == "playing"
         with trio.fail_after(PATIENCE):
             await stalled.wait()
@@ -279,7 +278,7 @@ async def test_SIGINT_under_load_shuts_down_cleanly(repetition: int) -> None:
             assert code is CODE.UNAVAILABLE
 
     playing = threading.Semaphore(0)
-    async with program("bridge_server.py") as server, trio.open_nursery() as nursery:
+    async with program("grpc_server_program.py") as server, trio.open_nursery() as nursery:
         address = await server.line()
         for _ in range(8):
             nursery.start_soon(in_thread, client, address, playing)
@@ -292,12 +291,8 @@ async def test_SIGINT_under_load_shuts_down_cleanly(repetition: int) -> None:
 
 
 async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
-    loops: list[weakref.ref[NestedLoop]] = []
-
     async def once() -> None:
         async with serving(play_service(echo)) as address:
-            assert NestedLoop.alive is not None
-            loops.append(weakref.ref(NestedLoop.alive))
             await in_thread(converse, address, 1, 2, 3)
 
     def resources() -> tuple[int, int]:
@@ -312,7 +307,6 @@ async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
     with trio.fail_after(PATIENCE):
         while not all(now <= then for now, then in zip(resources(), before, strict=True)):
             await trio.sleep(0.01)  # gRPC's threads go when nobody looks
-    assert [loop() for loop in loops[:-1]] == [None] * 12, "gRPC remembers the last, and no other"
 
 
 async def test_a_server_cancelled_before_it_is_up_leaves_nothing_in_the_way() -> None:
@@ -324,15 +318,15 @@ async def test_a_server_cancelled_before_it_is_up_leaves_nothing_in_the_way() ->
         assert await in_thread(converse, address, 1) == [1]
 
 
-async def test_one_server_a_process() -> None:
-    async with serving(play_service(echo)) as address:
-        with pytest.raises(RuntimeError, match="another server is running in this process"), trio.fail_after(PATIENCE):
-            await serve([play_service(echo)], "127.0.0.1:0")
-        assert await in_thread(converse, address, 1) == [1]
+async def test_two_servers_in_one_process_do_not_know_of_each_other() -> None:
+    async with serving(play_service(echo)) as kept:
+        async with serving(play_service(echo)) as address:
+            assert await in_thread(converse, address, 1) == [1]
+        assert await in_thread(converse, kept, 2) == [2]
 
 
 async def test_an_address_in_use_is_a_RuntimeError_and_not_shared() -> None:
-    async with program("bridge_server.py") as other:
+    async with program("grpc_server_program.py") as other:
         address = await other.line()
         with pytest.raises(RuntimeError, match=re.escape(address)), trio.fail_after(PATIENCE):
             await serve([play_service(echo)], address)
@@ -346,7 +340,7 @@ async def test_TLS(tmp_path: Path) -> None:
         "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     )
     run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    credentials = grpc.ssl_server_credentials([(key.read_bytes(), certificate.read_bytes())])
+    credentials = load_credentials(certificate, key)
 
     def trusting(address: str, root: bytes | None) -> list[int]:
         with grpc.secure_channel(address, grpc.ssl_channel_credentials(root)) as channel:

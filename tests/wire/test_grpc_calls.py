@@ -10,16 +10,13 @@ import grpc
 import pytest
 import structlog
 import trio
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
 from arena.v1 import ladder_pb2, ladder_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2_grpc
 from arena.v1 import play_pb2 as pb
-from arena.wire.bridge import Service, serve
-from arena.wire.nested_loop import run_asyncio
+from arena.wire.grpc_server import Service, serve
 from arena.wire.settings import Settings
 from arena.wire.stream import Call, Refused, Stream, Vanished
-from tests.wire.bridge_rig import (
+from tests.wire.grpc_rig import (
     PATIENCE,
     Mouth,
     NoHistory,
@@ -405,40 +402,6 @@ async def test_malformed_bytes_end_the_call_with_INVALID_ARGUMENT(method: str) -
             assert await in_thread(client, address) == (CODE.INVALID_ARGUMENT, "the message cannot be parsed")
             assert await in_thread(converse, address, 1) == [1]
     assert logs == []
-
-
-async def test_stock_health_and_reflection_are_served() -> None:
-    servicer = health.aio.HealthServicer()
-
-    def add_health(server: grpc.aio.Server) -> None:
-        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-
-    def add_reflection(server: grpc.aio.Server) -> None:
-        reflection.enable_server_reflection(["arena.v1.LadderService", reflection.SERVICE_NAME], server)
-
-    def status(channel: grpc.Channel) -> Any:
-        request = health_pb2.HealthCheckRequest()
-        stub: Any = health_pb2_grpc.HealthStub(channel)
-        return stub.Check(request, timeout=PATIENCE).status
-
-    def services(channel: grpc.Channel) -> list[str]:
-        request = reflection_pb2.ServerReflectionRequest(list_services="")
-        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-        (answer,) = stub.ServerReflectionInfo(iter([request]), timeout=PATIENCE)
-        return [service.name for service in answer.list_services_response.service]
-
-    async with serving(LADDER, stock=[add_health, add_reflection]) as address:
-        with grpc.insecure_channel(address) as channel:
-            assert await in_thread(status, channel) == health_pb2.HealthCheckResponse.SERVING
-            assert "arena.v1.LadderService" in await in_thread(services, channel)
-            await run_asyncio(servicer.enter_graceful_shutdown())
-            assert await in_thread(status, channel) == health_pb2.HealthCheckResponse.NOT_SERVING
-            # Still open when the server stops.
-            stub: Any = health_pb2_grpc.HealthStub(channel)
-            watch = stub.Watch(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
-            assert (await in_thread(next, watch)).status == health_pb2.HealthCheckResponse.NOT_SERVING
-    with pytest.raises(RuntimeError, match="no server is running"):
-        await run_asyncio(servicer.enter_graceful_shutdown())
 
 
 async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:

@@ -1,4 +1,4 @@
-"""What the bridge's tests share: a server with one handler, and clients that block a thread and never for ever."""
+"""What the server's tests share: a server with one handler, and clients that block a thread and never for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import trio
 
 from arena.v1 import play_pb2 as pb
 from arena.v1 import play_pb2_grpc as play
-from arena.wire.bridge import Service, serve
+from arena.wire.grpc_server import Service, serve
 from arena.wire.stream import Stream
 
 PATIENCE = 60.0
@@ -36,7 +36,7 @@ class Play:
 
 
 class NoHistory:
-    """The part of a ladder service that no test of the bridge asks for."""
+    """The part of a ladder service that no test of the server asks for."""
 
     async def GetHistory(self, request: object, call: object) -> None:
         raise NotImplementedError

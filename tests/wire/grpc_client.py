@@ -1,6 +1,6 @@
 """A bot that opens a stream, says that it plays, and then lives on without a word until it is killed.
 
-    bridge_client.py ADDRESS [deaf]
+    grpc_client.py ADDRESS [deaf]
 
 It has read one answer by then; a deaf one reads none at all.
 """

@@ -7,7 +7,7 @@ import sys
 import trio
 
 sys.path.insert(0, ".")
-from tests.wire.bridge_rig import echo, play_service, serving
+from tests.wire.grpc_rig import echo, play_service, serving
 
 
 async def main() -> None:

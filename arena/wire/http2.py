@@ -1,0 +1,390 @@
+"""HTTP/2 as a server speaks it, without a socket: bytes in, bytes out.
+
+The `h2` library keeps the protocol: headers and their compression, settings, resets, the states of streams. A frame
+costs it dozens of microseconds, though, so what every message brings does not pass through it: DATA, WINDOW_UPDATE,
+PING and GOAWAY are handled here, and windows are kept here alone (RFC 9113, sections 5.2, 6.1, 6.7 to 6.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from struct import Struct
+from typing import Final, TypeAlias
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import Event, RemoteSettingsChanged, RequestReceived, StreamEnded, StreamReset, TrailersReceived
+from h2.exceptions import NoSuchStreamError, ProtocolError
+from h2.settings import SettingCodes, Settings
+from hyperframe.frame import GoAwayFrame
+
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+
+PREFACE: Final = 24
+"""Bytes with which every client begins."""
+FRAME: Final = 9
+"""Bytes before the payload of a frame."""
+LARGEST_FRAME: Final = 1 << 14
+"""Payload that everyone has to accept, and no larger one is ever sent or asked for."""
+WINDOW: Final = (1 << 16) - 1
+"""Bytes a peer may send on a stream before it is told to go on; the protocol's default, for streams and connections."""
+LARGEST_WINDOW: Final = (1 << 31) - 1
+GRANT: Final = 1 << 14
+"""Bytes of its window that a peer gets back at once, or more."""
+MOST_RESETS: Final = 100
+"""Calls a peer may take back, beyond as many as it lets end, before it is cut off."""
+
+DATA, HEADERS, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 4, 6, 7, 8, 9
+END_STREAM = ACK = 1
+END_HEADERS, PADDED = 4, 8
+
+_frame: Final = Struct(">HBBBI").pack
+_window_update: Final = Struct(">HBBBII").pack
+
+
+class Http2Error(Exception):
+    """The peer broke the protocol and is to be cut off; what is in `outgoing` tells it why."""
+
+
+class Http2Stream:
+    """One stream. What the peer does is told by the methods whose names begin with "on", for a subclass to fill."""
+
+    def __init__(self, connection: Http2Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self.window = connection.first_window
+        """Bytes the peer takes now."""
+        self.credit = WINDOW
+        """Bytes the peer may send."""
+        self.ended = False
+        """The peer has said that there is no more."""
+        self._unsent = memoryview(b"")
+        self._trailers: Headers | None = None
+
+    def on_open(self) -> None:
+        """From now on it may be written to."""
+
+    def on_data(self, data: bytes) -> None:
+        """The peer sent something. Whoever has taken it calls `grant`."""
+
+    def on_end(self) -> None:
+        """The peer sends no more."""
+
+    def on_lost(self) -> None:
+        """The stream is over, and not by `end`."""
+
+    def on_left(self) -> None:
+        """All that was written has left."""
+
+    def open(self, headers: Headers) -> None:
+        """Begins the response."""
+        self.connection.send_headers(self.number, headers)
+
+    def write(self, data: bytes) -> None:
+        """Sends, or as much as the peer takes and the rest as soon as it does; all before must have left."""
+        connection, size = self.connection, len(data)
+        if size <= self.window and size <= connection.window and size <= LARGEST_FRAME:
+            self.window -= size
+            connection.window -= size
+            connection.outgoing.append(_frame(size >> 8, size & 255, DATA, 0, self.number) + data)
+            connection.leaving.append(self)
+        else:
+            self._unsent = memoryview(data)
+            connection.stalled[self] = None
+            connection.pump()
+        connection.wake()
+
+    def end(self, headers: Headers) -> None:
+        """The last word, after all that was written; nothing is told of the stream from here on but `on_left`."""
+        self._trailers = headers
+        if not self._unsent:
+            self._close()
+        self.connection.wake()
+
+    def reset(self, code: ErrorCodes = ErrorCodes.CANCEL) -> None:
+        """Breaks off."""
+        self.connection.drop(self, code)
+        self.connection.wake()
+
+    def grant(self) -> None:
+        """All that came is taken: the peer may send as much again."""
+        owed = WINDOW - self.credit
+        if owed >= GRANT and not self.ended:
+            self.credit = WINDOW
+            self.connection.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, self.number, owed))
+
+    def move(self) -> bool:
+        """Sends the next frame of what is unsent; False where the peer takes nothing."""
+        connection = self.connection
+        size = min(len(self._unsent), LARGEST_FRAME, self.window, connection.window)
+        if size <= 0:
+            return False
+        self.window -= size
+        connection.window -= size
+        connection.outgoing.append(_frame(size >> 8, size & 255, DATA, 0, self.number))
+        connection.outgoing.append(self._unsent[:size])
+        self._unsent = self._unsent[size:]
+        if not self._unsent:
+            del connection.stalled[self]
+            connection.leaving.append(self)
+            if self._trailers is not None:
+                self._close()
+        return True
+
+    def _close(self) -> None:
+        assert self._trailers is not None
+        self.connection.send_headers(self.number, self._trailers, end=True)
+        self.connection.drop(self, ErrorCodes.NO_ERROR)
+
+
+class Http2Connection:
+    """The streams of one peer."""
+
+    def __init__(
+        self,
+        *,
+        calls: int,
+        metadata: int,
+        accept: Callable[[Http2Connection, int, Headers], Http2Stream | None],
+        wake: Callable[[], None],
+    ) -> None:
+        """So many calls at once and bytes of headers are announced. `accept` makes the stream of a request.
+
+        `wake` is called when there is something in `outgoing` that has not come of `receive`.
+        """
+        self.outgoing: list[bytes | memoryview] = []
+        """What is to be sent, in this order; whoever sends it empties the list."""
+        self.leaving: list[Http2Stream] = []
+        """Streams that have written all they had to; told by `left`."""
+        self.stalled: dict[Http2Stream, None] = {}
+        """Streams that have more to write than the peer takes."""
+        self.streams: dict[int, Http2Stream] = {}
+        self.window = self.first_window = WINDOW
+        self.wake = wake
+        self.greeted = False
+        """The peer has said its settings."""
+        self.pinged = False
+        """A ping waits for its answer."""
+        self.parting = False
+        """No more calls come."""
+        self._accept = accept
+        self._rest = b""
+        self._untouched = PREFACE
+        self._in_headers = False
+        self._owed = 0
+        self._resets = 0
+        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+        self._h2.local_settings = Settings(
+            client=False,
+            initial_values={
+                SettingCodes.MAX_CONCURRENT_STREAMS: calls,
+                SettingCodes.MAX_HEADER_LIST_SIZE: metadata,
+                SettingCodes.ENABLE_CONNECT_PROTOCOL: 0,
+            },
+        )
+        self._h2.initiate_connection()
+        self._speak()
+
+    def receive(self, data: bytes) -> None:
+        """What came of the peer, in pieces of any size. Raises Http2Error."""
+        buffer = self._rest + data if self._rest else data
+        at, size = 0, len(buffer)
+        if self._untouched:
+            at = min(self._untouched, size)
+            self._untouched -= at
+            self._pass_on(buffer[:at])
+        while size - at >= FRAME:
+            length = int.from_bytes(buffer[at : at + 3], "big")
+            end = at + FRAME + length
+            if end > size and length <= LARGEST_FRAME:
+                break
+            kind, flags = buffer[at + 3], buffer[at + 4]
+            number = int.from_bytes(buffer[at + 5 : at + FRAME], "big") & LARGEST_WINDOW
+            if not self.greeted and kind != SETTINGS:
+                self._fail(ErrorCodes.PROTOCOL_ERROR, "a connection begins with settings")
+            if self._in_headers or not self._take(kind, flags, number, buffer[at + FRAME : end]):
+                self._in_headers = kind in (HEADERS, CONTINUATION) and not flags & END_HEADERS
+                self._pass_on(buffer[at:end])
+            at = end
+        self._rest = buffer[at:]
+        if self._owed >= GRANT:
+            self.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, 0, self._owed))
+            self._owed = 0
+
+    def left(self) -> None:
+        """All of `outgoing` has left."""
+        leaving, self.leaving = self.leaving, []
+        for stream in leaving:
+            stream.on_left()
+
+    def lost(self) -> None:
+        """The peer is gone."""
+        self.outgoing.clear()
+        self.stalled.clear()
+        streams, self.streams = self.streams, {}
+        for stream in streams.values():
+            stream.on_lost()
+
+    def ping(self) -> None:
+        """Asks the peer for a sign of life."""
+        self.pinged = True
+        self.outgoing.append(_frame(0, 8, PING, 0, 0) + bytes(8))
+
+    def part(self) -> None:
+        """Says that no more calls are taken."""
+        # h2 would close the connection at once, and with it the calls that are still to end.
+        self.outgoing.append(GoAwayFrame(0, last_stream_id=LARGEST_WINDOW).serialize())
+
+    def pump(self) -> None:
+        """Sends what the peer takes by now, a frame of each stream in turn."""
+        moved = True
+        while moved and self.window > 0:
+            moved = False
+            for stream in list(self.stalled):
+                moved |= stream.move()
+
+    def send_headers(self, number: int, headers: Headers, *, end: bool = False) -> None:
+        """Of a stream."""
+        self._h2.send_headers(number, list(headers), end_stream=end)
+        self._speak()
+
+    def drop(self, stream: Http2Stream, code: ErrorCodes) -> None:
+        """Forgets a stream; the peer is told unless both have said all."""
+        if self.streams.pop(stream.number, None) is None:
+            return
+        self.stalled.pop(stream, None)
+        if code is ErrorCodes.NO_ERROR:
+            self._resets = max(0, self._resets - 1)
+        with suppress(NoSuchStreamError):
+            self._h2.reset_stream(stream.number, code)
+            # h2 never learns of the end of a request, which comes with DATA: this is how it does.
+            if stream.ended and code is ErrorCodes.NO_ERROR:
+                self._h2.data_to_send()
+        self._speak()
+
+    def _take(self, kind: int, flags: int, number: int, payload: bytes) -> bool:
+        """A frame that h2 need not see; False for the others."""
+        match kind:
+            case 0:  # DATA
+                stream = self.streams.get(number)
+                if stream is None:
+                    return False  # h2 knows whether it is over or never was
+                self._data(stream, flags, payload)
+            case 8 if len(payload) == 4:  # WINDOW_UPDATE
+                return self._enlarge(number, int.from_bytes(payload, "big") & LARGEST_WINDOW)
+            case 6 if len(payload) == 8 and not number:  # PING
+                if flags & ACK:
+                    self.pinged = False
+                else:
+                    self.outgoing.append(_frame(0, 8, PING, ACK, 0) + payload)
+            case 7 if len(payload) >= 8 and not number:  # GOAWAY
+                self.parting = True  # to h2 it would be the end of the calls, too
+            case _:
+                return False
+        return True
+
+    def _data(self, stream: Http2Stream, flags: int, payload: bytes) -> None:
+        self._owed += len(payload)
+        stream.credit -= len(payload)
+        if stream.credit < 0 or stream.ended:
+            self.drop(stream, ErrorCodes.STREAM_CLOSED if stream.ended else ErrorCodes.FLOW_CONTROL_ERROR)
+            stream.on_lost()
+            return
+        if flags & PADDED:
+            if not payload or payload[0] >= len(payload):
+                self._fail(ErrorCodes.PROTOCOL_ERROR, "padding longer than its frame")
+            payload = payload[1 : len(payload) - payload[0]]
+        if payload:
+            stream.on_data(payload)
+        if flags & END_STREAM:
+            self._end(stream)
+
+    def _end(self, stream: Http2Stream) -> None:
+        if not stream.ended:
+            stream.ended = True
+            stream.on_end()
+
+    def _enlarge(self, number: int, increment: int) -> bool:
+        stream = self.streams.get(number)
+        if increment == 0 or (number > self._h2.highest_inbound_stream_id):
+            return False  # h2 complains
+        if number == 0:
+            self.window += increment
+            if self.window > LARGEST_WINDOW:
+                self._fail(ErrorCodes.FLOW_CONTROL_ERROR, "the connection's window is too large")
+        elif stream is not None:
+            stream.window += increment
+            if stream.window > LARGEST_WINDOW:
+                self.drop(stream, ErrorCodes.FLOW_CONTROL_ERROR)
+                stream.on_lost()
+        if self.stalled:
+            self.pump()
+        return True
+
+    def _pass_on(self, frame: bytes) -> None:
+        """To h2."""
+        try:
+            events = self._h2.receive_data(frame)
+        except ProtocolError as error:
+            self._speak()
+            raise Http2Error(str(error)) from error
+        self._speak()
+        self._hear(events)
+
+    def _hear(self, events: Iterable[Event]) -> None:
+        for event in events:
+            match event:
+                case RequestReceived(stream_id=number, headers=headers):
+                    self._request(number, headers)
+                case StreamEnded(stream_id=int(number)):
+                    if (stream := self.streams.get(number)) is not None:
+                        self._end(stream)
+                case TrailersReceived(stream_id=int(number)):
+                    if (stream := self.streams.get(number)) is not None and stream.ended:
+                        self.drop(stream, ErrorCodes.STREAM_CLOSED)
+                        stream.on_lost()
+                case StreamReset(stream_id=number):
+                    self._was_reset(number)
+                case RemoteSettingsChanged(changed_settings=changed):
+                    self.greeted = True
+                    if (window := changed.get(SettingCodes.INITIAL_WINDOW_SIZE)) is not None:
+                        self._resize(window.new_value)
+
+    def _request(self, number: int, headers: Headers) -> None:
+        stream = None if self.parting else self._accept(self, number, headers)
+        if stream is not None:
+            self.streams[number] = stream
+            stream.on_open()
+        else:
+            self._h2.reset_stream(number, ErrorCodes.REFUSED_STREAM)
+            self._speak()
+
+    def _was_reset(self, number: int) -> None:
+        stream = self.streams.pop(number, None)
+        if stream is not None:
+            self.stalled.pop(stream, None)
+            self._resets += 1
+            stream.on_lost()
+            if self._resets > MOST_RESETS:
+                self._fail(ErrorCodes.ENHANCE_YOUR_CALM, "calls are opened only to be taken back")
+
+    def _resize(self, window: int) -> None:
+        """The peer has changed what it takes on every stream."""
+        for stream in self.streams.values():
+            stream.window += window - self.first_window
+            if stream.window > LARGEST_WINDOW:
+                self._fail(ErrorCodes.FLOW_CONTROL_ERROR, "a stream's window is too large")
+        self.first_window = window
+        self.pump()
+
+    def _fail(self, code: ErrorCodes, text: str) -> None:
+        self._h2.close_connection(code)
+        self._speak()
+        raise Http2Error(text)
+
+    def _speak(self) -> None:
+        """Takes over what h2 has to say."""
+        if said := self._h2.data_to_send():
+            self.outgoing.append(said)

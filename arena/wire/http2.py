@@ -198,7 +198,9 @@ class Http2Connection:
         while size - at >= FRAME:
             length = int.from_bytes(buffer[at : at + 3], "big")
             end = at + FRAME + length
-            if end > size and length <= LARGEST_FRAME:
+            if length > LARGEST_FRAME:
+                self._fail(ErrorCodes.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
+            if end > size:
                 break
             kind, flags = buffer[at + 3], buffer[at + 4]
             number = int.from_bytes(buffer[at + 5 : at + FRAME], "big") & LARGEST_WINDOW

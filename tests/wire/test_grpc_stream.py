@@ -44,8 +44,8 @@ class Caller:
     """A client with one call."""
 
     def __init__(self, **metadata: str) -> None:
-        self.port: Any = Port()
-        port = self.port
+        self.port = Port()
+        port: Any = self.port
 
         def parse(message: bytes) -> str:
             if b"\xff" in message:
@@ -53,7 +53,7 @@ class Caller:
             return message.decode()
 
         kind: Any = partial(GrpcStream, port, peer="nobody", metadata=metadata, parse=parse, serialize=str.encode)
-        self.peer = Peer(lambda connection, number: kind(connection, number))
+        self.peer: Peer[GrpcStream] = Peer(kind)
         self.stream = self.peer.open()
 
     def say(self, *messages: bytes, compressed: int = 0, piece: int = 1 << 14) -> None:

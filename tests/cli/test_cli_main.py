@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,58 +64,6 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize("words", [(), *ALL], ids=" ".join)
-def test_help_explains_and_has_an_example(words: tuple[str, ...]) -> None:
-    text = shown(*words, "--help")
-    assert "Example: arena" in text
-    assert text == shown(*words, "-h")
-
-
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
-def test_every_option_is_explained(words: tuple[str, ...]) -> None:
-    command: click.Command = main
-    for word in words:
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), word)
-        assert found is not None
-        command = found
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert option.help, option.name
-
-
-def test_help_lists_every_verb_and_the_exit_statuses() -> None:
-    text = shown("--help")
-    for name, (_, purpose) in VERBS.items():
-        assert name in text
-        assert purpose in text
-    assert "0" in text
-    assert "1" in text
-    assert "2" in text
-
-
-def test_help_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from arena.cli.main import main; main(['--help'], standalone_mode=False);"
-        "print(sorted({'grpc', 'sqlalchemy', 'trio', 'rich', 'google', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_grpc_is_told_how_to_poll_before_it_looks_unless_somebody_has_told_it_already() -> None:
-    program = (
-        "import os, sys, arena.cli.serve; order = [*sys.modules]; "
-        "print(os.environ['GRPC_EXPERIMENTS'], order.index('arena.cli') < order.index('grpc'))"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "GRPC_EXPERIMENTS"}
-    for told, expected in (({}, "-event_engine_listener"), ({"GRPC_EXPERIMENTS": ""}, "")):
-        done = subprocess.run(
-            [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment | told
-        )
-        assert done.stdout == f"{expected} True\n"
 
 
 @pytest.mark.parametrize("words", [("dance",), ("ladder", "--loud"), ("replay", "dance"), ("bots", "invite")])

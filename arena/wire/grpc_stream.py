@@ -23,6 +23,10 @@ from arena.wire.stream import Refused, Vanished
 if TYPE_CHECKING:
     from arena.wire.port import Port
 
+LONGEST_TEXT: Final = 1000
+"""Characters of a status; clients take no headers beyond some kilobytes."""
+PLAIN: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
+"""What stands for itself in the text of a status, beyond letters, digits and some signs that always do."""
 PREFIX: Final = 5
 """Bytes before a message."""
 GZIP: Final = 31
@@ -133,7 +137,7 @@ class GrpcStream(Http2Stream):
         code: int = status.value[0]  # a pair of number and name
         trailers = [(b"grpc-status", b"%d" % code)]
         if text:
-            trailers.append((b"grpc-message", quote(text, safe=" !\"#$&'()*+,/:;<=>?@[\\]^`{|}").encode()))
+            trailers.append((b"grpc-message", quote(text[:LONGEST_TEXT], safe=PLAIN).encode()))
         self._stop(reason)
         self.end(trailers if self._opened else (*RESPONSE, *trailers))
 

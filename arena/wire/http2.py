@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from struct import Struct
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import hpack
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
@@ -31,6 +32,8 @@ LARGEST_FRAME: Final = 1 << 14
 WINDOW: Final = (1 << 16) - 1
 """Bytes a peer may send on a stream before it is told to go on; the protocol's default, for streams and connections."""
 LARGEST_WINDOW: Final = (1 << 31) - 1
+TABLE: Final = 4096
+"""Bytes of headers that either side remembers; the protocol's default."""
 GRANT: Final = 1 << 14
 """Bytes of its window that a peer gets back at once, or more."""
 MOST_RESETS: Final = 100
@@ -42,6 +45,22 @@ END_HEADERS, PADDED = 4, 8
 
 _frame: Final = Struct(">HBBBI").pack
 _window_update: Final = Struct(">HBBBII").pack
+
+
+class _Encoder(hpack.Encoder):
+    """Of headers. The library's would fill a table of any size that a peer asks for, and is slow to pack long texts."""
+
+    @property
+    def header_table_size(self) -> int:
+        return super().header_table_size
+
+    @header_table_size.setter
+    def header_table_size(self, size: int) -> None:
+        hpack.Encoder.header_table_size.fset(self, min(size, TABLE))  # type: ignore[attr-defined]
+
+    def encode(self, headers: Any, huffman: bool = False) -> bytes:
+        """As the library's, but not packed."""
+        return super().encode(headers, huffman)
 
 
 class Http2Error(Exception):
@@ -67,7 +86,7 @@ class Http2Stream:
         """From now on it may be written to."""
 
     def on_data(self, data: bytes) -> None:
-        """The peer sent something. Whoever has taken it calls `grant`."""
+        """The peer sent something, if only padding. Whoever has taken it calls `grant`."""
 
     def on_end(self) -> None:
         """The peer sends no more."""
@@ -176,6 +195,7 @@ class Http2Connection:
         self._owed = 0
         self._resets = 0
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+        self._h2.encoder = _Encoder()
         self._h2.local_settings = Settings(
             client=False,
             initial_values={
@@ -298,8 +318,7 @@ class Http2Connection:
             if not payload or payload[0] >= len(payload):
                 self._fail(ErrorCodes.PROTOCOL_ERROR, "padding longer than its frame")
             payload = payload[1 : len(payload) - payload[0]]
-        if payload:
-            stream.on_data(payload)
+        stream.on_data(payload)
         if flags & END_STREAM:
             self._end(stream)
 

@@ -171,6 +171,8 @@ class Http2Connection:
     ) -> None:
         """So many calls at once and bytes of headers are announced. `accept` makes the stream of a request.
 
+        With twice as many bytes of headers a peer is cut off; what lies between is for `accept` to refuse.
+
         `wake` is called when there is something in `outgoing` that has not come of `receive`.
         """
         self.outgoing: list[bytes | memoryview] = []
@@ -191,11 +193,12 @@ class Http2Connection:
         self._accept = accept
         self._rest = b""
         self._untouched = PREFACE
-        self._in_headers = False
+        self._headers = 0
         self._owed = 0
         self._resets = 0
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
         self._h2.encoder = _Encoder()
+        self._h2.decoder.max_header_list_size = self._most_headers = 2 * metadata
         self._h2.local_settings = Settings(
             client=False,
             initial_values={
@@ -226,8 +229,9 @@ class Http2Connection:
             number = int.from_bytes(buffer[at + 5 : at + FRAME], "big") & LARGEST_WINDOW
             if not self.greeted and kind != SETTINGS:
                 self._fail(ErrorCodes.PROTOCOL_ERROR, "a connection begins with settings")
-            if self._in_headers or not self._take(kind, flags, number, buffer[at + FRAME : end]):
-                self._in_headers = kind in (HEADERS, CONTINUATION) and not flags & END_HEADERS
+            if self._headers or not self._take(kind, flags, number, buffer[at + FRAME : end]):
+                if kind in (HEADERS, CONTINUATION):
+                    self._count_headers(length, over=bool(flags & END_HEADERS))
                 self._pass_on(buffer[at:end])
             at = end
         self._rest = buffer[at:]
@@ -285,6 +289,14 @@ class Http2Connection:
             if stream.ended and code is ErrorCodes.NO_ERROR:
                 self._h2.data_to_send()
         self._speak()
+
+    def _count_headers(self, size: int, *, over: bool) -> None:
+        """Of a block of headers that has yet to end, so many bytes have come; h2 would take a megabyte of them."""
+        self._headers += FRAME + size
+        if self._headers > self._most_headers:
+            self._fail(ErrorCodes.ENHANCE_YOUR_CALM, f"more than {self._most_headers} bytes of headers")
+        if over:
+            self._headers = 0
 
     def _take(self, kind: int, flags: int, number: int, payload: bytes) -> bool:
         """A frame that h2 need not see; False for the others."""

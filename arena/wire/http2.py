@@ -7,6 +7,7 @@ PING and GOAWAY are handled here, and windows are kept here alone (RFC 9113, sec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from struct import Struct
@@ -81,6 +82,7 @@ class Http2Stream:
         """The peer has said that there is no more."""
         self._unsent = memoryview(b"")
         self._trailers: Headers | None = None
+        self._ending_at = math.inf
 
     def on_open(self) -> None:
         """From now on it may be written to."""
@@ -133,6 +135,14 @@ class Http2Stream:
         if owed >= GRANT and not self.ended:
             self.credit = WINDOW
             self.connection.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, self.number, owed))
+
+    def linger(self, now: float, most: float) -> None:
+        """Breaks off where the last word has waited so many seconds for the peer to take what comes before it."""
+        if self._trailers is None:
+            return
+        self._ending_at = min(self._ending_at, now)
+        if now - self._ending_at > most:
+            self.reset()
 
     def move(self) -> bool:
         """Sends the next frame of what is unsent; False where the peer takes nothing."""

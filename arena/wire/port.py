@@ -10,6 +10,7 @@ import errno
 import selectors
 import socket
 import ssl
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
@@ -34,6 +35,8 @@ BACKLOG: Final = 1024
 WELCOMED: Final = 8
 """Connections accepted in one turn."""
 EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+LINGER: Final = 30.0
+"""Seconds a peer may leave the end of a call unread."""
 ROUND: Final = 0.5
 """Seconds between two looks at which connections are silent."""
 
@@ -240,6 +243,10 @@ class Line:
             self.flush()
             self.lose()
             return
+        except Exception:  # noqa: BLE001 - whatever a peer says, the server lives
+            log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
+            self.lose()
+            return
         if self.http2.outgoing or self._tls is not None:
             self._port.speak(self)
 
@@ -288,6 +295,8 @@ class Line:
     def look(self, now: float) -> None:
         """Pings a peer that is silent during a call; gives one up that does not answer, or never began to speak."""
         settings, silence = self._port.settings, now - self._heard_at
+        for stream in list(self.http2.stalled):
+            stream.linger(now, LINGER)
         if not self.http2.greeted:
             if now - self._since > settings.handshake_timeout:
                 self.lose()

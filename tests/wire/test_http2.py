@@ -90,6 +90,21 @@ def test_what_is_larger_than_a_window_waits_for_the_peer() -> None:
     assert not peer.server.streams
 
 
+def test_a_peer_that_never_takes_the_end_of_a_call_is_given_up() -> None:
+    peer = Peer(Stream)
+    stream = peer.open()
+    stream.open(RESPONSE)
+    stream.write(bytes(WINDOW + 1))
+    stream.linger(0.0, 30.0)
+    stream.end(TRAILERS)
+    for now in (100.0, 130.0):
+        stream.linger(now, 30.0)
+        assert peer.reset() is None
+    stream.linger(130.5, 30.0)
+    assert peer.reset() is ErrorCodes.CANCEL
+    assert not peer.server.stalled
+
+
 def test_streams_share_a_window_that_is_short_frame_by_frame() -> None:
     peer = Peer(Stream)
     first, second = peer.open(), peer.open()

@@ -239,7 +239,7 @@ class Line:
         try:
             self.http2.receive(data if self._tls is None else self._tls.unseal(data))
         except (Http2Error, TlsError) as error:
-            log.info("connection cut off", peer=self.peer, reason=str(error))
+            log.debug("connection cut off", peer=self.peer, reason=str(error))
             self.flush()
             self.lose()
             return
@@ -267,7 +267,7 @@ class Line:
         if sent < len(data):
             self._unsent = memoryview(data)[sent:]
             if len(self._unsent) > self._port.settings.max_unsent:
-                log.info("connection cut off", peer=self.peer, reason="it does not read")
+                log.debug("connection cut off", peer=self.peer, reason="it does not read")
                 self.lose()
             elif not waiting:
                 self._port.watch(self, writing=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from arena.server.messages import (
@@ -25,7 +26,7 @@ from arena.v1 import play_pb2
 from arena.version import __version__
 from arena.wire import nullern, sixth_sense
 from arena.wire.catalog import encode_catalog
-from arena.wire.packed import packed
+from arena.wire.packed import RECURRING, packed, tag, varint
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
@@ -56,9 +57,13 @@ ROUNDS: Final[dict[type[RoundReport], Codec]] = {
 }
 """The fields of `RoundReport.record`."""
 
-
-_PackedResponse: Final = packed("PlayResponse")
-_PackedDecision: Final = packed("Decision")
+_DECISIONS: Final = tag(play_pb2.PlayResponse, "decisions")
+_MATCH: Final = tag(play_pb2.Decision, "match_id")
+_DECISION: Final = tag(play_pb2.Decision, "decision_id")
+_SOFT: Final = tag(play_pb2.Decision, "soft_ms")
+_BANK: Final = tag(play_pb2.Decision, "bank_ms")
+_LEGAL: Final = tag(play_pb2.Decision, "legal")
+_VIEWS: Final = {view: (tag(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
 
 
 def decode_hello(request: play_pb2.PlayRequest) -> Hello:
@@ -105,11 +110,9 @@ def decode(request: play_pb2.PlayRequest, at: float) -> Said:
 
 def encode(message: Outgoing) -> bytes:
     """A message to a bot: a serialized PlayResponse. Two of them in a row are one with the fields of both."""
-    decisions: bytes = b""
-    if message.questions:
-        decisions = _PackedResponse(decisions=[_decision(each) for each in message.questions]).SerializeToString()
-        if message.only_questions:
-            return decisions
+    decisions = b"".join(map(_decision, message.questions))
+    if message.only_questions:
+        return decisions
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
@@ -122,18 +125,32 @@ def encode(message: Outgoing) -> bytes:
 
 
 def _decision(question: Question) -> bytes:
-    """A serialized decision."""
+    """A question as one of the decisions of a PlayResponse, serialized."""
     match_id, (_, decision, legal, view, soft, bank) = question
-    field, encode_view = VIEWS[type(view)]
-    packed: bytes = _PackedDecision(
-        match_id=match_id,
-        decision_id=decision,
-        soft_ms=soft // 1000,
-        bank_ms=bank // 1000,
-        legal=legal,
-        **{field: encode_view(view)},
-    ).SerializeToString()
-    return packed
+    field, encode_view = _VIEWS[type(view)]
+    actions, seen = packed(legal), encode_view(view)
+    decided = b"".join(
+        (
+            _MATCH,
+            varint(match_id),
+            _DECISION,
+            varint(decision),
+            _time_left(soft, bank),
+            _LEGAL,
+            varint(len(actions)),
+            actions,
+            field,
+            varint(len(seen)),
+            seen,
+        )
+    )
+    return b"".join((_DECISIONS, varint(len(decided)), decided))
+
+
+@lru_cache(maxsize=RECURRING)
+def _time_left(soft: int, bank: int) -> bytes:
+    """The same for most decisions: who keeps to the soft limit leaves the bank as it was."""
+    return _SOFT + varint(soft // 1000) + _BANK + varint(bank // 1000)
 
 
 def _round(over: RoundOver) -> play_pb2.RoundReport:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from google.protobuf.message import DecodeError
+
 from arena.server.messages import (
     Answer,
     Closed,
@@ -57,6 +59,8 @@ ROUNDS: Final[dict[type[RoundReport], Codec]] = {
 }
 """The fields of `RoundReport.record`."""
 
+_LONE_ANSWER: Final = {2 + size: tag(play_pb2.PlayRequest, "answers") + varint(size) for size in range(128)}
+"""By length of a message: what it begins with where it is one answer and no more, as most are."""
 _DECISIONS: Final = tag(play_pb2.PlayResponse, "decisions")
 _MATCH: Final = tag(play_pb2.Decision, "match_id")
 _DECISION: Final = tag(play_pb2.Decision, "decision_id")
@@ -87,24 +91,42 @@ def decode_hello(request: play_pb2.PlayRequest) -> Hello:
 
 def decode(request: play_pb2.PlayRequest, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
+    return _said(request, at, request.ByteSize())
+
+
+def decode_bytes(message: bytes, at: float) -> Said:
+    """As `decode`, of a message as it came; raises `Closed` for one that cannot be parsed, too."""
+    try:
+        if message[:2] == _LONE_ANSWER.get(len(message)):
+            answer = play_pb2.Answer.FromString(message[2:])
+            said = Answer(answer.match_id, answer.decision_id, answer.action)
+            return Said(at, (), [said], None, None, (), len(message))
+        request = play_pb2.PlayRequest.FromString(message)
+    except DecodeError:
+        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
+    return _said(request, at, len(message))
+
+
+def _said(request: play_pb2.PlayRequest, at: float, size: int) -> Said:
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
-    if len(request.ready) + len(request.answers) + len(request.declined) > MOST_AT_ONCE:
+    answers, acceptances, declined = request.answers, request.ready, request.declined
+    if len(answers) + len(acceptances) + len(declined) > MOST_AT_ONCE:
         raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
     ready: Sequence[Ready] = ()
-    if request.ready:
-        ready = [Ready(each.match_id, each.nonce) for each in request.ready]
+    if acceptances:
+        ready = [Ready(each.match_id, each.nonce) for each in acceptances]
         for _, nonce in ready:
             if len(nonce) not in (0, NONCE_SIZE):
                 raise Closed(Reason.NONSENSE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
     return Said(
         at,
         ready,
-        [Answer(each.match_id, each.decision_id, each.action) for each in request.answers],
+        [Answer(each.match_id, each.decision_id, each.action) for each in answers],
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
-        request.declined,
-        request.ByteSize(),
+        declined,
+        size,
     )
 
 
@@ -125,7 +147,7 @@ def encode(message: Outgoing) -> bytes:
 
 
 def _decision(question: Question) -> bytes:
-    """A question as one of the decisions of a PlayResponse, serialized."""
+    """A question as a serialized PlayResponse with this one decision."""
     match_id, (_, decision, legal, view, soft, bank) = question
     field, encode_view = _VIEWS[type(view)]
     actions, seen = packed(legal), encode_view(view)

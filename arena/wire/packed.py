@@ -18,28 +18,37 @@ from google.protobuf.message import Message
 RECURRING: Final = 16_384
 """Numbers kept as they are written: matches and decisions going on, lengths, times."""
 SETTLED: Final = 4096
-"""Parts of views kept serialized that hardly change during a round: one for every match that is being played."""
-NUMBERS: Final = frozenset({FieldDescriptor.CPPTYPE_UINT32, FieldDescriptor.CPPTYPE_UINT64})
+"""Parts of views kept serialized that hardly change during a round: one or two for every match that is being played."""
+
+_WIRE_TYPES: Final = {
+    FieldDescriptor.TYPE_UINT32: 0,
+    FieldDescriptor.TYPE_UINT64: 0,
+    FieldDescriptor.TYPE_MESSAGE: 2,
+}
 
 
 def tag(message: type[Message], name: str) -> bytes:
-    """What a field begins with that holds one unsigned number, or a length and so many bytes."""
+    """What stands before a number, and before the length of a list or a message.
+
+    Raises KeyError for a field that is none of these: other numbers than unsigned ones are written otherwise.
+    """
     field = message.DESCRIPTOR.fields_by_name[name]
-    assert field.cpp_type in NUMBERS or field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE, f"{name} is written otherwise"
-    number = field.cpp_type in NUMBERS and not field.is_packed
-    return varint(field.number << 3 | (0 if number else 2))
+    wire_type = _WIRE_TYPES[field.type]
+    return varint(field.number << 3 | (2 if field.is_packed else wire_type))
 
 
 def small(message: type[Message], name: str) -> tuple[bytes, ...]:
     """By number below 128: the field that holds it; of a list, what stands before so many numbers below 128."""
-    present = message.DESCRIPTOR.fields_by_name[name].has_presence
-    begin = tag(message, name)
+    begin, present = tag(message, name), message.DESCRIPTOR.fields_by_name[name].has_presence
     return tuple(begin + varint(number) if number or present else b"" for number in range(128))
 
 
 @lru_cache(maxsize=RECURRING)
 def varint(number: int) -> bytes:
-    """An unsigned number: seven bits a byte, the lowest first, the highest bit where more follow."""
+    """An unsigned number: seven bits a byte, the lowest first, with the highest bit where more follow.
+
+    Raises ValueError for a negative one.
+    """
     written = bytearray()
     while number > 127:
         written.append(number & 127 | 128)
@@ -49,7 +58,7 @@ def varint(number: int) -> bytes:
 
 
 def packed(numbers: Sequence[int]) -> bytes:
-    """The numbers of a list, one after the other."""
+    """The numbers of a list, one after the other; ValueError where one is negative."""
     if isinstance(numbers, bytes) and numbers.isascii():
         return numbers
     return b"".join(map(varint, numbers))

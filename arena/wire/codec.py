@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
+
+from google.protobuf.message import DecodeError
 
 from arena.server.messages import (
     Answer,
@@ -25,7 +28,7 @@ from arena.v1 import play_pb2
 from arena.version import __version__
 from arena.wire import nullern, sixth_sense
 from arena.wire.catalog import encode_catalog
-from arena.wire.packed import packed
+from arena.wire.packed import RECURRING, packed, tag, varint
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
@@ -56,9 +59,15 @@ ROUNDS: Final[dict[type[RoundReport], Codec]] = {
 }
 """The fields of `RoundReport.record`."""
 
-
-_PackedResponse: Final = packed("PlayResponse")
-_PackedDecision: Final = packed("Decision")
+_LONE_ANSWER: Final = {2 + size: tag(play_pb2.PlayRequest, "answers") + varint(size) for size in range(128)}
+"""By length of a message: what it begins with where it is one answer and no more, as most are."""
+_DECISIONS: Final = tag(play_pb2.PlayResponse, "decisions")
+_MATCH: Final = tag(play_pb2.Decision, "match_id")
+_DECISION: Final = tag(play_pb2.Decision, "decision_id")
+_SOFT: Final = tag(play_pb2.Decision, "soft_ms")
+_BANK: Final = tag(play_pb2.Decision, "bank_ms")
+_LEGAL: Final = tag(play_pb2.Decision, "legal")
+_VIEWS: Final = {view: (tag(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
 
 
 def decode_hello(request: play_pb2.PlayRequest) -> Hello:
@@ -82,34 +91,50 @@ def decode_hello(request: play_pb2.PlayRequest) -> Hello:
 
 def decode(request: play_pb2.PlayRequest, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
+    return _said(request, at, request.ByteSize())
+
+
+def decode_bytes(message: bytes, at: float) -> Said:
+    """As `decode`, of a message as it came; raises `Closed` for one that cannot be parsed, too."""
+    try:
+        if message[:2] == _LONE_ANSWER.get(len(message)):
+            answer = play_pb2.Answer.FromString(message[2:])
+            said = Answer(answer.match_id, answer.decision_id, answer.action)
+            return Said(at, (), [said], None, None, (), len(message))
+        request = play_pb2.PlayRequest.FromString(message)
+    except DecodeError:
+        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
+    return _said(request, at, len(message))
+
+
+def _said(request: play_pb2.PlayRequest, at: float, size: int) -> Said:
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
-    if len(request.ready) + len(request.answers) + len(request.declined) > MOST_AT_ONCE:
+    answers, acceptances, declined = request.answers, request.ready, request.declined
+    if len(answers) + len(acceptances) + len(declined) > MOST_AT_ONCE:
         raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
     ready: Sequence[Ready] = ()
-    if request.ready:
-        ready = [Ready(each.match_id, each.nonce) for each in request.ready]
+    if acceptances:
+        ready = [Ready(each.match_id, each.nonce) for each in acceptances]
         for _, nonce in ready:
             if len(nonce) not in (0, NONCE_SIZE):
                 raise Closed(Reason.NONSENSE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
     return Said(
         at,
         ready,
-        [Answer(each.match_id, each.decision_id, each.action) for each in request.answers],
+        [Answer(each.match_id, each.decision_id, each.action) for each in answers],
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
-        request.declined,
-        request.ByteSize(),
+        declined,
+        size,
     )
 
 
 def encode(message: Outgoing) -> bytes:
     """A message to a bot: a serialized PlayResponse. Two of them in a row are one with the fields of both."""
-    decisions: bytes = b""
-    if message.questions:
-        decisions = _PackedResponse(decisions=[_decision(each) for each in message.questions]).SerializeToString()
-        if message.only_questions:
-            return decisions
+    decisions = b"".join(map(_decision, message.questions))
+    if message.only_questions:
+        return decisions
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
@@ -122,18 +147,32 @@ def encode(message: Outgoing) -> bytes:
 
 
 def _decision(question: Question) -> bytes:
-    """A serialized decision."""
+    """A question as a serialized PlayResponse with this one decision."""
     match_id, (_, decision, legal, view, soft, bank) = question
-    field, encode_view = VIEWS[type(view)]
-    packed: bytes = _PackedDecision(
-        match_id=match_id,
-        decision_id=decision,
-        soft_ms=soft // 1000,
-        bank_ms=bank // 1000,
-        legal=legal,
-        **{field: encode_view(view)},
-    ).SerializeToString()
-    return packed
+    field, encode_view = _VIEWS[type(view)]
+    actions, seen = packed(legal), encode_view(view)
+    decided = b"".join(
+        (
+            _MATCH,
+            varint(match_id),
+            _DECISION,
+            varint(decision),
+            _time_left(soft, bank),
+            _LEGAL,
+            varint(len(actions)),
+            actions,
+            field,
+            varint(len(seen)),
+            seen,
+        )
+    )
+    return b"".join((_DECISIONS, varint(len(decided)), decided))
+
+
+@lru_cache(maxsize=RECURRING)
+def _time_left(soft: int, bank: int) -> bytes:
+    """The same for most decisions: who keeps to the soft limit leaves the bank as it was."""
+    return _SOFT + varint(soft // 1000) + _BANK + varint(bank // 1000)
 
 
 def _round(over: RoundOver) -> play_pb2.RoundReport:

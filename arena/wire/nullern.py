@@ -6,48 +6,66 @@ from functools import lru_cache
 from typing import Final
 
 from arena.v1 import nullern_pb2
-from arena.wire.packed import SETTLED, packed
+from arena.wire.packed import SETTLED, small
 from engine.nullern import NULLERN, NullernRound, NullernView
 
-_PackedView: Final = packed("NullernView")
-assert len(NULLERN.cards) <= 128, "every number in a view fits a packed byte"
+_View: Final = nullern_pb2.NullernView
+_SEAT: Final = small(_View, "seat")
+_HAND: Final = small(_View, "hand")
+_BIDS: Final = small(_View, "bids")
+_PLAYS: Final = small(_View, "plays")
+_LEADERS: Final = small(_View, "leaders")
+_TAKERS: Final = small(_View, "takers")
+_TAKEN: Final = small(_View, "taken")
+_HUPFERS: Final = small(_View, "hupfers")
+assert len(NULLERN.cards) < 128, "every number and every length in a view is small"
 
 
 def encode_view(view: NullernView) -> bytes:
-    """The view of a seat, serialized: what changes with every card, after what hardly changes during a round."""
-    *settled, hand, bids, plays, leaders, takers, taken, scores, hupfers = view
-    moving = _PackedView(hand=hand, plays=plays, leaders=leaders, takers=takers, taken=taken)
-    serialized: bytes = _settled(*settled, bids, scores, hupfers) + moving.SerializeToString()
-    return serialized
+    """The view of a seat, serialized: what hardly changes during a round, before what changes with every card."""
+    seat, *round_, hand, bids, plays, leaders, takers, taken, scores, hupfers = view
+    return b"".join(
+        (
+            _settled(*round_, scores),
+            _SEAT[seat],
+            _HAND[len(hand)],
+            hand,
+            _BIDS[len(bids)],
+            bids,
+            _PLAYS[len(plays)],
+            plays,
+            _LEADERS[len(leaders)],
+            leaders,
+            _TAKERS[len(takers)],
+            takers,
+            _TAKEN[len(taken)],
+            taken,
+            _HUPFERS[len(hupfers)],
+            hupfers,
+        )
+    )
 
 
 @lru_cache(maxsize=SETTLED)
 def _settled(
-    seat: int,
     seats: int,
     round: int,  # noqa: A002 - the field's name
     rounds: int,
     dealer: int,
     hand_size: int,
     turned: int,
-    bids: bytes,
     scores: tuple[int, ...],
-    hupfers: bytes,
 ) -> bytes:
-    return bytes(
-        _PackedView(
-            seat=seat,
-            seats=seats,
-            round=round,
-            rounds=rounds,
-            dealer=dealer,
-            hand_size=hand_size,
-            turned=turned,
-            bids=bids,
-            scores=scores,
-            hupfers=hupfers,
-        ).SerializeToString()
-    )
+    """What all seats see alike from the beginning of the round to its end."""
+    return _View(
+        seats=seats,
+        round=round,
+        rounds=rounds,
+        dealer=dealer,
+        hand_size=hand_size,
+        turned=turned,
+        scores=scores,
+    ).SerializeToString()
 
 
 def encode_round(report: NullernRound) -> nullern_pb2.NullernRound:

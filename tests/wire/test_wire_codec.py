@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from arena.match.effects import Ask
 from arena.match.policy import Policy
@@ -25,12 +31,19 @@ from arena.server.messages import (
     Said,
     Welcome,
 )
+from arena.v1 import nullern_pb2, sixth_sense_pb2
 from arena.v1 import play_pb2 as pb
 from arena.version import __version__
 from arena.wire import codec
-from arena.wire.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
+from arena.wire.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_bytes, decode_hello, encode
+from arena.wire.packed import tag, varint
 from engine.deal import SeededDecks
+from engine.game import Game
+from engine.nullern import NullernView
 from engine.registry import GAMES
+from engine.sixth_sense import SixthSenseView
+from tests.conformance.table import tables
+from tests.wire.frames import EDGES, LARGE, Frames, filled
 
 GAME = GAMES["sixth_sense"]
 DECKS = SeededDecks(bytes(32))
@@ -127,6 +140,65 @@ def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, li
     assert decode(pb.PlayRequest(answers=[pb.Answer()] * MOST_AT_ONCE), 0.0).answers
 
 
+# --- from the bot, as it came ---
+
+
+def outcome(message: bytes, *, parsed: bool) -> Said | tuple[Reason, str]:
+    """What a message says, or why it ends the stream; `parsed` by the protocol's own code first."""
+    try:
+        said = decode(pb.PlayRequest.FromString(message), 1.0) if parsed else decode_bytes(message, 1.0)
+    except DecodeError:
+        return Reason.NONSENSE, "the message cannot be parsed"
+    except Closed as closed:
+        return closed.reason, str(closed)
+    assert parsed or said.size == len(message)
+    return said._replace(declined=list(said.declined), size=0)
+
+
+NUMBERS = st.sampled_from([*EDGES, *LARGE]) | st.integers(0, 300)
+FIELDS = st.one_of(
+    st.builds(lambda number, value: varint(number << 3) + varint(value), st.integers(1, 4), NUMBERS),
+    st.builds(lambda value: b"\x1a" + varint(len(value)) + value, st.binary(max_size=4)),
+    st.binary(max_size=3),
+)
+"""Some that an answer has, some that it does not know, and some that cannot be."""
+INSIDE = st.lists(FIELDS, max_size=6).map(b"".join)
+ERRORS = st.sampled_from((0, 0, 0, -1, 1, 3))
+ANSWERS = st.builds(lambda inside, error: b"\x1a" + varint(max(0, len(inside) + error)) + inside, INSIDE, ERRORS)
+
+
+@settings(max_examples=1000)
+@given(st.lists(ANSWERS | FIELDS, max_size=3).map(b"".join))
+def test_bytes_say_what_they_say_when_parsed(message: bytes) -> None:
+    assert outcome(message, parsed=False) == outcome(message, parsed=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_bots_send_says_what_it_says_when_parsed(seed: int) -> None:
+    rng = Random(seed)
+    frames, descriptor = Frames(rng), pb.PlayRequest.DESCRIPTOR
+    said = 0
+    for _ in range(1000):
+        for message in (frames.frame(), filled(descriptor, rng, without=("hello",))):
+            found = outcome(message, parsed=False)
+            assert found == outcome(message, parsed=True)
+            said += isinstance(found, Said)
+    assert said > 500, "most of it should make sense"
+
+
+@pytest.mark.parametrize("message", [b"\x1a", b"\x1a\x05\x08", b"\x1a\x01\x08", b"\xff" * 30])
+def test_bytes_that_cannot_be_parsed_are_nonsense(message: bytes) -> None:
+    assert outcome(message, parsed=False) == (Reason.NONSENSE, "the message cannot be parsed")
+
+
+@pytest.mark.parametrize("number", [*EDGES, *LARGE])
+def test_a_lone_answer_has_its_numbers(number: int) -> None:
+    action = number & 0xFFFFFFFF
+    answer = pb.Answer(match_id=number, decision_id=action, action=action)
+    message = pb.PlayRequest(answers=[answer]).SerializeToString()
+    assert decode_bytes(message, 2.5) == Said(2.5, (), [Answer(number, action, action)], None, size=len(message))
+
+
 # --- to the bot ---
 
 
@@ -178,6 +250,102 @@ def test_a_decision_carries_its_times_in_milliseconds() -> None:
     assert (decision.soft_ms, decision.bank_ms) == (1999, 30_000)
     assert list(decision.legal) == list(legal)
     assert decision.WhichOneof("view") == "sixth_sense"
+
+
+SMALL = st.integers(0, 127)
+LISTS = st.lists(SMALL, max_size=127).map(bytes)
+UINT32 = st.sampled_from(EDGES) | st.integers(0, 20_000)
+SINT32 = st.integers(-(1 << 31), (1 << 31) - 1)
+MESSAGES: dict[type, Any] = {
+    SixthSenseView: sixth_sense_pb2.SixthSenseView,
+    NullernView: nullern_pb2.NullernView,
+}
+
+
+def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    """What a field of a view may hold."""
+    if field.type == FieldDescriptor.TYPE_BOOL:
+        return st.booleans()
+    if field.is_repeated:
+        return LISTS if field.type == FieldDescriptor.TYPE_UINT32 else st.lists(SINT32, max_size=8).map(tuple)
+    if field.has_presence:
+        return st.none() | SMALL
+    return SMALL if field.name == "seat" else UINT32
+
+
+def views(kind: Any) -> st.SearchStrategy[Any]:
+    """Any view, of a game that could be or not."""
+    fields = MESSAGES[kind].DESCRIPTOR.fields_by_name
+    return st.builds(kind, **{name: values(fields[name]) for name in kind._fields})
+
+
+def by_field(question: Question) -> pb.Decision:
+    """The question as the protocol's own code writes it."""
+    match_id, ask = question
+    return pb.Decision(
+        match_id=match_id,
+        decision_id=ask.decision,
+        soft_ms=ask.soft // 1000,
+        bank_ms=ask.bank // 1000,
+        legal=list(ask.legal),
+        **{VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](**ask.view._asdict())},
+    )
+
+
+QUESTIONS = st.builds(
+    Question,
+    st.sampled_from([*EDGES, *LARGE]),
+    st.builds(
+        Ask,
+        seat=st.just(0),
+        decision=UINT32,
+        legal=LISTS | st.binary() | st.lists(UINT32, max_size=20),
+        view=st.one_of([views(kind) for kind in VIEWS]),
+        soft=st.integers(0, 10**8),
+        bank=st.integers(0, 10**12),
+    ),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(QUESTIONS, max_size=4))
+def test_decisions_are_read_as_if_they_were_written_field_by_field(questions: list[Question]) -> None:
+    assert sent(questions=questions) == pb.PlayResponse(decisions=map(by_field, questions))
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_every_seat_is_shown_every_position_as_if_it_were_written_field_by_field(game: Game) -> None:
+    shown = 0
+    for table in tables(game)[::4]:
+        for state in table.walk(0, Random(str(table))):
+            asked = state.waiting()
+            for seat in range(table.seats):
+                legal = state.legal(seat) if seat in asked else b""
+                question = Question(1, Ask(seat, 1, legal, state.view(seat), 2_000_000, 30_000_000))
+                assert list(sent(questions=[question]).decisions) == [by_field(question)]
+                shown += 1
+    assert shown > 2000
+
+
+def test_decisions_travel_with_all_else() -> None:
+    question = Question(5, Ask(1, 4, b"\1", GAME.new(3, DECKS).view(1), 0, 0))
+    notice = Notice(NoticeKind.STALE, "text")
+    assert sent(questions=[question], notices=[notice], heartbeat=7) == pb.PlayResponse(
+        decisions=[by_field(question)], notices=[pb.Notice(kind=pb.NOTICE_KIND_STALE, text="text")], heartbeat=7
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"legal": [-1]}, {"soft": -1}, {"bank": -1}, {"decision": -1}])
+def test_a_negative_number_is_not_written(wrong: dict[str, Any]) -> None:
+    ask = Ask(1, 4, b"\1", GAME.new(3, DECKS).view(1), 0, 0)
+    with pytest.raises(ValueError, match="must be in range"):
+        encode(Outgoing(questions=[Question(5, ask._replace(**wrong))]))
+
+
+@pytest.mark.parametrize("name", ["scores", "novice"])
+def test_a_field_that_is_written_otherwise_has_no_tag_here(name: str) -> None:
+    with pytest.raises(KeyError):
+        tag(sixth_sense_pb2.SixthSenseView, name)
 
 
 @pytest.mark.parametrize("kind", NoticeKind)

@@ -32,13 +32,16 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "interrupted": Interrupted,
 }
 """The inputs by the name they have in a replay."""
+_CHOICES: Final = (Acted, StoodIn)
 _TEMPLATES: Final[dict[type[Input], str]] = {
-    kind: ",".join([f'{{"in":"{name}"', *(f'"{field}":%d' for field in kind._fields)]) + "}"
+    kind: ",".join(
+        [f'{{"in":"{name}"', *(f'"{field}":%d' for field in kind._fields), *(['"name":%s'] if kind in _CHOICES else [])]
+    )
+    + "}"
     for name, kind in INPUTS.items()
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
-_CHOICES: Final = (Acted, StoodIn)
 HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -124,12 +127,11 @@ def read_instant(text: str) -> int:
 
 def input_line(event: Input, game: Game) -> str:
     """The line of an input."""
+    if isinstance(event, _CHOICES):
+        return _TEMPLATES[type(event)] % (*event, _quoted(_name(game, event.action)))
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
-    line = _TEMPLATES[type(event)] % event
-    if isinstance(event, _CHOICES):
-        return f'{line[:-1]},"name":{_quoted(_name(game, event.action))}}}'
-    return line
+    return _TEMPLATES[type(event)] % event
 
 
 def _effect(effect: Effect, game: Game) -> dict[str, Any]:

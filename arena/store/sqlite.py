@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -30,11 +30,20 @@ def reading(path: Path) -> Engine:
     return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN")
 
 
-def driver(connection: Connection) -> sqlite3.Connection:
-    """What SQLAlchemy's connection runs its statements on, in a transaction: it begins one where none is."""
-    if not connection.in_transaction():
-        connection.begin()
-    return _raw(connection)
+def run(connection: Connection, sql: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+    """Has the driver run a statement in the connection's transaction, which begins where none is, as all others do."""
+    try:
+        return _begun(connection).execute(sql, values)
+    except sqlite3.Error as error:
+        raise _wrapped(error, sql) from error
+
+
+def run_all(connection: Connection, sql: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """The same for each of these values."""
+    try:
+        _begun(connection).executemany(sql, rows)
+    except sqlite3.Error as error:
+        raise _wrapped(error, sql) from error
 
 
 def in_transaction(connection: Connection) -> bool:
@@ -44,17 +53,17 @@ def in_transaction(connection: Connection) -> bool:
 
 def savepoint(connection: Connection) -> None:
     """What comes now can be undone alone; SQLAlchemy's own way costs as much as all the statements of a match."""
-    driver(connection).execute("SAVEPOINT job")
+    run(connection, "SAVEPOINT job", {})
 
 
 def release(connection: Connection) -> None:
     """What came since the savepoint belongs to the transaction."""
-    driver(connection).execute("RELEASE job")
+    run(connection, "RELEASE job", {})
 
 
 def roll_back(connection: Connection) -> None:
     """What came since the savepoint is undone."""
-    driver(connection).execute("ROLLBACK TO job")
+    run(connection, "ROLLBACK TO job", {})
     release(connection)
 
 
@@ -85,6 +94,17 @@ def _renamed(error: DBAPIError, path: Path) -> StoreError:
             return StoreUnusable(path, reason)
         case _:
             return StoreError(f"{path}: {reason}")
+
+
+def _begun(connection: Connection) -> sqlite3.Connection:
+    if not connection.in_transaction():
+        connection.begin()
+    return _raw(connection)
+
+
+def _wrapped(error: sqlite3.Error, sql: str) -> BaseException:
+    """The driver's error as SQLAlchemy has it, without the statement's values."""
+    return DBAPIError.instance(sql, None, error, sqlite3.Error, hide_parameters=True)
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:

@@ -57,7 +57,7 @@ def chained(content: bytes) -> bytes:
 def pack(lines: Iterable[str]) -> bytes:
     """Every line with a newline, in gzip without a time, so that equal lines give equal bytes."""
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
-    return packer.compress("".join(f"{line}\n" for line in lines).encode()) + packer.flush()
+    return packer.compress("\n".join([*lines, ""]).encode()) + packer.flush()
 
 
 def unpack(content: bytes) -> bytes:

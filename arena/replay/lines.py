@@ -6,7 +6,7 @@ The order of the fields is fixed and there are no spaces, so that the same match
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -15,11 +15,11 @@ from typing import Any, Final, assert_never
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.header import ChangeLike, Entry, Header
-from arena.replay.shown import Shown, ShownRound
+from arena.replay.shown import QUESTIONS, Shown, ShownRound
 from engine.game import Game, RoundReport
 
-VERSION: Final = 2
-"""The version of the format."""
+VERSION: Final = max(QUESTIONS)
+"""The version of the format that is written; all that are known can be read."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,
@@ -32,13 +32,16 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "interrupted": Interrupted,
 }
 """The inputs by the name they have in a replay."""
+_CHOICES: Final = (Acted, StoodIn)
 _TEMPLATES: Final[dict[type[Input], str]] = {
-    kind: ",".join([f'{{"in":"{name}"', *(f'"{field}":%d' for field in kind._fields)]) + "}"
+    kind: ",".join(
+        [f'{{"in":"{name}"', *(f'"{field}":%d' for field in kind._fields), *(['"name":%s'] if kind in _CHOICES else [])]
+    )
+    + "}"
     for name, kind in INPUTS.items()
     if kind is not Interrupted
 }
 """Inputs are tuples of whole numbers, and nearly all lines are inputs: this is faster than an encoder."""
-_CHOICES: Final = (Acted, StoodIn)
 HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,45 +51,48 @@ _quoted: Final = cache(_write)  # of the names of actions, which are few
 
 def objects(
     header: Header,
-    entries: Iterable[Entry],
+    entries: Sequence[Entry],
     ratings: Sequence[ChangeLike] | None,
-    inputs: Iterable[str] | None = None,
-) -> Iterator[str]:
+    inputs: Sequence[str] | None = None,
+    version: int = VERSION,
+) -> list[str]:
     """The lines of a replay without their chain. While the match is not over there is neither result nor ratings.
 
     `inputs` are the lines of the inputs, where somebody has them already.
     """
     game = header.game
     over: Over | None = None
-    shown = Shown(len(header.bots), header.policy.bank)
-    yield header_line(header, rated=ratings is not None)
-    inputs = iter(inputs) if inputs is not None else None
-    for event, effects in entries:
-        yield input_line(event, game) if inputs is None else next(inputs)
+    shown = Shown(len(header.bots), header.policy.bank, version)
+    lines = [header_line(header, ratings is not None, version)]
+    if inputs is None:
+        inputs = [input_line(event, game) for event, _ in entries]
+    for (_, effects), line in zip(entries, inputs, strict=True):
+        lines.append(line)
         for effect in effects:
-            if isinstance(effect, Ask):
+            if type(effect) is Ask:  # nearly always
                 shown.add(effect)
                 continue
-            yield _write(_effect(effect, game))
+            lines.append(_write(_effect(effect, game)))
             if isinstance(effect, Over):
                 over = effect
             if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
-                yield _write(_shown(shown.close()))
+                lines.append(_write(_shown(shown.close())))
     if over is not None:
         names = [bot.name for bot in header.bots]
-        yield _write(_result(over, names))
+        lines.append(_write(_result(over, names)))
         if ratings is not None:
-            yield _write(_ratings(ratings, names))
+            lines.append(_write(_ratings(ratings, names)))
+    return lines
 
 
-def header_line(header: Header, rated: bool = False) -> str:
+def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
     """The first line: what is known before the first input."""
-    return _write(_header(header, rated))
+    return _write(_header(header, rated, version))
 
 
-def _header(header: Header, rated: bool) -> dict[str, Any]:
+def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
     return {
-        "arena_replay": VERSION,
+        "arena_replay": version,
         "match": header.match,
         "game": header.game.name,
         "rated": rated,
@@ -121,12 +127,11 @@ def read_instant(text: str) -> int:
 
 def input_line(event: Input, game: Game) -> str:
     """The line of an input."""
+    if isinstance(event, _CHOICES):
+        return _TEMPLATES[type(event)] % (*event, _quoted(_name(game, event.action)))
     if isinstance(event, Interrupted):
         return _write({"in": "interrupted", **event._asdict()})
-    line = _TEMPLATES[type(event)] % event
-    if isinstance(event, _CHOICES):
-        return f'{line[:-1]},"name":{_quoted(_name(game, event.action))}}}'
-    return line
+    return _TEMPLATES[type(event)] % event
 
 
 def _effect(effect: Effect, game: Game) -> dict[str, Any]:

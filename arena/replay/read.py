@@ -15,6 +15,7 @@ from arena.replay.header import Bot, Header
 from arena.replay.lines import INPUTS, VERSION, read_instant
 from arena.replay.replay import Rating, RatingChange, Replay, ReplayError, Result
 from arena.replay.shape import ShapeError, check
+from arena.replay.shown import QUESTIONS
 from engine.game import OptionError
 from engine.registry import GAMES
 
@@ -55,7 +56,7 @@ class _Reader:
                 self._fail("the replay is complete before this line")
         except ShapeError as error:
             self._fail(str(error))
-        replay = Replay(self._source, header, inputs, result, ratings, lines)
+        replay = Replay(self._source, first["arena_replay"], header, inputs, result, ratings, lines)
         try:
             replay.header.new_match()
         except OptionError as error:
@@ -124,9 +125,10 @@ class _Reader:
         version: Any = line.get("arena_replay")
         if not shape.NATURAL.fits(version):
             self._fail('it is no replay of an arena: its first line has no version in the field "arena_replay"')
-        if version != VERSION:
+        if version not in QUESTIONS:
             made_by = "a newer arena" if version > VERSION else "another arena"
-            self._fail(f"it was made by {made_by}: its format is {version}, and this arena reads {VERSION}")
+            known = " and ".join(map(str, QUESTIONS))
+            self._fail(f"it was made by {made_by}: its format is {version}, and this arena reads {known}")
 
     def _header(self, line: dict[str, Any]) -> Header:
         check(line, shape.HEADER)

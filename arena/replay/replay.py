@@ -56,6 +56,8 @@ class Replay:
 
     source: str
     """The file's name, for messages."""
+    version: int
+    """Of the format."""
     header: Header
     inputs: tuple[Input, ...]
     result: Result

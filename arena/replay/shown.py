@@ -2,20 +2,18 @@
 
 Digest of a seat = SHA-256 over its questions of the round, one after the other; a question = the decision's number, its
 legal actions as a list, and the view's fields in the order in which the game's file of the protocol declares them. A
-number is 4 bytes, signed, big-endian; true is 1, false 0, what is absent −1; a list is its length and then its items.
-A question that is put again as it was counts once. The time left is no part of it: the banks stand beside the digests.
+question that is put again as it was counts once. The time left is no part of it: the banks stand beside the digests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from hashlib import sha256
+from marshal import dumps
 from struct import pack
 from typing import Final, NamedTuple
 
 from arena.match.effects import Ask
-
-ABSENT: Final = -1
-"""Stands for what is absent; only points can be negative, and they are never absent."""
 
 
 class ShownRound(NamedTuple):
@@ -32,41 +30,52 @@ class ShownRound(NamedTuple):
 class Shown:
     """The questions of a match, round by round."""
 
-    def __init__(self, seats: int, bank: int) -> None:
-        """A match about to begin, with so many microseconds in each bank."""
+    def __init__(self, seats: int, bank: int, version: int) -> None:
+        """A match about to begin, with so many microseconds in each bank, for a version of the format."""
         self._round = 0
         self._banks = [bank] * seats
-        self._numbers: list[list[int]] = [[] for _ in range(seats)]
-        self._latest: list[Ask | None] = [None] * seats
+        self._questions: list[list[bytes]] = [[] for _ in range(seats)]
+        self._latest = [b""] * seats
+        self._bytes = QUESTIONS[version]
 
     def add(self, ask: Ask) -> None:
         """A question was put."""
-        seat, decision, legal, view, _, bank = ask
-        latest = self._latest[seat]
-        if latest is None or latest.decision != decision or latest.legal != legal or latest.view != view:
-            self._latest[seat] = ask
-            self._numbers[seat] += numbers(ask)
-        self._banks[seat] = bank
+        seat = ask.seat
+        question = self._bytes(ask)
+        if self._latest[seat] != question:
+            self._latest[seat] = question
+            self._questions[seat].append(question)
+        self._banks[seat] = ask.bank
 
     def close(self) -> ShownRound:
         """The round is over, or broken off; what comes now belongs to the next one."""
-        digests = [sha256(pack(f">{len(each)}i", *each)).hexdigest() for each in self._numbers]
+        digests = [sha256(b"".join(each)).hexdigest() for each in self._questions]
         closed = ShownRound(self._round, tuple(digests), tuple(self._banks))
         self._round += 1
-        self._numbers = [[] for _ in self._numbers]
+        self._questions = [[] for _ in self._questions]
         return closed
 
 
-def numbers(ask: Ask) -> list[int]:
-    """The numbers of a question."""
-    legal = ask.legal
-    found = [ask.decision, len(legal), *legal]
+def _values(ask: Ask) -> bytes:
+    """One tuple of values as Python marshals it in its format 2, which docs/replay-format.md tells byte by byte.
+
+    Nothing else that is written in C takes bytes, tuples and None, and every decision of every match comes by here.
+    """
+    return dumps((ask.decision, bytes(ask.legal), *ask.view), 2)
+
+
+def _numbers(ask: Ask) -> bytes:
+    """A row of numbers of 4 bytes, signed, big-endian: of a list its length and its items; true is 1, absent is −1."""
+    numbers = [ask.decision, len(ask.legal), *ask.legal]
     for value in ask.view:
         if isinstance(value, int):
-            found.append(value)
+            numbers.append(value)
         elif value is None:
-            found.append(ABSENT)
+            numbers.append(-1)
         else:
-            found.append(len(value))
-            found += value
-    return found
+            numbers += [len(value), *value]
+    return pack(f">{len(numbers)}i", *numbers)
+
+
+QUESTIONS: Final[Mapping[int, Callable[[Ask], bytes]]] = {2: _numbers, 3: _values}
+"""The bytes of a question, by the version of the replay's format."""

@@ -76,7 +76,7 @@ def _course(replay: Replay, rate: Rate | None) -> Difference | None:
     except (ValueError, ArithmeticError) as error:
         words = f"the ratings cannot be computed: {error}"
         problem = Difference(len(replay.lines), None, replay.lines[-1], words)
-    lines = map(Chain().line, objects(replay.header, entries, ratings))
+    lines = map(Chain().line, objects(replay.header, entries, ratings, version=replay.version))
     for number, found in enumerate(replay.lines, 1):
         expected = next(lines, None)
         if expected != found:

@@ -6,26 +6,29 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, literal, select
+from sqlalchemy import Connection, bindparam, func, insert, literal, literal_column, select
 
 from arena.ladder.events import Event, Node, Result, Void
 from arena.store import schema
 from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
+from arena.store.prepared import Prepared
 
 LONGEST_REASON: Final = 200
 """Characters."""
 AT_ONCE: Final = 10_000
 """Rows fetched at once."""
 _COLUMNS: Final = schema.events.c
-# Made once, as in `matches`. The number is found by the statement that uses it.
-_ADD: Final = insert(schema.events).from_select(
-    [column.name for column in _COLUMNS],
-    select(
-        bindparam("of_game"),
-        func.coalesce(func.max(_COLUMNS.number), 0) + 1,
-        *(bindparam(name) for name in ("of_match", "of_kind", "at_instant", "why", "by_node", "by_place", "by_count")),
-    ).where(_COLUMNS.game == bindparam("of_game")),
-    include_defaults=False,
+# The number is found by the statement that uses it.
+_ADD: Final = Prepared(
+    insert(schema.events).from_select(
+        [column.name for column in _COLUMNS],
+        select(
+            bindparam("of_game"),
+            func.coalesce(func.max(_COLUMNS.number), literal_column("0")) + literal_column("1"),
+            *map(bindparam, ("of_match", "of_kind", "at_instant", "why", "by_node", "by_place", "by_count")),
+        ).where(_COLUMNS.game == bindparam("of_game")),
+        include_defaults=False,
+    )
 )
 _READ: Final = (
     select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
@@ -117,7 +120,7 @@ def _add(
         "by_place": "".join(map(str, places)),
         "by_count": "".join("1" if each else "0" for each in counts),
     }
-    connection.execute(_ADD, row | by_seat)
+    _ADD.run(connection, row | by_seat)
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:

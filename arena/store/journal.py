@@ -1,6 +1,7 @@
 """The journal: every input of every running match, appended to a file before anything that depends on it is sent.
 
-Lines are `crc32 match object`: the first of a match is its header, the others its inputs, as a replay has them.
+Lines are `match object`: the first of a match is its header, the others its inputs, as a replay has them. The lines of
+a commit are a block, and before each stands `crc32 bytes`, so that a commit counts as a whole or not at all.
 Appending hands the lines to the operating system, so they survive the death of the process, not that of the machine;
 what a match comes to is in the database, which alone says whether a match still runs. One file is written to; an older
 one goes when the matches that began in it or before are over, and at the opening running ones are copied to a new file.
@@ -24,6 +25,8 @@ from arena.store.errors import DiskFull, StoreError, StoreUnusable
 _DIRECTORY: Final = "journal"
 _FULL: Final = 64 << 20
 """Bytes after which a new file is begun."""
+_DIGITS: Final = 12
+"""Of the size of a block, at most."""
 
 
 class Journal:
@@ -37,13 +40,13 @@ class Journal:
         self._size = os.fstat(self._file).st_size
         self._torn = False
         """Whether the file ends in a part of a commit that failed."""
-        self._unwritten: list[bytes] = []
+        self._unwritten: list[str] = []
         self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
 
     def begin(self, header: Header) -> None:
         """A match begins; its header is written at once. DiskFull or StoreUnusable: then it does not begin."""
         self._began[header.match] = self._number
-        self._unwritten.append(_line(header.match, header_line(header)))
+        self._unwritten.append(f"{header.match} {header_line(header)}")
         try:
             self.commit()
         except StoreError:
@@ -54,14 +57,14 @@ class Journal:
     def add(self, header: Header, event: Input) -> str:
         """An input of a running match, written with the next commit. Returns its line as a replay has it."""
         text = input_line(event, header.game)
-        self._unwritten.append(_line(header.match, text))
+        self._unwritten.append(f"{header.match} {text}")
         return text
 
     def commit(self) -> None:
         """Writes what was added. DiskFull or StoreUnusable: nothing of it is lost, and the next commit tries again."""
         if not self._unwritten:
             return
-        content = b"".join(self._unwritten)
+        content = _block(self._unwritten)
         try:
             if self._torn:
                 os.ftruncate(self._file, self._size)
@@ -107,7 +110,7 @@ class Journal:
 def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping[int, Sequence[str]]]:
     """The journal of a data directory, and what it holds of the matches that are playing: match → header and inputs.
 
-    A damaged line, such as one that was being written when the machine died, ends its file, and for the matches before
+    A damaged block, such as one that was being written when the machine died, ends its file, and for the matches before
     it what is read of them: none is put together from pieces. StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
@@ -119,7 +122,8 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
         copy.touch(mode=0o600)  # the seeds of running matches are in it
-        copy.write_bytes(b"".join(_line(match, text) for match, texts in left.items() for text in texts))
+        lines = [f"{match} {text}" for match, texts in left.items() for text in texts]
+        copy.write_bytes(_block(lines) if lines else b"")
         with copy.open("rb") as file:
             os.fsync(file.fileno())
         copy.replace(_path(directory, number))
@@ -161,20 +165,30 @@ def _found(directory: Path, numbers: Sequence[int]) -> dict[int, list[str]]:
     return found
 
 
-def _line(match: int, text: str) -> bytes:
-    body = f"{match} {text}".encode()
-    return b"%08x %b\n" % (zlib.crc32(body), body)
+def _block(lines: Sequence[str]) -> bytes:
+    body = "\n".join(lines).encode()
+    return b"%08x %d\n%b\n" % (zlib.crc32(body), len(body), body)
 
 
 def _read(path: Path) -> Iterator[tuple[int, str] | None]:
-    """Match and text of every line, up to one that is damaged: None stands for that and all after it."""
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-        for line in file:
-            crc, _, body = line.rstrip("\n").partition(" ")
-            match, _, text = body.partition(" ")
-            if not line.endswith("\n") or f"{zlib.crc32(body.encode()):08x}" != crc or not match.isdecimal():
-                yield None
-                return
+    """Match and text of every line, up to a block that is damaged: None stands for that and all after it.
+
+    Servers used to write a sum for each line: `crc32 match object`.
+    """
+    content, at = path.read_bytes(), 0
+    while at < len(content):
+        end = content.find(b"\n", at) + 1 or len(content)
+        crc, _, body = content[at:end].partition(b" ")
+        at = end
+        if (size := body[:-1]).isdigit() and len(size) <= _DIGITS:
+            at += int(size) + 1
+            body = content[end:at]
+        lines = body[:-1].decode(errors="replace").split("\n")
+        found = [(match, text) for match, _, text in (line.partition(" ") for line in lines) if match.isdecimal()]
+        if not body.endswith(b"\n") or b"%08x" % zlib.crc32(body[:-1]) != crc or len(found) < len(lines):
+            yield None
+            return
+        for match, text in found:
             yield int(match), text
 
 

@@ -5,27 +5,39 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from arena.ladder import live, think
 from arena.ladder.events import Node, Result
 from arena.ladder.live import Rating, RatingChange
 from arena.replay.thinking import Thinking
 from arena.store import schema
+from arena.store.prepared import Prepared
+
+
+class _Row(NamedTuple):
+    """What the matches of a version add up to; named as the columns are."""
+
+    rating: float
+    deviation: float
+    matches: int
+    wins: int
+    rank_sum: float
+    last_change: float
+    decisions: int
+    missed: int
+    think: str
+    """JSON: a histogram of think times."""
+
 
 _COLUMNS: Final = schema.ratings.c
+_OF_ONE: Final = (_COLUMNS.node == bindparam("of_node"), _COLUMNS.game == bindparam("of_game"))
 _PARENT: Final = select(schema.versions.c.parent).where(schema.versions.c.id == bindparam("of_node"))
-# Made once, as in `matches`: making a statement costs SQLAlchemy more than running it.
-_KNOWN: Final = select(schema.ratings).where(
-    _COLUMNS.game == bindparam("of_game"), _COLUMNS.node.in_(bindparam("of_nodes", expanding=True))
-)
-_ENTER: Final = insert(schema.ratings)
-_MOVE: Final = update(schema.ratings).where(
-    _COLUMNS.node == bindparam("of_node"), _COLUMNS.game == bindparam("of_game")
-)
-_NOTHING: Final = Thinking(0, 0, ())
+_KNOWN: Final = Prepared(select(*(_COLUMNS[name] for name in _Row._fields)).where(*_OF_ONE))
+_ENTER: Final = Prepared(insert(schema.ratings), "node", "game", *_Row._fields)
+_MOVE: Final = Prepared(update(schema.ratings).where(*_OF_ONE), *_Row._fields)
 
 
 def rate(
@@ -47,8 +59,6 @@ def rate(
     after = live.update(before, places, nodes, counts)
     changes = tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
 
-    new: list[dict[str, Any]] = []
-    old: list[dict[str, Any]] = []
     for node, change in {node: each for node, each, does in zip(nodes, changes, counts, strict=True) if does}.items():
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
         row = rows.get(node)
@@ -62,13 +72,9 @@ def rate(
             **_added(row, [thinking[seat] for seat in own] if thinking else ()),
         }
         if row:
-            old.append({"of_node": node, "of_game": game, **values})
+            _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
         else:
-            new.append({"node": node, "game": game, **values})
-    if new:
-        connection.execute(_ENTER, new)
-    if old:
-        connection.execute(_MOVE, old)
+            _ENTER.run(connection, {"node": node, "game": game, **values})
     return changes
 
 
@@ -78,12 +84,13 @@ def take_back(connection: Connection, game: str, result: Result) -> None:
     rows = _rows(connection, game, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
-        values = {
-            "matches": rows[node].matches - 1,
-            "wins": rows[node].wins - _won(own, places),
-            "rank_sum": rows[node].rank_sum - _rank(own, places),
-        }
-        connection.execute(_MOVE, {"of_node": node, "of_game": game, **values})
+        row = rows[node]
+        less = row._replace(
+            matches=row.matches - 1,
+            wins=row.wins - _won(own, places),
+            rank_sum=row.rank_sum - _rank(own, places),
+        )
+        _MOVE.run(connection, {"of_node": node, "of_game": game, **less._asdict()})
 
 
 def initial(connection: Connection, game: str, node: Node) -> Rating:
@@ -95,8 +102,10 @@ def initial(connection: Connection, game: str, node: Node) -> Rating:
     return live.start(None)
 
 
-def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, Row[Any]]:
-    return {row.node: row for row in connection.execute(_KNOWN, {"of_game": game, "of_nodes": [*set(nodes)]})}
+def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
+    """Of those that have played before."""
+    found = {node: _KNOWN.run(connection, {"of_game": game, "of_node": node}).fetchone() for node in set(nodes)}
+    return {node: _Row(*row) for node, row in found.items() if row is not None}
 
 
 def _won(own: Sequence[int], places: Sequence[int]) -> int:
@@ -108,7 +117,7 @@ def _rank(own: Sequence[int], places: Sequence[int]) -> float:
     return fmean((places[seat] - 1) / (len(places) - 1) for seat in own)
 
 
-def _added(row: Row[Any] | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
+def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
     """A row's decisions and think times with those of a match."""
     decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
     added = think.histogram(time for each in thinking for time in each.times)
@@ -121,5 +130,5 @@ def _added(row: Row[Any] | None, thinking: Sequence[Thinking]) -> dict[str, Any]
     }
 
 
-def _rating(row: Row[Any]) -> Rating:
+def _rating(row: _Row) -> Rating:
     return Rating(row.rating, row.deviation)

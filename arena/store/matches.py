@@ -11,28 +11,30 @@ from typing import Any, Final, NewType
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
+from arena.ladder.events import Node
 from arena.ladder.live import Rating, RatingChange
 from arena.replay.chain import chained
 from arena.replay.thinking import Thinking
 from arena.store import events, ladder, schema, versions
 from arena.store.bots import Bot, BotId, bot_of
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+from arena.store.prepared import Prepared
 
 MatchId = NewType("MatchId", int)
 
 
 _COLUMNS: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
-# The statements of every match are made once: making one costs SQLAlchemy more than running it.
-_BEGIN: Final = insert(schema.matches).values(state="playing", reason="")
-_SEAT: Final = insert(schema.match_seats).values(forced=0)
-_GAME_AND_STATE: Final = select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match"))
-_SEATED: Final = select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat)
-_RESULT: Final = update(schema.match_seats).where(
-    _SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")
+_BEGIN: Final = Prepared(insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason")
+_SEAT: Final = Prepared(insert(schema.match_seats), "match_id", "seat", "bot_id", "node", "forced")
+_GAME_AND_STATE: Final = Prepared(select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match")))
+_SEATED: Final = Prepared(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
+_RESULT: Final = Prepared(
+    update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
+    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),
 )
-_END: Final = update(schema.matches).where(_COLUMNS.id == bindparam("of_match"))
-_KEEP: Final = insert(schema.replays)
+_END: Final = Prepared(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended")
+_KEEP: Final = Prepared(insert(schema.replays), "match_id", "content", "sha256")
 
 
 class MatchState(Enum):
@@ -92,18 +94,17 @@ def begin(
 
     `said` are the versions that the bots say they are, by seat; those that are new begin with this match.
     """
-    row = {"game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots), "started": at}
-    if number is not None:
-        row["id"] = number
-    added = connection.execute(_BEGIN, row).inserted_primary_key
+    row = {"id": number, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
+    row |= {"state": MatchState.PLAYING.value, "started": at, "reason": ""}
+    added = _BEGIN.run(connection, row).lastrowid
     assert added is not None, "that is what an insertion has"
-    match = MatchId(added[0])
+    match = MatchId(added)
     nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
     seats = [
-        {"match_id": match, "seat": seat, "bot_id": bot, "node": node}
+        {"match_id": match, "seat": seat, "bot_id": bot, "node": node, "forced": 0}
         for seat, (bot, node) in enumerate(zip(bots, nodes, strict=True))
     ]
-    connection.execute(_SEAT, seats)
+    _SEAT.run_all(connection, seats)
     return match
 
 
@@ -127,7 +128,7 @@ def finish(
     game, state = _game_and_state(connection, match)
     if state is not MatchState.PLAYING:
         raise MatchNotPlaying(match, state.value)
-    nodes = connection.scalars(_SEATED, {"of_match": match}).all()
+    nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match})]
     changes = ladder.rate(connection, game, nodes, places, counts, thinking)
     events.add_result(connection, game, match, nodes, places, counts, at)
     results = [
@@ -144,10 +145,10 @@ def finish(
         }
         for seat, (score, place, server_made, change) in enumerate(zip(scores, places, forced, changes, strict=True))
     ]
-    connection.execute(_RESULT, results)
-    connection.execute(_END, {"of_match": match, "state": MatchState.FINISHED.value, "ended": at})
+    _RESULT.run_all(connection, results)
+    _END.run(connection, {"of_match": match, "state": MatchState.FINISHED.value, "ended": at})
     content = replay(changes)
-    connection.execute(_KEEP, {"match_id": match, "content": content, "sha256": sha256(content).digest()})
+    _KEEP.run(connection, {"match_id": match, "content": content, "sha256": sha256(content).digest()})
     return changes
 
 
@@ -222,10 +223,11 @@ def get_replay(connection: Connection, match: int) -> bytes:
 
 
 def _game_and_state(connection: Connection, match: int) -> tuple[str, MatchState]:
-    row = connection.execute(_GAME_AND_STATE, {"of_match": match}).one_or_none()
+    row = _GAME_AND_STATE.run(connection, {"of_match": match}).fetchone()
     if row is None:
         raise UnknownMatch(match)
-    return row.game, MatchState(row.state)
+    game, state = row
+    return game, MatchState(state)
 
 
 def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match, ...]:

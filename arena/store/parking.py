@@ -9,20 +9,20 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, literal_column, select, update
 
 from arena.store import bots, matches, schema
 from arena.store.bots import Bot
 from arena.store.errors import NotParked
+from arena.store.prepared import Prepared
 
 _BOTS: Final = schema.bots.c
 _SEATS: Final = schema.match_seats.c
-# Made once, as in `matches`.
-_COUNTED: Final = (
+_COUNTED: Final = Prepared(
     select(_SEATS.seat, _BOTS.id, _BOTS.name, _BOTS.troubles)
     .select_from(schema.match_seats.join(schema.bots))
     .where(_SEATS.match_id == bindparam("of_match"), _BOTS.forgiven < bindparam("of_match"))
-    .where(_BOTS.parked.is_(None), _BOTS.house == 0)
+    .where(_BOTS.parked.is_(None), _BOTS.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
 
@@ -34,7 +34,7 @@ def count(connection: Connection, match: int, troubled: Sequence[bool], limit: i
     match ends the row. While a bot is parked nothing is counted, nor what began before it was last un-parked.
     """
     parked = []
-    for seat, bot, name, before in connection.execute(_COUNTED, {"of_match": match}).all():
+    for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match}).fetchall():
         if not troubled[seat] and before == "[]":
             continue  # nearly always
         troubles = [*json.loads(before), match] if troubled[seat] else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -30,9 +30,41 @@ def reading(path: Path) -> Engine:
     return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN")
 
 
+def run(connection: Connection, sql: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+    """Has the driver run a statement in the connection's transaction, which begins where none is, as all others do."""
+    try:
+        return _begun(connection).execute(sql, values)
+    except sqlite3.Error as error:
+        raise _wrapped(error, sql) from error
+
+
+def run_all(connection: Connection, sql: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """The same for each of these values."""
+    try:
+        _begun(connection).executemany(sql, rows)
+    except sqlite3.Error as error:
+        raise _wrapped(error, sql) from error
+
+
 def in_transaction(connection: Connection) -> bool:
     """Whether the transaction still stands: SQLite itself gives up a whole one when the disk is full or fails."""
     return _raw(connection).in_transaction
+
+
+def savepoint(connection: Connection) -> None:
+    """What comes now can be undone alone; SQLAlchemy's own way costs as much as all the statements of a match."""
+    run(connection, "SAVEPOINT job", {})
+
+
+def release(connection: Connection) -> None:
+    """What came since the savepoint belongs to the transaction."""
+    run(connection, "RELEASE job", {})
+
+
+def roll_back(connection: Connection) -> None:
+    """What came since the savepoint is undone."""
+    run(connection, "ROLLBACK TO job", {})
+    release(connection)
 
 
 def abandon(connection: Connection) -> None:
@@ -62,6 +94,17 @@ def _renamed(error: DBAPIError, path: Path) -> StoreError:
             return StoreUnusable(path, reason)
         case _:
             return StoreError(f"{path}: {reason}")
+
+
+def _begun(connection: Connection) -> sqlite3.Connection:
+    if not connection.in_transaction():
+        connection.begin()
+    return _raw(connection)
+
+
+def _wrapped(error: sqlite3.Error, sql: str) -> BaseException:
+    """The driver's error as SQLAlchemy has it, without the statement's values."""
+    return DBAPIError.instance(sql, None, error, sqlite3.Error, hide_parameters=True)
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:

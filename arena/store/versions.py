@@ -15,24 +15,23 @@ from arena.house import random_bot
 from arena.ladder.events import Entrant, Node
 from arena.store import schema
 from arena.store.bots import BotId
+from arena.store.prepared import Prepared
 
 _COLUMNS: Final = schema.versions.c
-# Made once, as in `matches`: making a statement costs SQLAlchemy more than running it.
-_KNOWN: Final = select(_COLUMNS.id, _COLUMNS.bot_id, _COLUMNS.version).where(
-    _COLUMNS.bot_id.in_(bindparam("of_bots", expanding=True)),
-    _COLUMNS.version.in_(bindparam("of_versions", expanding=True)),
+_KNOWN: Final = Prepared(
+    select(_COLUMNS.id).where(_COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.version == bindparam("said"))
 )
 _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
     """The nodes of bots with the versions they say; those that are not known yet are added at the instant `at`."""
-    bots, said = zip(*players, strict=True)
-    rows = connection.execute(_KNOWN, {"of_bots": [*set(bots)], "of_versions": [*set(said)]})
-    nodes = {(BotId(row.bot_id), str(row.version)): Node(row.id) for row in rows}
+    nodes: dict[tuple[BotId, str], Node] = {}
     for player in players:
         if player not in nodes:
-            nodes[player] = _add(connection, *player, at)
+            bot, said = player
+            row = _KNOWN.run(connection, {"of_bot": bot, "said": said}).fetchone()
+            nodes[player] = _add(connection, bot, said, at) if row is None else Node(row[0])
     return tuple(nodes[player] for player in players)
 
 

@@ -17,7 +17,7 @@ import trio
 from sqlalchemy import Connection
 
 from arena.store.errors import StoreClosed, StoreError
-from arena.store.sqlite import abandon, in_transaction, named
+from arena.store.sqlite import abandon, in_transaction, named, release, roll_back, savepoint
 
 T = TypeVar("T")
 
@@ -96,14 +96,14 @@ class Writer:
             self._trio.run_sync_soon(_wake, batch)
 
     def _try(self, ticket: _Ticket) -> None:
-        savepoint = self._connection.begin_nested()
+        savepoint(self._connection)
         try:
             ticket.value = ticket.job(self._connection)
-            savepoint.commit()
+            release(self._connection)
         except Exception as error:
             if not in_transaction(self._connection):
                 raise
-            savepoint.rollback()
+            roll_back(self._connection)
             ticket.error = named(error, self._path)
 
 

@@ -24,7 +24,7 @@ const check = (holds, problem) => { if (!holds) throw Error(problem); };
 
 /** The key of the match, from its header. */
 function opened({ arena_replay: version, game, seed, commitment, nonces, bots, seats }) {
-  check(version === 2 && game in GAMES, "not a replay of format 2 of a game known here");
+  check([2, 3].includes(version) && game in GAMES, "not a replay of format 2 or 3 of a game known here");
   const bytes = [seed, ...nonces].map((digits) => Buffer.from(digits, "hex"));
   check(bytes.length === seats + 1 && bytes.every(({ length }, at) => length === (at ? 16 : 32)), "seed or nonces too short");
   check(sha256(bytes[0]).toString("hex") === commitment, "the seed does not open the commitment");

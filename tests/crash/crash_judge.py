@@ -34,14 +34,17 @@ def journal_of(data: Path) -> dict[int, list[str]]:
     """Match → the lines that the journal has of it, as far as they are whole."""
     found: dict[int, list[str]] = {}
     for path in sorted((data / "journal").glob("*.log")):
-        for line in path.read_bytes().split(b"\n")[:-1]:
-            crc, _, body = line.partition(b" ")
-            if f"{zlib.crc32(body):08x}".encode() != crc:
-                break
-            match, _, text = body.decode().partition(" ")
-            if text.startswith('{"arena_replay"'):
-                found[int(match)] = []
-            found.setdefault(int(match), []).append(text)
+        with path.open("rb") as file:
+            while head := file.readline():
+                crc, size = head.split()
+                body = file.read(int(size) + 1)
+                if len(body) <= int(size) or f"{zlib.crc32(body[:-1]):08x}".encode() != crc:
+                    break
+                for line in body[:-1].decode().split("\n"):
+                    match, _, text = line.partition(" ")
+                    if text.startswith('{"arena_replay"'):
+                        found[int(match)] = []
+                    found.setdefault(int(match), []).append(text)
     return found
 
 

@@ -115,27 +115,52 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
     assert newest(tmp_path).stat().st_mode & 0o777 == 0o600, "seeds of running matches are in it"
 
 
-@pytest.mark.parametrize("torn", range(1, 40, 3))
-def test_a_last_line_cut_off_anywhere_costs_that_line_only(tmp_path: Path, torn: int) -> None:
+@pytest.mark.parametrize("torn", range(1, 120, 7))
+def test_a_last_commit_cut_off_anywhere_costs_that_commit_only(tmp_path: Path, torn: int) -> None:
+    """Nothing that depends on any of its lines was sent."""
     journal = opened(tmp_path)
     begin(journal, 1)
     journal.add(header(1), sent(123_456))
+    journal.add(header(1), sent(123_457))
     journal.close()
     path = newest(tmp_path)
     path.write_bytes(path.read_bytes()[:-torn])
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
 
 
+def test_a_journal_of_an_older_server_with_a_sum_for_each_line_is_taken_up_and_gone_on_with(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    lines = [header_line(header(1), version=2), text(BEGUN), text(sent(1)), text(sent(2))]
+    bodies = [f"1 {line}".encode() for line in lines]
+    newest(tmp_path).write_bytes(b"".join(b"%08x %b\n" % (crc32(body), body) for body in bodies))
+    journal, left = open_journal(tmp_path, [1])
+    assert left[1] == lines
+    assert read_unfinished(left[1], "match 1") == (header(1), (BEGUN, sent(1), sent(2)))
+    journal.add(header(1), sent(3))
+    journal.close()
+    assert found(tmp_path, 1)[1] == [*lines, text(sent(3))]
+
+
+@pytest.mark.parametrize("torn", [1, 2, 30, 50])
+def test_a_journal_of_an_older_server_ends_at_a_damaged_line(tmp_path: Path, torn: int) -> None:
+    opened(tmp_path).close()
+    bodies = [f"1 {line}".encode() for line in (header_line(header(1)), text(BEGUN), text(sent(1)))]
+    content = b"".join(b"%08x %b\n" % (crc32(body), body) for body in bodies)
+    newest(tmp_path).write_bytes(content[:-torn])
+    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
+
+
 @pytest.mark.parametrize("damage", [b"0", b"x", b" ", b"\n", b"\xff"])
-def test_a_damaged_line_ends_what_is_read(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_commit_ends_what_is_read(tmp_path: Path, damage: bytes) -> None:
     journal = opened(tmp_path)
     begin(journal, 1)
     for at in range(9):
         journal.add(header(1), sent(at))
+        journal.commit()
     journal.close()
     path = newest(tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)
-    lines[6] = lines[6][:20] + damage + lines[6][21:]
+    lines[13] = lines[13][:10] + damage + lines[13][11:]
     path.write_bytes(b"".join(lines))
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(4))]
 
@@ -143,7 +168,8 @@ def test_a_damaged_line_ends_what_is_read(tmp_path: Path, damage: bytes) -> None
 def test_a_line_of_no_match_ends_what_is_read(tmp_path: Path) -> None:
     journal = opened(tmp_path)
     begin(journal, 1)
-    journal._unwritten.append(b"%08x two x\n" % crc32(b"two x"))
+    journal._unwritten.append("two x")
+    journal.commit()
     journal.add(header(1), sent(1))
     journal.close()
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
@@ -237,7 +263,7 @@ def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
         journal.commit()
     assert files(tmp_path) == ["00000003.log", "00000004.log"]
     journal.forget(3)
-    journal._unwritten.append(b"x" * 2000)
+    journal._unwritten.append("x" * 2000)
     journal.commit()
     assert files(tmp_path) == ["00000005.log"], "nothing runs: only the new file is kept"
     journal.close()
@@ -267,9 +293,8 @@ def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monke
     begin(journal, 2)
     journal.close()
     first = tmp_path / "journal" / files(tmp_path)[0]
-    lines = first.read_bytes().splitlines(keepends=True)
-    lines[4] = b"damaged\n"
-    first.write_bytes(b"".join(lines))
+    content = first.read_bytes()
+    first.write_bytes(content.replace(text(sent(2)).encode(), text(sent(3)).encode()))
     left = found(tmp_path, 1, 2)
     assert left[1] == [header_line(header(1)), text(BEGUN), text(sent(0)), text(sent(1))]
     assert left[2] == [header_line(header(2)), text(BEGUN)], "it began after the damage"

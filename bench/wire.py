@@ -22,14 +22,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
-from statistics import median, quantiles
+from statistics import mean, median, quantiles
 from typing import Final, NamedTuple
 
 import click
-from arena_client import Bot, Decision, MatchReport, play
+from arena_client import Bot, Decision, Invitation, MatchReport, play
 from rich.console import Console
 from rich.table import Table
 
@@ -40,6 +40,8 @@ ANSWER_BYTES: Final = 12
 """Of a message with one answer."""
 DECISION_BYTES: Final = 20
 """Of a decision without its view and its legal actions."""
+SAMPLED: Final = 16
+"""Messages of which one is looked at for its bytes: what the bench does itself counts as the bots' time."""
 WARM_UP: Final = 6.0
 """Seconds in which the first matches are played and the server starts its helpers, after all bots are connected."""
 
@@ -140,43 +142,69 @@ def server(
         process.communicate(timeout=30)
 
 
+@dataclass(slots=True)
+class Tally:
+    """What the bots of a process note together."""
+
+    answered: dict[int, float] = field(default_factory=dict)
+    """When a match was answered last."""
+    trips: list[float] = field(default_factory=list)
+    """Seconds, one for each decision but the first of a match."""
+    sizes: list[int] = field(default_factory=list)
+    """Bytes of a decision, of every so many messages."""
+    messages: int = 0
+
+    def restart(self) -> None:
+        """Forgets everything but the matches."""
+        self.trips.clear()
+        self.sizes.clear()
+        self.messages = 0
+
+
 class Player(Bot):
     """Answers at random and notes when."""
 
     games = ("sixth_sense",)
 
-    def __init__(
-        self, name: str, capacity: int, answered: dict[int, float], trips: list[float], sizes: list[int]
-    ) -> None:
+    def __init__(self, name: str, capacity: int, tally: Tally) -> None:
         super().__init__(name=name, capacity=capacity)
         self.seated = False
-        self._answered, self._trips, self._sizes = answered, trips, sizes
+        self._tally = tally
         self._chance = Random(name).random
+
+    def on_match_start(self, invitation: Invitation) -> None:
+        """It plays."""
+        self.seated = True
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
         """One action for each."""
-        self.seated = True
+        now = time.perf_counter()
+        tally, chance = self._tally, self._chance
+        answered, trips = tally.answered, tally.trips
+        answers = []
+        for decision in decisions:
+            if (before := answered.get(decision.match_id)) is not None:
+                trips.append(now - before)
+            legal = decision.legal
+            answers.append(legal[int(chance() * len(legal))])
+        if tally.messages % SAMPLED == 0:
+            one = decisions[0]
+            tally.sizes.append(DECISION_BYTES + len(one.legal) + one.view.ByteSize())
+        tally.messages += 1
         now = time.perf_counter()
         for decision in decisions:
-            if (before := self._answered.get(decision.match_id)) is not None:
-                self._trips.append(now - before)
-        one = decisions[0]
-        self._sizes.append(DECISION_BYTES + len(one.legal) + one.view.ByteSize())
-        answers = [decision.legal[int(self._chance() * len(decision.legal))] for decision in decisions]
-        self._answered.update(dict.fromkeys([decision.match_id for decision in decisions], time.perf_counter()))
+            answered[decision.match_id] = now
         return answers
 
     def on_match_end(self, report: MatchReport) -> None:
         """Forgets it."""
-        self._answered.pop(report.match_id, None)
+        self._tally.answered.pop(report.match_id, None)
 
 
 async def _load(address: str, bots: int, capacity: int, seconds: float, server: int) -> None:
-    answered: dict[int, float] = {}
-    trips: list[float] = []
-    sizes: list[int] = []
+    tally = Tally()
     with tempfile.TemporaryDirectory() as tokens:
-        players = [Player(f"bot-{number}", capacity, answered, trips, sizes) for number in range(bots)]
+        players = [Player(f"bot-{number}", capacity, tally) for number in range(bots)]
         playing = [
             asyncio.create_task(play(player, address, token_file=Path(tokens) / player.name)) for player in players
         ]
@@ -184,20 +212,19 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
             await asyncio.sleep(0.1)
         await asyncio.sleep(WARM_UP)
         free_helpers(server)
-        trips.clear()
-        sizes.clear()
+        tally.restart()
         before, own, began = cpu(server), time.process_time(), time.perf_counter()
         await asyncio.sleep(seconds)
-        took, count, messages = time.perf_counter() - began, len(trips), len(sizes)
+        took, count, messages = time.perf_counter() - began, len(tally.trips), tally.messages
         used, own = cpu(server) - before, time.process_time() - own
-        percentiles = quantiles(trips[:count], n=100)
+        percentiles = quantiles(tally.trips[:count], n=100)
         for task in playing:
             task.cancel()
         for task in playing:
             with suppress(asyncio.CancelledError):
                 await task
     figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * used / count)
-    means = {"bytes": sum(sizes) / len(sizes), "batch": count / messages}
+    means = {"bytes": mean(tally.sizes), "batch": count / messages}
     print(json.dumps({**asdict(figures), **means, "client_cpu_us": 1e6 * own / count}))
 
 

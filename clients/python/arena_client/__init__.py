@@ -1,5 +1,6 @@
 """The Python SDK for bots: extend `Bot`, call `run`. README.md of the distribution is the introduction."""
 
+from arena_client import polling  # noqa: F401 - before anything else imports gRPC
 from arena_client.bot import Bot
 from arena_client.decision import Action, Card, Catalog, Decision, View
 from arena_client.errors import (

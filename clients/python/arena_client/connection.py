@@ -46,6 +46,9 @@ LONGEST_VERSION = 40
 STEADY = 10.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
+_ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
+"""What says that the stream has ended, now or before."""
+
 
 def waiting_time(tries: int) -> float:
     """Seconds before the next try: half to all of 0.5, 1, 2, 4 … 30, so that many bots do not come back at once."""
@@ -178,8 +181,8 @@ async def _read(call: Call) -> PlayResponse:
     """The next message. Raises what the end of the stream means."""
     try:
         message = await call.read()
-    except grpc.aio.AioRpcError as error:
-        raise play_failure(error.code(), error.details()) from None
+    except _ENDS:
+        await _ended(call)
     if message is grpc.aio.EOF:
         await _ended(call)
     return cast("PlayResponse", message)
@@ -188,9 +191,7 @@ async def _read(call: Call) -> PlayResponse:
 async def _write(call: Call, request: PlayRequest) -> None:
     try:
         await call.write(request)
-    except grpc.aio.AioRpcError as error:
-        raise play_failure(error.code(), error.details()) from None
-    except asyncio.InvalidStateError:  # the stream had ended before
+    except _ENDS:
         await _ended(call)
 
 
@@ -200,4 +201,4 @@ async def _ended(call: Call) -> NoReturn:
         play_failure(code, details)
         if code is not grpc.StatusCode.OK
         else DroppedError("the server closed the connection")
-    )
+    ) from None

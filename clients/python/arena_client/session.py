@@ -18,7 +18,7 @@ from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
 from arena_client.errors import BadAnswerError, NoGameInCommonError, ProtocolMismatchError
 from arena_client.v1 import play_pb2
-from arena_client.v1.play_pb2 import Answer, Invitation, Notice, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome
+from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, PlayRequest, PlayResponse, Welcome
 
 _log = logging.getLogger("arena_client")
 
@@ -73,6 +73,9 @@ class Session:
         """The capacity that the server knows."""
         self._on_error = on_error
         self._clock = clock
+        self._out = PlayRequest()
+        """What is to be said, since an instant of the clock."""
+        self._since = 0.0
         self._games = {game.name: Catalog.of(game) for game in welcome.games}
         if not self._games.keys() & set(bot.games):
             raise NoGameInCommonError(
@@ -86,100 +89,118 @@ class Session:
         """
         if message.HasField("heartbeat"):
             yield PlayRequest(heartbeat=message.heartbeat)
-        out, since = PlayRequest(), self._clock()
-        for reply in self._replies(message):
-            if isinstance(reply, Answer):
-                out.answers.append(reply)
-            elif isinstance(reply, Ready):
-                out.ready.append(reply)
-            else:
-                out.declined.append(reply)
-            if self._clock() - since > HOLD:
-                yield out
-                out, since = PlayRequest(), self._clock()
+        self._begin()
+        if message.invitations or message.rounds or message.reports or message.notices:
+            yield from self._news(message)
+        if message.decisions:
+            yield from self._answers([self._decision(each) for each in message.decisions[:]])
         room = self._progress.room(self._bot.capacity)
+        out = self._out
         if out.declined or room > self._room:
             self._room = out.capacity = room
         if out.answers or out.ready or out.declined or out.HasField("capacity"):
             yield out
 
-    def _replies(self, message: PlayResponse) -> Iterator[Ready | Answer | int]:
-        """Acceptances, answers, and the numbers of matches that are declined."""
+    def _begin(self) -> PlayRequest:
+        """An empty message to fill from now on; returns the one before."""
+        before, self._out, self._since = self._out, PlayRequest(), self._clock()
+        return before
+
+    def _held(self) -> bool:
+        """Whether what is there has waited long enough."""
+        return self._clock() - self._since > HOLD
+
+    def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
+        """Tells the bot, and puts into the message what is to be said about it."""
         for invitation in message.invitations:
-            yield from self._accept(invitation)
+            self._accept(invitation)
+            if self._held():
+                yield self._begin()
         for round_report in message.rounds:
             with self._bots_code():
                 self._bot.on_round(round_report)
         for report in message.reports:
-            self._progress.playing.discard(report.match_id)
-            if not report.interrupted:
-                self._progress.finished += 1
-            with self._bots_code():
-                self._bot.on_match_end(report)
+            self._end(report)
         for notice in message.notices:
-            yield from self._note(notice)
-        if message.decisions:
-            yield from self._answers([self._decision(each) for each in message.decisions])
+            self._note(notice)
+            if self._held():
+                yield self._begin()
 
-    def _accept(self, invitation: Invitation) -> Iterator[Ready | int]:
+    def _accept(self, invitation: Invitation) -> None:
         match = invitation.match_id
         if self._progress.more or match in self._progress.playing:
             self._progress.playing.add(match)
             with self._bots_code():
                 self._bot.on_match_start(invitation)
-            yield Ready(match_id=match, nonce=os.urandom(16))
+            self._out.ready.add(match_id=match, nonce=os.urandom(16))
         else:
-            yield match
+            self._out.declined.append(match)
 
-    def _note(self, notice: Notice) -> Iterator[Ready]:
+    def _end(self, report: MatchReport) -> None:
+        self._progress.playing.discard(report.match_id)
+        if not report.interrupted:
+            self._progress.finished += 1
+        with self._bots_code():
+            self._bot.on_match_end(report)
+
+    def _note(self, notice: Notice) -> None:
         with self._bots_code():
             self._bot.on_notice(notice)
         if notice.kind == NoticeKind.NOTICE_KIND_WITHDRAWN:
             self._progress.playing.discard(notice.match_id)
         elif notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
-            yield Ready(match_id=notice.match_id)  # whoever reads this is back
+            self._out.ready.add(match_id=notice.match_id)  # whoever reads this is back
 
     def _decision(self, message: play_pb2.Decision) -> Decision:
-        game = message.WhichOneof("view")
-        if game is None or game not in self._games:
+        game = message.WhichOneof("view") or ""
+        if (catalog := self._games.get(game)) is None:
             raise ProtocolMismatchError(
                 "the server asks for a decision in a game unknown to this client: update arena-client"
             )
-        self._progress.playing.add(message.match_id)
+        match = message.match_id
+        self._progress.playing.add(match)
         return Decision(
-            message.match_id,
+            match,
             message.decision_id,
-            self._games[game],
+            catalog,
             getattr(message, game),
-            list(message.legal),
+            message.legal[:],
             message.soft_ms,
             message.bank_ms,
         )
 
-    def _answers(self, decisions: list[Decision]) -> Iterator[Answer]:
+    def _answers(self, decisions: list[Decision]) -> Iterator[PlayRequest]:
+        """Fills the message; yields what is to be sent before everything is answered."""
         done = 0
         while done < len(decisions):
             try:
                 for action in self._actions(decisions[done:]):
-                    yield _answer(decisions[done], action)
+                    self._answer(decisions[done], action)
                     done += 1
+                    if self._held():
+                        yield self._begin()
             except Exception:
                 if self._on_error == "raise":
                     raise
                 _log.exception("the bot failed; its first legal action is played instead")
                 if done < len(decisions):
-                    yield _answer(decisions[done], decisions[done].legal[0])
+                    self._answer(decisions[done], decisions[done].legal[0])
                     done += 1
+                    if self._held():
+                        yield self._begin()
+
+    def _answer(self, decision: Decision, action: int) -> None:
+        self._out.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
 
     def _actions(self, decisions: list[Decision]) -> Iterator[int]:
         """The bot's choices, checked; they may end early by an exception only."""
         self.thinking = True
         try:
             choices = iter(self._bot.decide_many(decisions))
-            for count, decision in enumerate(decisions):
+            for count, decision in enumerate(decisions, 1):
                 choice = next(choices, None)
                 self.thinking = False
-                yield _checked(decision, choice, f"answer {count + 1} of {len(decisions)}")
+                yield _checked(decision, choice, count, len(decisions))
                 self.thinking = True
             if next(choices, None) is not None:
                 raise BadAnswerError(
@@ -201,16 +222,16 @@ class Session:
             self.thinking = False
 
 
-def _answer(decision: Decision, action: int) -> Answer:
-    return Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
-
-
-def _checked(decision: Decision, choice: object, which: str) -> int:
+def _checked(decision: Decision, choice: object, count: int, of: int) -> int:
     """The choice as a plain int (numpy's are taken too), or `BadAnswerError`."""
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
     except TypeError:
-        raise BadAnswerError(f"{which} is {choice!r}: an answer is an action, one of decision.legal") from None
+        raise BadAnswerError(
+            f"answer {count} of {of} is {choice!r}: an answer is an action, one of decision.legal"
+        ) from None
     if action not in decision.legal:
-        raise BadAnswerError(f"{which} is {action}, which is not legal here; decision.legal is {decision.legal}")
+        raise BadAnswerError(
+            f"answer {count} of {of} is {action}, which is not legal here; decision.legal is {decision.legal}"
+        )
     return action

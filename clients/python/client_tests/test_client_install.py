@@ -54,3 +54,21 @@ assert c.Notice.FromString(message).match_id == 7
     subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=DISTRIBUTION.parent.parent, check=True, timeout=60
     )
+
+
+def test_the_polling_asked_of_grpc_is_known_to_it_and_leaves_nothing_behind() -> None:
+    """gRPC complains on standard error about a setting that it does not know."""
+    program = """import os, sys, arena_client, grpc
+grpc.insecure_channel("127.0.0.1:1").close()
+sys.exit(os.environ.get("GRPC_EXPERIMENTS", "nothing"))"""
+    for told, left in (({}, "nothing"), ({"GRPC_EXPERIMENTS": "-event_engine_listener"}, "-event_engine_listener")):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GRPC_")}
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            check=False,
+            env=environment | told,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stderr.strip() == left

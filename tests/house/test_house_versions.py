@@ -25,7 +25,7 @@ FROZEN = {
     ("sixth_sense", "house-random"): ("d61a566b", "6413f970"),
     ("sixth_sense", "house-careful"): ("8cf9820a", "368ca6db"),
     ("sixth_sense", "house-counter"): ("cb3c8226", "25e8e2bd"),
-    ("sixth_sense", "house-planner"): ("f39e6885", "ad63cd21"),
+    ("sixth_sense", "house-planner"): ("c05d7327", "ad63cd21"),
 }
 """By game and name: the version, and a digest of what the bot chooses at tables that it has for itself.
 

@@ -32,7 +32,7 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
-REST: Final = 2.0
+REST: Final = 8.0
 """So many times as long as it thought the server's thread then leaves thinking to workers: a lone question is cheaper
 here than there."""
 FAILURES: Final = 2

@@ -29,8 +29,9 @@ FROZEN = {
 }
 """By game and name: the version, and a digest of what the bot chooses at tables that it has for itself.
 
-A bot is never changed. A better one is another bot under another name, with lines of its own here. Where only the
-choices differ from what is written here, the engine under the bot has changed.
+A bot's choices are never changed. A better one is another bot under another name, with lines of its own here. Where
+only the choices differ from what is written here, the engine under the bot has changed; where only the version does,
+the bot may have become faster.
 """
 
 
@@ -65,7 +66,8 @@ def modules(start: ModuleType) -> set[str]:
         if name in found or name == "arena.house.content":
             continue
         found.add(name)
-        for node in ast.walk(ast.parse(Path(str(importlib.import_module(name).__file__)).read_text())):
+        source = Path(str(importlib.import_module(name).__file__)).with_name(f"{name.rpartition('.')[2]}.py")
+        for node in ast.walk(ast.parse(source.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("arena."):
                 assert node.module.startswith("arena.house."), f"{name} knows more than the engine and the house"
                 todo.append(node.module)

@@ -48,17 +48,17 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/arena demo --seconds 20 --data build/pictures
 	$(BIN)/python docs/pictures.py build/pictures
 
-compiled: build/compiled/.ready ## The sources of engine and matches, compiled with mypyc into build/compiled
+compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
 build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine arena -name '*.py')
-	@echo "Compiling engine and matches …"
+	@echo "Compiling engine, matches and house bots …"
 	@$(BIN)/python compiled/build.py $(@D)
 	@touch $@
 .venv/.compile: .venv/.ready
 	@$(UV) pip install --quiet --group compile
 	@touch $@
 
-test-compiled: compiled ## The tests of the engine, of matches and of replays, with these compiled
-	$(BIN)/pytest --compiled tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay
+test-compiled: compiled ## The tests of engine, matches, replays and house bots, with these compiled
+	$(BIN)/pytest --compiled tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house
 
 bench: .venv/.bench compiled ## Every figure the README quotes
 	$(BIN)/python -m bench

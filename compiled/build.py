@@ -1,4 +1,4 @@
-"""The sources of engine and matches, compiled with mypyc into a folder that goes first on the path of who wants it.
+"""The sources of engine, matches and house bots, compiled with mypyc into a folder for who puts it first on the path.
 
     python compiled/build.py FOLDER
 
@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("engine", "arena/match")
-"""What every decision goes through and nothing else than numbers and small strings does."""
+ROOMS = ("engine", "arena/match", "arena/house/nullern", "arena/house/sixth_sense")
+"""What every decision goes through, or thinks, and nothing else than numbers and small strings does."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 

@@ -23,5 +23,6 @@ def version(*modules: str) -> str:
     """
     digest = sha256()
     for name in sorted(modules):
-        digest.update(Path(sys.modules[name].__file__ or name).read_text("utf-8").encode())
+        source = Path(sys.modules[name].__file__ or name).with_name(f"{name.rpartition('.')[2]}.py")  # beside a build
+        digest.update(source.read_text("utf-8").encode())
     return digest.hexdigest()[:DIGITS]

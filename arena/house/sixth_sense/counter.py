@@ -8,8 +8,9 @@ trying: they won most against the careful bot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import erf, exp, sqrt
 from typing import Final
 
@@ -18,6 +19,7 @@ from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
 from engine.sixth_sense.cards import COLOUR_SIZE
+from engine.sixth_sense.score import POINTS
 
 _HIGHER: Final = 0.33
 """How much one expected higher card of the colour in other hands takes off."""
@@ -99,17 +101,15 @@ def _prediction(view: SixthSenseView, legal: Sequence[int], others: _Others) -> 
     """The card that promises most points."""
     chances = {card: others.chance(card) for card in view.hand}
     total = sum(chances.values())
-    return max(legal, key=lambda action: _prospect(CARDS[CARD_OF[action]].values, total - chances[CARD_OF[action]]))
+    return max(legal, key=lambda action: _prospect(CARD_OF[action], total - chances[CARD_OF[action]]))
 
 
-def _prospect(values: Iterable[int], expected: float) -> float:
+def _prospect(prediction: int, expected: float) -> float:
     """Points to be expected of a prediction when the tricks scatter normally around what is expected (S14)."""
-    points = 0.0
-    for tricks in range(max(0, int(expected) - 4), int(expected) + 6):
-        weight = _below((tricks + 0.5 - expected) / _SCATTER) - _below((tricks - 0.5 - expected) / _SCATTER)
-        miss = min(abs(value - tricks) for value in values)
-        points += weight * (-miss if miss else tricks)
-    return points
+    first, last = max(0, int(expected) - 4), int(expected) + 5
+    below = [_below((tricks - 0.5 - expected) / _SCATTER) for tricks in range(first, last + 2)]
+    points = POINTS[False][prediction][first : last + 1]
+    return sum([(more - less) * worth for (less, more), worth in zip(pairwise(below), points, strict=True)])
 
 
 def _below(deviations: float) -> float:

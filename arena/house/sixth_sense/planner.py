@@ -3,18 +3,20 @@
 Every card left in hand will be played either to take a trick or to avoid one, whichever is better when its turn comes,
 and takes one with a chance that follows from the cards still out. With no card left the points are certain; with one
 more, they are the better of wanting it to take a trick and not wanting it (S14). A prediction is the same question
-asked before the first trick. The numbers below were found by trying.
+asked before the first trick. The numbers below were found by trying. Sets of cards are the bits of a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Final
+from math import inf
+from typing import Final, TypeAlias
 
 from arena.house.content import version
-from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, read, takes
+from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, read
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
 from engine.sixth_sense.cards import COLOUR_SIZE, COLOURS
@@ -37,8 +39,32 @@ _UNWILLING: Final = 5.5
 """An exponent: a card takes a trick more rarely when its player would rather not."""
 _SHED: Final = 0.93
 """How much rarer still when it is no trump: it can be thrown away on another colour."""
-_SPARE: Final = 2
-"""Tricks that one trick may add (S13)."""
+
+_DOUBLES: Final = 12
+"""The value of a card that may make its trick worth two (S13)."""
+
+_MOST: Final = 3
+"""Of so many numbers a choice takes account: the worth of no trick, of one and of two, as one card may take (S13)."""
+
+_Chance: TypeAlias = tuple[float, float]
+"""How likely a card takes a later trick: against its player's wish, and with it."""
+
+_BIT: Final = tuple(0 if action.card is None else 1 << action.card for action in ACTIONS)
+"""By action, its card."""
+_IN_COLOUR: Final = (*(((1 << COLOUR_SIZE) - 1) << COLOUR_SIZE * colour for colour in range(len(COLOURS))), 0)
+"""By colour, its cards; none of them where there is no trump."""
+_LAST_PLAY: Final = tuple(plays[-1] for plays in PLAYS_OF)
+"""By card, the play of its highest value."""
+_FOURS: Final = sum(1 << card for card, play in enumerate(_LAST_PLAY) if VALUES[play] == 4)
+_ABOVE: Final = tuple(
+    sum(
+        1 << other
+        for other, play in enumerate(_LAST_PLAY)
+        if COLOUR_OF[play] == COLOUR_OF[action] and VALUES[play] > VALUES[action]
+    )
+    for action in range(len(ACTIONS))
+)
+"""By play, the cards of its colour with a higher value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,123 +81,202 @@ class PlannerBot:
         if ACTIONS[legal[0]].kind == "peek":
             return legal[1]  # to know is never worse
         outlook = _Outlook(view)
-        return max(legal, key=outlook.worth)
+        match ACTIONS[legal[0]].kind:
+            case "predict":
+                return outlook.best_prediction(legal)
+            case "double":
+                return legal[outlook.is_better_doubled()]
+        return max(legal, key=_Trick(view, outlook).worth)
 
 
 class _Outlook:
-    """What the rest of a round may bring to one seat."""
+    """What the rest of a round may bring to one seat, by the cards that others may hold."""
 
     def __init__(self, view: SixthSenseView) -> None:
+        self.trump = NO_TRUMP if view.turned is None else CARDS[view.turned].colour
         self._view = view
-        situation = read(view)
-        self._trump, self._trick = situation.trump, situation.trick
-        self._to_come = [(view.seat + step) % view.seats for step in range(1, situation.to_come + 1)]
-        self._void = _void(view)
-        unseen = set(range(COLOUR_SIZE * (len(COLOURS) - (view.seats == 2))))
-        unseen.difference_update(
-            view.hand, (CARD_OF[action] for action in view.plays if ACTIONS[action].card is not None)
-        )
-        unseen.difference_update(known - 1 for known in view.known_predictions if known)
-        unseen.discard(-1 if view.turned is None else view.turned)
-        self._out: list[list[int]] = [[] for _ in COLOURS]  # the cards that others may hold, by colour
-        for card in sorted(unseen):
-            self._out[CARDS[card].colour].append(card)
-        self._share = len(view.hand) / max(len(unseen), len(view.hand), 1)  # that one seat holds one of them
-        self._chances = {card: self._chance(card) for card in view.hand}
-        self._rests: dict[int, Sequence[float]] = {}
+        seen = 0 if view.turned is None else 1 << view.turned
+        for card in view.hand:
+            seen |= 1 << card
+        for action in view.plays:
+            seen |= _BIT[action]
+        for known in view.known_predictions:
+            if known:
+                seen |= 1 << known - 1
+        self.out = ((1 << COLOUR_SIZE * (len(COLOURS) - (view.seats == 2))) - 1) & ~seen
+        held = len(view.hand)
+        self._lacked = 1 - held / max(self.out.bit_count(), held, 1)  # how likely a seat has not got one of them
+        self._chances = self._of_hand()
+        self._slope = 0 if view.novice else -1  # what each further trick is worth when there are far too many (S14)
+        self._begun: list[Sequence[float]] = []
+        self._rests: dict[tuple[int, int], Sequence[float]] = {}
 
-    def worth(self, action: int) -> float:
-        """The points of the round to be expected after an action."""
-        kind, card = ACTIONS[action].kind, CARD_OF[action]
-        if kind == "predict":
-            return self._rest(card, {each: chance for each, chance in self._chances.items() if each != card}, 0)[0]
+    def best_prediction(self, legal: Sequence[int]) -> int:
+        """The prediction that is worth most, of equals the first."""
+        tricks = sum(wanted for _, wanted in self._chances)  # no more can be expected
+        best, choice = -inf, legal[0]
+        for action in legal:
+            values = CARDS[CARD_OF[action]].values
+            if not self._view.novice and min(values[-1], 2 * tricks - values[0]) < best:
+                continue  # of t tricks the points are neither more than the value nor than 2t less it (S14)
+            place = self._view.hand.index(CARD_OF[action])
+            rest = self._chances[:place] + self._chances[place + 1 :]
+            worth = self._backwards(self._points(CARD_OF[action], len(rest) + 1), rest, 1)[0]
+            if worth > best:
+                best, choice = worth, action
+        return choice
+
+    def is_better_doubled(self) -> bool:
+        """Whether the trick just taken should rather count twice."""
+        points = self._points(self._prediction(), len(self._chances) + 2)
+        once, twice = self._first(self._backwards(points, self._chances, 2), 2)
+        return twice > once
+
+    def without(self, card: int, count: int) -> Sequence[float]:
+        """The points to be expected once a card is played: with the tricks taken so far, one more and so on."""
+        place = self._view.hand.index(card)
+        while place and self._chances[place] == self._chances[place - 1]:
+            place -= 1  # all the same which of equals is gone
+        if (place, count) not in self._rests:
+            rest, before = self._chances[place + 1 :], self._before(place)[: len(self._chances) - place - 1 + count]
+            self._rests[place, count] = self._first(self._backwards(before, rest, count), count)
+        return self._rests[place, count]
+
+    def _before(self, place: int) -> Sequence[float]:
+        """The worths with only the cards counted that come before a place of the hand: a beginning that rests share."""
+        cards = len(self._chances) - 1
+        if not self._begun:
+            self._begun.append(self._points(self._prediction(), cards + _MOST))
+        for done in range(len(self._begun), place + 1):
+            last = self._chances[done - 1 : done]
+            self._begun.append(self._backwards(self._begun[-1], last, cards - done + _MOST))
+        return self._begun[place]
+
+    def _prediction(self) -> int:
         assert self._view.prediction is not None, "all predictions are in"
-        taken = self._view.taken[self._view.seat]
-        if kind == "double":
-            return self._rest(self._view.prediction, self._chances, taken)[ACTIONS[action].value or 0]
-        if card not in self._rests:
-            left = {each: chance for each, chance in self._chances.items() if each != card}
-            self._rests[card] = self._rest(self._view.prediction, left, taken)
-        none, one, two = self._rests[card]
-        trick = self._trick + bytes([action])
-        if takes(trick, self._trump) != len(self._trick):
-            return none
-        if any(ACTIONS[laid].kind == "play" and ACTIONS[laid].value == 12 for laid in trick):
-            one = max(one, two)
-        kept = self._kept(trick)
-        return kept * one + (1 - kept) * none
+        return self._view.prediction
 
-    def _rest(self, prediction: int, cards: Mapping[int, tuple[float, float]], tricks: int) -> Sequence[float]:
-        """The points to be expected with these cards to play, of so many tricks, one more, and two more."""
-        points = POINTS[self._view.novice][prediction]
-        worths: list[float] = [points[min(tricks + more, len(points) - 1)] for more in range(len(cards) + _SPARE + 1)]
-        for unwanted, wanted in cards.values():
+    def _points(self, prediction: int, count: int) -> Sequence[float]:
+        """The points of the round with the tricks taken so far, one more and so on: so many, or up to the slope."""
+        taken = self._view.taken[self._view.seat]
+        slope = max(taken, CARDS[prediction].values[-1] + (5 if self._view.novice else 1))
+        return POINTS[self._view.novice][prediction][taken : min(taken + count, slope + 1)]
+
+    def _backwards(self, worths: Sequence[float], cards: Sequence[_Chance], count: int) -> Sequence[float]:
+        """The worths before these cards are played from those after them: so many, or up to the slope."""
+        need = count + len(cards)
+        for unwanted, wanted in cards:
+            need -= 1
+            last = worths[-1] + self._slope * unwanted
             worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
+            if len(worths) < need:
+                worths.append(last)
         return worths
 
-    def _chance(self, card: int) -> tuple[float, float]:
-        """How likely a card takes a later trick: against its player's wish, and with it."""
-        colour, values = CARDS[card].colour, CARDS[card].values
-        unwanted = self._led(colour, values[0]) ** _UNWILLING * (1 if colour == self._trump else _SHED)
-        return unwanted, self._led(colour, values[-1])
+    def _first(self, worths: Sequence[float], count: int) -> Sequence[float]:
+        """So many of them, as far down the slope as they go."""
+        return [*worths, worths[-1] + self._slope, worths[-1] + 2 * self._slope][:count]
 
-    def _led(self, colour: int, value: int) -> float:
-        """How likely a card of this value takes a trick that it leads, or ruffs."""
-        beaten = _HIGHER * self._held(sum(CARDS[other].values[-1] > value for other in self._out[colour]))
-        if self._trump not in (NO_TRUMP, colour):
-            beaten += _RUFFS * (1 - self._held(len(self._out[colour]))) * self._held(len(self._out[self._trump]))
-        kept: float = (1 - beaten) ** (self._view.seats - 1)
-        if colour == self._trump:
+    def held(self, cards: int) -> float:
+        """How likely a seat holds at least one of some unseen cards."""
+        return float(1 - self._lacked ** (cards & self.out).bit_count())
+
+    def _of_hand(self) -> list[_Chance]:
+        """By card in hand."""
+        chances: list[_Chance] = []
+        ruffed = [self._ruffed(colour) for colour in range(len(COLOURS))]
+        for card in self._view.hand:
+            colour, plays = CARDS[card].colour, PLAYS_OF[card]
+            wanted = likely = self._led(plays[-1], ruffed[colour])
+            if len(plays) > 1:
+                likely = self._led(plays[0], ruffed[colour])
+            chances.append((likely**_UNWILLING * (1 if colour == self.trump else _SHED), wanted))
+        return chances
+
+    def _ruffed(self, colour: int) -> float:
+        """How likely one other seat ruffs a card of this colour."""
+        if self.trump in (NO_TRUMP, colour):
+            return 0.0
+        return _RUFFS * (1 - self.held(_IN_COLOUR[colour])) * self.held(_IN_COLOUR[self.trump])
+
+    def _led(self, play: int, ruffed: float) -> float:
+        """How likely a card, played so, takes a trick that it leads, or ruffs."""
+        kept: float = (1 - (_HIGHER * self.held(_ABOVE[play]) + ruffed)) ** (self._view.seats - 1)
+        if COLOUR_OF[play] == self.trump:
             kept = 1 - (1 - kept) * (1 - _RUFFED_IN)
         return float(kept**_WAITING)
 
-    def _held(self, cards: int) -> float:
-        """How likely a seat holds at least one of so many unseen cards."""
-        return float(1 - (1 - self._share) ** cards)
 
-    def _kept(self, trick: bytes) -> float:
-        """How likely a trick stays with the seat that would take it now."""
-        led, follow, others = self._overtaking(trick)
+class _Trick:
+    """The trick that a seat is about to play to."""
+
+    def __init__(self, view: SixthSenseView, outlook: _Outlook) -> None:
+        trick = view.plays[len(view.takers) * view.seats :]
+        lying = _lying(trick)
+        self._outlook, self._trump = outlook, outlook.trump
+        self._doubles = _DOUBLES in trick.translate(VALUES)
+        self._led = _led_colour(lying)
+        self._fours = lying.translate(VALUES).count(4) & 1
+        self._ahead = [0, 0]  # the highest rank with an even number of fours, and with an odd one
+        if self._led != NO_TRUMP:
+            self._ahead = [max(lying.translate(ranks[self._led])) for ranks in RANKING[self._trump]]
+        self._to_come: list[tuple[float, int]] = []  # how eager each later seat is, and the cards that it may hold
+        if to_come := view.seats - 1 - len(trick):
+            lacks = _lacks(view)
+            seats = [(view.seat + step) % view.seats for step in range(1, to_come + 1)]
+            self._to_come = [(_eager(view, seat), ~lacks[seat]) for seat in seats]
+
+    def worth(self, action: int) -> float:
+        """The points of the round to be expected after a play."""
+        led = COLOUR_OF[action] if self._led == NO_TRUMP else self._led
+        fours = self._fours ^ (VALUES[action] == 4)
+        ranks, turned = RANKING[self._trump][fours][led], RANKING[self._trump][1 - fours][led]
+        if VALUES[action] == NOTHING or ranks[action] < self._ahead[fours]:
+            return self._outlook.without(CARD_OF[action], 1)[0]
+        most = _MOST if self._doubles or VALUES[action] == _DOUBLES else 2
+        none, *more = self._outlook.without(CARD_OF[action], most)
+        over = _at_least(self._trump, fours, led, ranks[action]) & ~_FOURS
+        over |= _at_least(self._trump, 1 - fours, led, max(self._ahead[1 - fours], turned[action])) & _FOURS
+        kept = self._kept(led, over)
+        return kept * max(more) + (1 - kept) * none
+
+    def _kept(self, led: int, over: int) -> float:
+        """How likely the trick stays with who takes it now, when these cards would take it away (S8–S10)."""
+        held, following = self._outlook.held, _IN_COLOUR[led]
         kept = 1.0
-        for seat in self._to_come:
-            empty = (seat, led) in self._void
-            follows, beats = (0.0, 0.0) if empty else (self._held(len(self._out[led])), self._held(follow))
-            ruffs = 0.0 if (seat, self._trump) in self._void else self._held(others)
-            kept *= 1 - self._eager(seat) * beats - _RUFFS * (1 - follows) * ruffs
+        for eager, cards in self._to_come:
+            ruffs = held(over & ~following) if cards & _IN_COLOUR[self._trump] or self._trump == NO_TRUMP else 0.0
+            kept *= 1 - eager * held(over & following & cards) - _RUFFS * (1 - held(following & cards)) * ruffs
         return kept
 
-    def _overtaking(self, trick: bytes) -> tuple[int, int, int]:
-        """The led colour, and how many unseen cards of it and of others would take the trick away (S8–S10)."""
-        lying = _lying(trick)
-        led = _led_colour(lying)
-        fours = lying.translate(VALUES).count(4) & 1
-        as_it_lies, turned = RANKING[self._trump][fours][led], RANKING[self._trump][1 - fours][led]
-        best, best_turned = max(lying.translate(as_it_lies)), max(lying.translate(turned))
-        over = [0] * len(COLOURS)
-        for colour, cards in enumerate(self._out):
-            for card in cards:
-                play = PLAYS_OF[card][-1]
-                if turned[play] >= best_turned if VALUES[play] == 4 else as_it_lies[play] >= best:
-                    over[colour] += 1
-        return led, over[led], sum(over) - over[led]
 
-    def _eager(self, seat: int) -> float:
-        """How often a seat overtakes when it can."""
-        known = self._view.known_predictions[seat]
-        content = known and self._view.taken[seat] >= CARDS[known - 1].values[-1]
-        return _CONTENT if content else _OVERTAKES
+@cache
+def _at_least(trump: int, fours: int, led: int, rank: int) -> int:
+    """The cards that have a rank or a higher one."""
+    ranks = RANKING[trump][fours][led]
+    return sum(1 << card for card, play in enumerate(_LAST_PLAY) if ranks[play] >= rank)
 
 
-def _void(view: SixthSenseView) -> set[tuple[int, int]]:
-    """The seats and colours of which a seat has shown that it has none (S5)."""
-    void = set()
+def _eager(view: SixthSenseView, seat: int) -> float:
+    """How often a seat overtakes when it can."""
+    known = view.known_predictions[seat]
+    content = known and view.taken[seat] >= CARDS[known - 1].values[-1]
+    return _CONTENT if content else _OVERTAKES
+
+
+def _lacks(view: SixthSenseView) -> list[int]:
+    """By seat, the colours of which it has shown that it has none (S5)."""
+    lacks = [0] * view.seats
     for number, leader in enumerate(view.leaders):
-        trick = view.plays[number * view.seats : (number + 1) * view.seats]
-        for place in range(1, len(trick)):
-            led = _led_colour(_lying(trick[:place]))
-            if ACTIONS[trick[place]].kind == "play" and led not in (NO_TRUMP, CARDS[CARD_OF[trick[place]]].colour):
-                void.add(((leader + place) % view.seats, led))
-    return void
+        trick, led = view.plays[number * view.seats : (number + 1) * view.seats], NO_TRUMP
+        for place, action in enumerate(trick):
+            if PLACE_BLOCKED[action] >= 0:
+                led = _led_colour(_lying(trick[: place + 1]))
+            elif led == NO_TRUMP:
+                led = COLOUR_OF[action]
+            elif COLOUR_OF[action] != led:
+                lacks[(leader + place) % view.seats] |= _IN_COLOUR[led]
+    return lacks
 
 
 def _lying(trick: bytes) -> bytes:

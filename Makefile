@@ -23,7 +23,7 @@ demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a min
 	@$(BIN)/arena demo
 
 # Two at a time: half of the time, tests wait for real servers and bots. A file's tests stay together and in their order.
-PARALLEL := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
 
 test: .venv/.ready ## Every test, with coverage
 	@$(BIN)/coverage erase

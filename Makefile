@@ -22,7 +22,7 @@ setup: .venv/.ready ## Virtual environment with everything in it
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
 
-# Two at a time: half of the time, tests wait for real servers and bots. A file's tests stay together and in their order.
+# Two at a time: many tests wait for real servers and bots. A file's tests stay together and in their order.
 PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
 
 test: .venv/.ready ## Every test, with coverage

@@ -22,9 +22,12 @@ setup: .venv/.ready ## Virtual environment with everything in it
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
 
+# Two at a time: many tests wait for real servers and bots. A file's tests stay together and in their order.
+PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
+
 test: .venv/.ready ## Every test, with coverage
 	@$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest $(PARALLEL)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	$(BIN)/coverage report --include='engine/*,arena/match/*' --fail-under=100
@@ -58,7 +61,7 @@ build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine aren
 	@touch $@
 
 test-compiled: compiled ## The tests of engine, matches, replays and house bots, with these compiled
-	$(BIN)/pytest --compiled tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house
+	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house
 
 bench: .venv/.bench compiled ## Every figure the README quotes
 	$(BIN)/python -m bench

@@ -34,6 +34,7 @@ def step(state: Any, random: Random) -> None:
         state.apply_action(random.choice(state.legal_actions()))
 
 
+@pytest.mark.unmeasured
 @EVERY_TABLE
 def test_it_passes_the_librarys_random_simulation(table: str) -> None:
     pyspiel.random_sim_test(pyspiel.load_game(table), num_sims=1, serialize=True, verbose=False)

@@ -62,7 +62,9 @@ def test_javascript_deals_as_the_published_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "seats"), [(game, seats) for game in (SIXTH_SENSE, NULLERN) for seats in game.seats], ids=str
+    ("game", "seats"),
+    [(game, seats) for game in (SIXTH_SENSE, NULLERN) for seats in game.seats],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_javascript_verifies_a_match_of_any_size(game: Game, seats: int, tmp_path: Path) -> None:
     content = rated(seats, game=game)

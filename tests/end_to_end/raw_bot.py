@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 from arena_client.v1 import play_pb2 as pb
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a test gives up; only ever reached when it fails."""
 
 

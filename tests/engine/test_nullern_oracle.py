@@ -19,6 +19,7 @@ def agree_on_a_random_game(seats: int, seed: int) -> None:
     agree_on_nullern(NULLERN, seats, SeededDecks(random.randbytes(32)), random.choice)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seats", NULLERN.seats)
 def test_random_games_of_nullern_agree_with_the_oracle(seats: int) -> None:
     for seed in range(4):

@@ -77,6 +77,7 @@ def assert_uniform(view: NullernView, fitting: set[Hands], random: Random) -> No
     assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom) + 5
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("seats", NULLERN.seats)
 def test_every_truth_is_equally_likely(seats: int) -> None:
     random = Random(seats)

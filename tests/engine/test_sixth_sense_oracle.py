@@ -39,6 +39,7 @@ def agree_on_a_random_game(seats: int, seed: int, options: dict[str, Option]) ->
     agree_on_sixth_sense(SIXTH_SENSE, seats, decks, options, random.choice, eager=random.randrange(4))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_random_games_agree_with_the_oracle(seats: int, options: dict[str, Option]) -> None:

@@ -165,6 +165,7 @@ def last_positions(seats: int, random: Random, **options: Option) -> Iterator[tu
             play.step()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
 def test_every_truth_is_equally_likely(seats: int, options: dict[str, Option]) -> None:

@@ -40,6 +40,7 @@ def test_the_random_bot_may_choose_anything(game: str) -> None:
     assert chosen == set(legal)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("game", "matches", "margins"), [("sixth_sense", 120, (8, 1, 2)), ("nullern", 24, (100, 25))], ids=str
 )

@@ -53,6 +53,7 @@ def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> f
     return mean(state.scores[first::2]) - mean(state.scores[1 - first :: 2])
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("game", "seats", "deals"), [("nullern", 2, 30), ("nullern", 4, 10), ("sixth_sense", 2, 10), ("sixth_sense", 4, 40)]
 )

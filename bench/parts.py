@@ -43,7 +43,7 @@ from arena.store.journal import Journal, open_journal
 from arena.v1 import play_pb2
 from arena.wire import codec
 from bench._compiled import environment, option
-from engine.deal import SeededDecks
+from engine.deal import SeededDecks, match_key
 from engine.game import settle_options
 from engine.registry import GAMES
 
@@ -162,7 +162,8 @@ def _time(part: Callable[[], object]) -> float:
 
 
 def _rules(course: Course, *, views: bool) -> None:
-    state = GAME.new(SEATS, SeededDecks(bytes([course.number]) * 32), **OPTIONS)
+    decks = SeededDecks(match_key(course.header.seed, course.header.nonces))
+    state = GAME.new(SEATS, decks, **OPTIONS)
     for seat, action in course.choices:
         state.legal(seat)
         if views:

@@ -100,6 +100,7 @@ class Bots:
         self._messages = messages
         self._unread: list[tuple[Line, bytes]] = []
         self._some = trio.Event()
+        self._goal, self._reached = 0, trio.Event()
 
     async def run(self, case: Case) -> None:
         """Has them play for ever."""
@@ -110,6 +111,11 @@ class Bots:
                 bot = (await store.write(partial(bots.register, name=f"bot-{number}", owner="", at=now_us()))).bot
                 nursery.start_soon(self._arena.attend, Line(number, self._sent), bot, hello)
             nursery.start_soon(self._play)
+
+    async def reach(self, decisions: int) -> None:
+        """Returns when so many decisions are made."""
+        self._goal, self._reached = decisions, trio.Event()
+        await self._reached.wait()
 
     async def _play(self) -> None:
         while True:
@@ -127,6 +133,8 @@ class Bots:
                         line.hear(decode(PlayRequest.FromString(message), now))
                 self.own += answered - began
                 self.turns += thread_time() - answered
+                if self.decisions >= self._goal:
+                    self._reached.set()
                 await trio.lowlevel.checkpoint()
 
     def _sent(self, line: Line, message: bytes) -> None:
@@ -152,8 +160,8 @@ class Bots:
         ).SerializeToString()
 
 
-async def measure(case: Case, messages: int, warm_up: float, seconds: float) -> Cost:
-    """The cost under a load, after a warm-up."""
+async def measure(case: Case, messages: int, decisions: int) -> Cost:
+    """The cost under a load over so many decisions, after half as many to warm up."""
     config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)
@@ -168,16 +176,14 @@ async def measure(case: Case, messages: int, warm_up: float, seconds: float) -> 
             gc.set_threshold(50_000, 20, 50)  # as `arena serve` does
             playing = Bots(arena, messages)
             nursery.start_soon(playing.run, case)
-            await trio.sleep(warm_up)
+            await playing.reach(decisions // 2)
             before = _spent(playing)
-            await trio.sleep(seconds)
-            turns, main, process, decisions, asked = (
-                now - then for now, then in zip(_spent(playing), before, strict=True)
-            )
+            await playing.reach(playing.decisions + decisions)
+            turns, main, process, made, asked = (now - then for now, then in zip(_spent(playing), before, strict=True))
             nursery.cancel_scope.cancel()
         gc.unfreeze()
-    microsecond = 1e-6 * decisions
-    return Cost(turns / microsecond, main / microsecond, process / microsecond, decisions / asked)
+    microsecond = 1e-6 * made
+    return Cost(turns / microsecond, main / microsecond, process / microsecond, made / asked)
 
 
 def _spent(playing: Bots) -> tuple[float, float, float, int, int]:
@@ -190,8 +196,7 @@ def _spent(playing: Bots) -> tuple[float, float, float, int, int]:
 @click.option("--bots", type=click.IntRange(2), help="Another load: so many bots, with --matches.")
 @click.option("--matches", type=click.IntRange(1), default=1, show_default=True, help="Matches of each bot at once.")
 @click.option("--messages", type=click.IntRange(1), default=4, show_default=True, help="Heard in one turn, at most.")
-@click.option("--warm-up", type=float, default=2.0, show_default=True, help="Seconds.")
-@click.option("--seconds", type=float, default=4.0, show_default=True, help="Length of one run.")
+@click.option("--decisions", type=click.IntRange(1), default=60_000, show_default=True, help="Of one run.")
 @option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(
@@ -199,8 +204,7 @@ def main(
     bots: int | None,
     matches: int,
     messages: int,
-    warm_up: float,
-    seconds: float,
+    decisions: int,
     compiled: bool,
     as_json: bool,
 ) -> None:
@@ -210,7 +214,7 @@ def main(
         sys.exit(subprocess.run(command, check=False, env=environment()).returncode)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     loads = {f"{bots}x{matches}": Case(bots, matches)} if bots else {name: CASES[name] for name in cases or CASES}
-    costs = {name: trio.run(measure, case, messages, warm_up, seconds) for name, case in loads.items()}
+    costs = {name: trio.run(measure, case, messages, decisions) for name, case in loads.items()}
     if as_json:
         click.echo(json.dumps({name: cost._asdict() for name, cost in costs.items()}, indent=2))
         return

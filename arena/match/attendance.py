@@ -6,8 +6,6 @@ something is told the instant and appends what the seats are to be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from arena.match.clock import NEVER
 from arena.match.effects import Back, Effect, Gone, Hold, Release, Substitute
 from arena.match.inputs import Instant
@@ -19,21 +17,12 @@ class Attendance:
     """The seats of one match."""
 
     def __init__(self, seats: int, policy: Policy) -> None:
-        self._seats = {number: Seat(policy) for number in range(seats)}
+        self.seats = [Seat(policy) for _ in range(seats)]
+        """By number."""
         self._policy = policy
-        self._held_until = NEVER
-        self.due = NEVER
+        self._held_until: int = NEVER
+        self.due: int = NEVER
         """When something happens if nobody does anything: a clock falls, a house bot takes over, clocks run again."""
-
-    def __iter__(self) -> Iterator[Seat]:
-        return iter(self._seats.values())
-
-    def get(self, number: int) -> Seat | None:
-        """The seat of a number; None where there is none."""
-        return self._seats.get(number)
-
-    def __getitem__(self, number: int) -> Seat:
-        return self._seats[number]
 
     @property
     def held(self) -> bool:
@@ -43,40 +32,44 @@ class Attendance:
     def start(self, seat: Seat, now: Instant, lag: int = 0) -> None:
         """Starts the clock of a seat, unless it runs or all stand still."""
         if self._held_until == NEVER:
-            seat.clock.start(now, min(max(0, lag), self._policy.lag_allowance))
-            if seat.clock.due < self.due:
-                self.due = seat.clock.due
+            if lag:
+                lag = min(max(0, lag), self._policy.lag_allowance)
+            clock = seat.clock
+            clock.start(now, lag)
+            if clock.due < self.due:
+                self.due = clock.due
 
     def stop(self, seat: Seat, now: Instant) -> None:
         """The decision of a seat is made."""
         seat.decision = NOTHING
         seat.sent = False
-        due = seat.clock.due
-        seat.clock.stop(now)
+        clock = seat.clock
+        due = clock.due
+        clock.stop(now)
         if due == self.due != NEVER:
             self._look()
 
     def ring(self, effects: list[Effect]) -> int | None:
         """Does what is due at `due`, the lowest seat's of several. Returns the seat whose clock fell, if that is it."""
-        due = self.due
+        due = Instant(self.due)
         if self._held_until == due:
             self._release(due, effects)
             return None
-        for number, seat in self._seats.items():
+        for number, seat in enumerate(self.seats):
             if seat.away_until == due:
                 self._substitute(number, seat, due, effects)
                 return None
-        return next(number for number, seat in self._seats.items() if seat.clock.due == due)
+        return next(number for number, seat in enumerate(self.seats) if seat.clock.due == due)
 
     def begin(self, now: Instant, effects: list[Effect]) -> None:
         """The match begins: who is not there has been missed from now on."""
-        for number, seat in self._seats.items():
+        for number, seat in enumerate(self.seats):
             if seat.away:
                 self._miss(number, seat, now, effects)
 
     def leave(self, number: int, begun: bool, now: Instant, effects: list[Effect]) -> None:
         """The bot of a seat is gone."""
-        seat = self._seats[number]
+        seat = self.seats[number]
         if not seat.away:
             seat.away = True
             seat.sent = False
@@ -85,7 +78,7 @@ class Attendance:
 
     def come_back(self, number: int, now: Instant, effects: list[Effect]) -> None:
         """The bot of a seat is there, or ready again. Where a house bot plays it waits for the next round."""
-        seat = self._seats[number]
+        seat = self.seats[number]
         if seat.substituted:
             seat.away = False
             return
@@ -97,12 +90,12 @@ class Attendance:
             seat.suspended = False
             seat.lates = 0
         self._look()
-        if self.held and not any(each.away and not each.substituted for each in self):
+        if self.held and not any(each.away and not each.substituted for each in self.seats):
             self._release(now, effects)
 
     def next_round(self, effects: list[Effect]) -> None:
         """Bots that are there have their seats back."""
-        for number, seat in self._seats.items():
+        for number, seat in enumerate(self.seats):
             if seat.substituted and seat.away:
                 seat.substituted_rounds += 1
             elif seat.substituted:
@@ -111,19 +104,19 @@ class Attendance:
 
     def hold(self, now: Instant, effects: list[Effect]) -> None:
         """The server was gone, which costs nobody anything: all clocks stand still until everybody has come back."""
-        for seat in self:
+        for seat in self.seats:
             seat.away = True
             seat.away_until = NEVER
             seat.sent = False
             seat.clock.pause(now)
-        self._held_until = Instant(now + self._policy.restart_hold)
+        self._held_until = now + self._policy.restart_hold
         self._look()
         effects.append(Hold(self._policy.restart_hold))
 
     def end(self, now: Instant) -> None:
         """The match is over: nothing is due any more."""
         self._held_until = NEVER
-        for seat in self:
+        for seat in self.seats:
             seat.away_until = NEVER
             self.stop(seat, now)
         self._look()
@@ -132,7 +125,7 @@ class Attendance:
         """Clocks run again; who has not come back is missed from now on."""
         self._held_until = NEVER
         effects.append(Release())
-        for number, seat in self._seats.items():
+        for number, seat in enumerate(self.seats):
             if seat.sent:
                 self.start(seat, now)
             elif seat.away and not seat.substituted:
@@ -147,7 +140,7 @@ class Attendance:
         if time == 0:
             self._substitute(number, seat, now, effects)
             return
-        seat.away_until = Instant(now + time)
+        seat.away_until = now + time
         if not seat.clocked:
             seat.clock.pause(now)
         elif seat.decision != NOTHING:
@@ -166,9 +159,10 @@ class Attendance:
     def _look(self) -> None:
         """Finds what is due next."""
         due = self._held_until
-        for seat in self._seats.values():
-            if seat.clock.due < due:
-                due = seat.clock.due
+        for seat in self.seats:
+            clock_due = seat.clock.due
+            if clock_due < due:
+                due = clock_due
             if seat.away_until < due:
                 due = seat.away_until
         self.due = due

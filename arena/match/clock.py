@@ -26,15 +26,15 @@ class Clock:
         """The soft limit of the decision that is open or comes next; doubled for the first."""
         self.bank = policy.bank
         """What was left in the bank when the clock last stood."""
-        self.started: Instant | None = None
-        self.due = NEVER
+        self.started: int | None = None
+        self.due: int = NEVER
         """When it falls: from this instant on it is too late."""
 
     def start(self, now: Instant, lag: int = 0) -> None:
         """The decision is put, to arrive after `lag`. A clock that runs goes on as it was."""
         if self.started is None:
-            self.started = Instant(now + lag)
-            self.due = Instant(self.started + self.soft + self.bank)
+            self.started = now + lag
+            self.due = self.started + self.soft + self.bank
 
     def pause(self, now: Instant) -> None:
         """Stands still in the middle of a decision, until the next start."""
@@ -52,7 +52,9 @@ class Clock:
     def stop(self, now: Instant) -> None:
         """The decision is made. What it took over the soft limit leaves the bank."""
         if self.started is not None:
-            self.bank = self.left(now)[1]
+            over = now - self.started - self.soft
+            if over > 0:
+                self.bank = max(0, self.bank - over)
             self.started = None
             self.due = NEVER
         self.soft = self._policy.soft_limit

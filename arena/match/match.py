@@ -40,7 +40,8 @@ class Match:
         self._state = game.new(seats, decks, **options)
         self._actions = len(game.actions)
         self._policy = policy
-        self._seats = Attendance(seats, policy)
+        self._attendance = Attendance(seats, policy)
+        self._seats = self._attendance.seats
         self._round = self._state.round
         self._asked: list[int] = []  # decision − 1 → the seat it was put to
         self._fell: dict[int, Instant] = {}  # decision forced by time → when its clock fell
@@ -51,7 +52,8 @@ class Match:
     @property
     def deadline(self) -> Instant | None:
         """When a `TimeUp` is due; None while only answers are waited for."""
-        return None if self._seats.due == NEVER else self._seats.due
+        due = self._attendance.due
+        return None if due == NEVER else Instant(due)
 
     @property
     def over(self) -> bool:
@@ -69,8 +71,13 @@ class Match:
 
     def asking(self, seat: int) -> int | None:
         """The decision open before a seat, if any: a question still queued under another number need not be sent."""
-        known = self._seats.get(seat)
+        known = self._seat(seat)
         return None if known is None else known.decision or None
+
+    def owes(self, seat: int, decision: int) -> bool:
+        """Whether a decision is open before a seat whose own bot is to make it."""
+        asked = self._seats[seat]
+        return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
         """Whether a house bot plays the seat on."""
@@ -90,10 +97,10 @@ class Match:
         at = event.at
         if not self._now <= at < NEVER:
             at = Instant(min(max(at, self._now), NEVER - 1))
-        while self._seats.due <= at:
-            self._now = self._seats.due
+        while self._attendance.due <= at:
+            self._now = Instant(self._attendance.due)
             since = len(effects)
-            fallen = self._seats.ring(effects)
+            fallen = self._attendance.ring(effects)
             self._put_to_stand_ins(effects, since)
             if fallen is not None:
                 self._late(fallen, effects)
@@ -120,14 +127,15 @@ class Match:
     def _begin(self, effects: list[Effect]) -> None:
         if not (self._begun or self._over):
             self._begun = True
-            self._seats.begin(self._now, effects)
+            self._attendance.begin(self._now, effects)
             self._go_on(effects)
 
     def _sent(self, event: Sent) -> None:
-        seat = self._seats.get(event.seat)
-        if seat is not None and event.decision == seat.decision != NOTHING and seat.played_by_its_bot:
+        _, number, decision, lag = event
+        seat = self._seat(number)
+        if seat is not None and decision == seat.decision != NOTHING and not (seat.away or seat.substituted):
             seat.sent = True
-            self._seats.start(seat, self._now, event.lag)
+            self._attendance.start(seat, self._now, lag)
 
     def _acted(self, event: Acted, effects: list[Effect]) -> None:
         _, number, decision, action = event
@@ -163,7 +171,7 @@ class Match:
     def _stood_in(self, event: StoodIn, effects: list[Effect]) -> None:
         """A house bot's choice for a bot that is gone; one that is not legal is a fault of ours and made good."""
         _, number, decision, action = event
-        seat = self._seats.get(number)
+        seat = self._seat(number)
         if seat is not None and seat.substituted and decision == seat.decision != NOTHING:
             if self._is_legal(action, seat):
                 self._make(number, action)
@@ -174,16 +182,16 @@ class Match:
     def _attend(self, event: Left | Returned | Restored, effects: list[Effect]) -> None:
         if isinstance(event, Restored):
             if self._begun and not self._over:
-                self._seats.hold(self._now, effects)
+                self._attendance.hold(self._now, effects)
             return
-        seat = self._seats.get(event.seat)
+        seat = self._seat(event.seat)
         if seat is None or self._over:
             return
         since = len(effects)
         if isinstance(event, Left):
-            self._seats.leave(event.seat, self._begun, self._now, effects)
+            self._attendance.leave(event.seat, self._begun, self._now, effects)
         else:
-            self._seats.come_back(event.seat, self._now, effects)
+            self._attendance.come_back(event.seat, self._now, effects)
             if seat.decision != NOTHING and not seat.substituted:
                 effects.append(self._question(event.seat, seat))
         self._put_to_stand_ins(effects, since)
@@ -225,7 +233,7 @@ class Match:
                 seat.rejections_here = 0
                 seat.legal = state.legal(number)
                 if seat.clocked:
-                    self._seats.start(seat, self._now)
+                    self._attendance.start(seat, self._now)
                 effects.append(self._question(number, seat))
         return False
 
@@ -238,10 +246,15 @@ class Match:
             places, counts = settle(state.ranking(), played, self._seats, self._policy)
             self._end(tuple(state.scores), places, counts, "", effects)
         else:
-            self._seats.next_round(effects)
+            self._attendance.next_round(effects)
+
+    def _seat(self, number: int) -> Seat | None:
+        """The seat of a number; None where there is none."""
+        return self._seats[number] if 0 <= number < len(self._seats) else None
 
     def _question(self, number: int, seat: Seat) -> Ask:
-        return Ask(number, seat.decision, seat.legal, self._state.view(number), *seat.clock.left(self._now))
+        soft, bank = seat.clock.left(self._now)
+        return Ask(number, seat.decision, seat.legal, self._state.view(number), soft, bank)
 
     def _is_legal(self, action: int, seat: Seat) -> bool:
         return 0 <= action < self._actions and action in seat.legal
@@ -254,7 +267,7 @@ class Match:
         self._make(number, action)
 
     def _make(self, number: int, action: int) -> None:
-        self._seats.stop(self._seats[number], self._now)
+        self._attendance.stop(self._seats[number], self._now)
         self._state.apply(action, number)
 
     def _end(
@@ -267,7 +280,7 @@ class Match:
     ) -> None:
         if not self._over:
             self._over = True
-            self._seats.end(self._now)
+            self._attendance.end(self._now)
             forced = tuple([seat.forced for seat in self._seats])
             troubled = tuple([seat.troubled for seat in self._seats])
             effects.append(Over(scores, places, forced, troubled, counts, why))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from arena.match.clock import NEVER, Clock
-from arena.match.inputs import Instant
 from arena.match.policy import Policy
 
 NOTHING: Final = 0
@@ -53,7 +52,7 @@ class Seat:
         """Whether the server plays for it at once."""
         self.away = False
         """Whether its bot is gone."""
-        self.away_until: Instant = NEVER
+        self.away_until: int = NEVER
         """When a house bot takes over."""
         self.incidents = 0
         """How often its bot was gone."""
@@ -63,11 +62,6 @@ class Seat:
         """Rounds in which a house bot did, if only in part."""
         self.troubled = False
         """Whether it was ever suspended or substituted."""
-
-    @property
-    def played_by_its_bot(self) -> bool:
-        """Whether its bot is there and has the seat."""
-        return not (self.away or self.substituted)
 
     @property
     def clocked(self) -> bool:

@@ -162,6 +162,14 @@ class Outgoing:
     heartbeat: int | None = None
 
     @property
+    def asks(self) -> int:
+        """How many things it asks a bot for; whoever is told that it is suspended is to say that it is back."""
+        asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None)
+        if self.notices:
+            asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
+        return asks
+
+    @property
     def only_questions(self) -> bool:
         """Whether there is nothing else in it: so are nearly all."""
         return (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.server.limits import Limits
-from arena.server.messages import Closed, LinkLost, NoticeKind, Outgoing, Question, Reason
+from arena.server.messages import Closed, LinkLost, Outgoing, Question, Reason
 from arena.server.pace import Pace
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Session:
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
         self._post = post
         self._pace = Pace(limits)
-        self._waiting = Outgoing()
+        self._waiting: Outgoing | None = None
+        """What is to be said besides questions."""
         self._questions: dict[tuple[int, int], tuple[Table, Ask]] = {}
         self._in_flight: set[tuple[int, int]] = set()
         self._held = False  # something waits for the message before to leave
@@ -95,36 +96,31 @@ class Session:
 
     def welcome(self, welcome: Welcome) -> None:
         """Queues the first words."""
-        self._waiting.welcome = welcome
-        self._post.due(self)
+        self._letter().welcome = welcome
 
     def invite(self, invitation: Invitation) -> None:
         """Queues an invitation."""
-        self._waiting.invitations.append(invitation)
-        self._post.due(self)
+        self._letter().invitations.append(invitation)
 
     def notify(self, notice: Notice) -> None:
         """Queues a notice."""
-        if len(self._waiting.notices) >= MOST_NOTICES:
+        notices = self._letter().notices
+        if len(notices) >= MOST_NOTICES:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
             return
-        self._waiting.notices.append(notice)
-        self._post.due(self)
+        notices.append(notice)
 
     def show(self, report: RoundOver) -> None:
         """Queues the report of a round."""
-        self._waiting.rounds.append(report)
-        self._post.due(self)
+        self._letter().rounds.append(report)
 
     def report(self, report: MatchOver) -> None:
         """Queues the report of a match."""
-        self._waiting.reports.append(report)
-        self._post.due(self)
+        self._letter().reports.append(report)
 
     def beat(self, now: float) -> None:
         """Queues a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
-        self._waiting.heartbeat = round(now * 1e6)
-        self._post.due(self)
+        self._letter().heartbeat = round(now * 1e6)
 
     def beaten(self, at: float, number: int) -> None:
         """A heartbeat was answered."""
@@ -174,25 +170,29 @@ class Session:
                 self._scope.deadline = math.inf
             self._post.due(self)
 
+    def _letter(self) -> Outgoing:
+        """The next message, to be added to; it is sent at the end of the turn."""
+        if self._waiting is None:
+            self._waiting = Outgoing()
+        self._post.due(self)
+        return self._waiting
+
     def _send(self) -> None:
-        message, self._waiting = self._waiting, Outgoing()
-        asked: list[tuple[Table, Ask]] = []
-        if not self._in_flight:
-            asked = list(self._questions.values())
-            self._in_flight.update(self._questions)
-            self._questions.clear()
-            message.questions = [Question(table.match_id, ask) for table, ask in asked]
-        if not asked and message.only_questions:
-            return  # what was due has been taken back
-        self._pace.asked(_asks(message))
+        message, asked = self._waiting, self._questions
+        if self._in_flight or not asked:
+            if message is None:
+                return  # what was due has been taken back
+            asked = {}
+        else:
+            self._questions, self._in_flight = {}, set(asked)
+        if message is None:
+            message = Outgoing()
+        else:
+            self._waiting = None
+        message.questions = [Question(match_id, ask) for (match_id, _), (_, ask) in asked.items()]
+        self._pace.asked(message.asks)
         self.link.send(message)
         if asked:
             now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
-            for table, ask in asked:
+            for table, ask in asked.values():
                 table.sent(now, ask, lag)
-
-
-def _asks(message: Outgoing) -> int:
-    """How many things a message asks a bot for; whoever is told that it is suspended is to say that it is back."""
-    suspended = sum(notice.kind is NoticeKind.SUSPENDED for notice in message.notices)
-    return len(message.questions) + len(message.invitations) + (message.heartbeat is not None) + suspended

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import deque
 from typing import TYPE_CHECKING, Final, assert_never
 
 import trio
@@ -135,7 +134,7 @@ class Table:
             if not isinstance(player, Contestant):
                 self._feed(Returned(now, seat))
             elif self._match.substituted(seat) and self._match.asking(seat) is not None:
-                todo: deque[Input] = deque()
+                todo: list[Input] = []
                 self._put(questions[seat], now, todo)
                 for choice in todo:
                     self._feed(choice)
@@ -180,7 +179,7 @@ class Table:
     def answered(self, at: float, contestant: Contestant, answer: Answer) -> None:
         """A bot answered."""
         seat = self._seats[contestant]
-        if self._match.asking(seat) != answer.decision or self._match.substituted(seat):
+        if not self._match.owes(seat, answer.decision):
             self._strays[seat] += 1
             if self._strays[seat] > MOST_STRAYS:
                 contestant.shut_out(f"flooding: {MOST_STRAYS} answers to no open decision in match {self.match_id}")
@@ -212,17 +211,18 @@ class Table:
     def _feed(self, first: Input) -> None:
         if self._frozen:
             return
-        todo: deque[Input] = deque((first,))
-        while todo:
-            happened = todo.popleft()
+        todo = [first]
+        for happened in todo:  # what house bots choose is added to it
             effects = self._match.receive(happened)
             self._lines.append(self._journal.add(self._header, happened))
             self._recorder.add(happened, effects)
             for effect in effects:
                 self._do(effect, happened.at, todo)
-        self._watch(self)
+        deadline = self._match.deadline
+        if deadline is not None and self._began + deadline / 1e6 < self.wakes_at:
+            self._watch(self)
 
-    def _do(self, effect: Effect, at: Instant, todo: deque[Input]) -> None:
+    def _do(self, effect: Effect, at: Instant, todo: list[Input]) -> None:
         match effect:
             case Ask():
                 self._put(effect, at, todo)
@@ -245,7 +245,7 @@ class Table:
             case _:
                 assert_never(effect)
 
-    def _put(self, ask: Ask, at: Instant, todo: deque[Input]) -> None:
+    def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:
         """Puts a question to whoever plays the seat; a house bot may answer at once."""
         player = self.players[ask.seat]
         if isinstance(player, Contestant) and not self._match.substituted(ask.seat):

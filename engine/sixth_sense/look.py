@@ -8,26 +8,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from engine.sixth_sense.cards import HIDDEN_BLOCKS
-from engine.sixth_sense.record import Finished, leaders, taken, worths
-from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
+from engine.sixth_sense.cards import CARDS, HIDDEN_BLOCKS
+from engine.sixth_sense.record import Finished, leaders, taken, tricks, worths
+from engine.sixth_sense.tricks import PLACE_BLOCKED, SINGLE, cards_of
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
 
 if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
 
-_FACE_DOWN: Final = bytes(
-    HIDDEN_BLOCKS + PLACE_BLOCKED[action] if action < HIDDEN_BLOCKS and PLACE_BLOCKED[action] >= 0 else action
-    for action in range(len(PLACE_BLOCKED))
-).ljust(256, b"\0")
-"""Translates plays into what all see of them."""
+_OPEN: Final = bytes(action for action in range(256) if action >= HIDDEN_BLOCKS or PLACE_BLOCKED[action] < 0)
+"""All actions but blocks: what is left of plays without them is blocks."""
+_OWN: Final = tuple(
+    tuple(
+        tuple(bytes(seat) + SINGLE[known] + bytes(seats - seat - 1) for known in range(len(CARDS) + 1))
+        for seat in range(seats)
+    )
+    for seats in range(7)
+)
+"""`_OWN[seats][seat][card + 1]`: the prediction cards known to a seat that knows its own only."""
 
 
 def look(state: SixthSenseState, seat: int) -> SixthSenseView:
     """What the seat may know now."""
     seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
-    takers = state.takers
-    led = leaders(state.round, takers, seats)
+    record = state.record
+    if record is None:
+        record = tricks(state.round, state.begun, state.takers, state.doubled, state.peeked, seats)
+        state.record = record
+    led, takers, worth, peeks, won = record
     own = state.predictions[seat]
     return SixthSenseView(  # by position: a third of the time that names take
         seat,
@@ -43,13 +51,13 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
         cards_of(state.hands[seat]),
         own if own >= 0 else None,
         _seen(state.plays, led, seats, seat),
-        led[: state.begun],
+        led,
         takers,
-        worths(takers, state.doubled, seats),
-        _peeks(state),
-        bytes(taken(takers, state.doubled, seats)),
+        worth,
+        peeks,
+        won,
         state.scores,
-        _known(state, led, seat),
+        _known(state, led, seat) if state.peeked else _OWN[seats][seat][own + 1],
     )
 
 
@@ -72,25 +80,15 @@ def face_up(finished: Finished) -> SixthSenseRound:
 
 def _seen(plays: bytes, led: bytes, seats: int, seat: int) -> bytes:
     """The plays with the cards of other seats' blocks face down (S7)."""
-    hidden = plays.translate(_FACE_DOWN)
-    if hidden == plays:
+    blocks = plays.translate(None, _OPEN)
+    if not blocks:
         return plays
-    return bytes(
-        [
-            action if (led[index // seats] + index) % seats == seat else hidden[index]
-            for index, action in enumerate(plays)
-        ]
-    )
-
-
-def _peeks(state: SixthSenseState) -> bytes:
-    """By completed trick, whether its leader looked (S12)."""
-    if not state.peeked:
-        return bytes(len(state.takers))
-    peeks = bytearray(len(state.takers))
-    for trick in state.peeked:
-        peeks[trick] = 1
-    return bytes(peeks)
+    seen = bytearray(plays)
+    for action in blocks:
+        index = plays.index(action)
+        if (led[index // seats] + index) % seats != seat:
+            seen[index] = HIDDEN_BLOCKS + PLACE_BLOCKED[action]
+    return bytes(seen)
 
 
 def _known(state: SixthSenseState, led: bytes, seat: int) -> bytes:

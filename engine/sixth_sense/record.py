@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _ONE_EACH: Final = {seats: bytes(seat < seats for seat in range(256)) for seats in range(2, 7)}
 """By number of seats: translates takers into 1, and nobody into 0."""
@@ -21,6 +21,33 @@ class Finished:
     plays: bytes
     takers: bytes
     doubled: bytes
+
+
+class Tricks(NamedTuple):
+    """What all may know of a round's tricks."""
+
+    leaders: bytes
+    """By trick that has begun."""
+    takers: bytes
+    worths: bytes
+    peeks: bytes
+    """By completed trick, 1 where its leader looked (S12)."""
+    taken: bytes
+    """Tricks taken, by seat."""
+
+
+def tricks(round: int, begun: int, takers: bytes, doubled: bytes, peeked: bytes, seats: int) -> Tricks:  # noqa: A002 - the contract's word
+    """The tricks of a round of which so many have begun; `peeked` names those whose leaders looked."""
+    peeks = bytearray(len(takers))
+    for trick in peeked:
+        peeks[trick] = 1
+    return Tricks(
+        leaders(round, takers, seats)[:begun],
+        takers,
+        worths(takers, doubled, seats),
+        bytes(peeks),
+        bytes(taken(takers, doubled, seats)),
+    )
 
 
 def leaders(round: int, takers: bytes, seats: int) -> bytes:  # noqa: A002 - the contract's word

@@ -13,7 +13,7 @@ from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
 from engine.sixth_sense.look import face_up, look
 from engine.sixth_sense.observation import vector
-from engine.sixth_sense.record import Finished, taken
+from engine.sixth_sense.record import Finished, Tricks, taken
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
     BLOCKS_OF,
@@ -84,6 +84,7 @@ class SixthSenseState:
         "player",
         "plays",
         "predictions",
+        "record",
         "round",
         "scores",
         "setting",
@@ -116,6 +117,8 @@ class SixthSenseState:
     """The tricks of this round that their takers split."""
     peeked: bytes
     """The tricks of this round whose leaders looked at the takers' prediction cards."""
+    record: Tricks | None
+    """What all may know of the tricks, once a seat has looked; None again when that has changed."""
     _due: int
     """The choice that is due: a play that follows this colour, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
@@ -156,6 +159,7 @@ class SixthSenseState:
         self.takers = like.takers
         self.doubled = like.doubled
         self.peeked = like.peeked
+        self.record = like.record
         self._due = like._due
         self._ranking = like._ranking
         self._leader = like._leader
@@ -259,6 +263,7 @@ class SixthSenseState:
         self.takers = b""
         self.doubled = b""
         self.peeked = b""
+        self.record = None
         self.player = 0
         self._due = _PREDICT
         self._leader = (number + 1) % seats
@@ -275,6 +280,7 @@ class SixthSenseState:
         if not self.setting.novice:
             self.turned = self._deck[-1]
             self._ranking = RANKING[CARDS[self.turned].colour]
+        self.record = None
         self._due = _LEAD
         self.player = self._leader
 
@@ -287,6 +293,7 @@ class SixthSenseState:
 
     def _complete(self) -> None:
         """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
+        self.record = None
         seats = self._seats
         led = self._due
         if led < 0:
@@ -323,6 +330,7 @@ class SixthSenseState:
 
     def _answer(self, action: int) -> None:
         """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
+        self.record = None
         trick = len(self.takers) - 1
         if action == SPLIT:
             self.doubled += bytes([trick])

@@ -7,7 +7,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.server.contestant import Contestant
 from arena.server.gathering import NO_NONCE, Gathering
-from arena.server.messages import Hello, Invitation, NoticeKind
+from arena.server.messages import Hello, Invitation, NoticeKind, Outgoing
 from arena.server.players import Player
 from arena.server.session import Session
 from engine.deal import opens
@@ -30,13 +30,16 @@ class Guest(Contestant):
 
     @property
     def invitations(self) -> list[Invitation]:
-        assert self.session is not None
-        return self.session._waiting.invitations
+        return self._waiting.invitations
 
     @property
     def notices(self) -> list[tuple[NoticeKind, str]]:
+        return [(notice.kind, notice.text) for notice in self._waiting.notices]
+
+    @property
+    def _waiting(self) -> Outgoing:
         assert self.session is not None
-        return [(notice.kind, notice.text) for notice in self.session._waiting.notices]
+        return self.session._waiting or Outgoing()
 
 
 def gathering(*players: Player) -> Gathering:

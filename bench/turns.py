@@ -1,0 +1,230 @@
+"""What a decision costs the whole server without its sockets: every part at work, in turns as the wire makes them.
+
+    python -m bench.turns [--case 2x1 …] [--bots 8 --matches 16] [--messages 4] [--compiled] [--json]
+
+A real arena with its store, journal, clocks, ladder and record plays two-seat games of 6th Sense; its bots live in the
+same process, speak in serialized messages of the protocol, and choose at random. So many messages are heard in a turn;
+the bots' own processor time is counted out. "In turns" is what hearing and sending take, with encoding and decoding;
+"main thread" has the forming, beginning and ending of matches as well, and an iteration of trio for each turn;
+"process" has the thread that writes the database, too. What `bench.wire` has beyond is transport and a shared core.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from time import process_time, thread_time
+from typing import Final, NamedTuple
+
+import click
+import structlog
+import trio
+from rich.console import Console
+from rich.table import Table
+
+from arena.server.arena import Arena, open_arena
+from arena.server.config import Config, Offer
+from arena.server.fitter import open_fitter
+from arena.server.messages import Hello, Outgoing, Said
+from arena.server.wall import now_us
+from arena.store import bots
+from arena.store.store import open_store
+from arena.v1.play_pb2 import Answer, PlayRequest, PlayResponse, Ready
+from arena.wire.codec import decode, encode
+from bench._compiled import environment, option
+from engine.registry import GAMES
+
+GAME: Final = GAMES["sixth_sense"]
+NONCE: Final = bytes(16)
+
+
+class Case(NamedTuple):
+    """A load."""
+
+    bots: int
+    matches: int
+    """That each bot plays at once."""
+
+
+class Cost(NamedTuple):
+    """Microseconds of processor time a decision."""
+
+    turns: float
+    main: float
+    process: float
+    batch: float
+    """Decisions in a message, on average."""
+
+
+CASES: Final = {"2x1": Case(2, 1), "8x16": Case(8, 16), "200x1": Case(200, 1)}
+
+
+class Line:
+    """A link to a bot that lives here."""
+
+    peer = "bench"
+    busy = False
+    hear: Callable[[Said], None]
+
+    def __init__(self, bot: int, sent: Callable[[Line, bytes], None]) -> None:
+        self.chance = Random(bot).random
+        self._sent = sent
+
+    def send(self, message: Outgoing) -> None:
+        """As `Link.send`."""
+        self._sent(self, encode(message))
+
+    async def listen(self, hear: Callable[[Said], None], _: Callable[[], None]) -> None:
+        """As `Link.listen`."""
+        self.hear = hear
+        await trio.sleep_forever()
+
+
+class Bots:
+    """All bots, and what their deciding and the server's turns have taken."""
+
+    def __init__(self, arena: Arena, messages: int) -> None:
+        self.own = self.turns = 0.0
+        """Seconds of processor time."""
+        self.decisions = self.asked = 0
+        """Decisions, and the messages that held some."""
+        self._arena = arena
+        self._messages = messages
+        self._unread: list[tuple[Line, bytes]] = []
+        self._some = trio.Event()
+        self._goal, self._reached = 0, trio.Event()
+
+    async def run(self, case: Case) -> None:
+        """Has them play for ever."""
+        store = self._arena.store
+        hello = Hello((GAME.name,), case.matches, "bench")
+        async with trio.open_nursery() as nursery:
+            for number in range(case.bots):
+                bot = (await store.write(partial(bots.register, name=f"bot-{number}", owner="", at=now_us()))).bot
+                nursery.start_soon(self._arena.attend, Line(number, self._sent), bot, hello)
+            nursery.start_soon(self._play)
+
+    async def reach(self, decisions: int) -> None:
+        """Returns when so many decisions are made."""
+        self._goal, self._reached = decisions, trio.Event()
+        await self._reached.wait()
+
+    async def _play(self) -> None:
+        while True:
+            await self._some.wait()
+            self._some = trio.Event()
+            while self._unread:
+                began = thread_time()
+                heard = self._unread[: self._messages]
+                del self._unread[: self._messages]
+                said = [(line, self._answer(line, PlayResponse.FromString(message))) for line, message in heard]
+                answered = thread_time()
+                with self._arena.post:
+                    now = trio.current_time()
+                    for line, message in said:
+                        line.hear(decode(PlayRequest.FromString(message), now))
+                self.own += answered - began
+                self.turns += thread_time() - answered
+                if self.decisions >= self._goal:
+                    self._reached.set()
+                await trio.lowlevel.checkpoint()
+
+    def _sent(self, line: Line, message: bytes) -> None:
+        self._unread.append((line, message))
+        self._some.set()
+
+    def _answer(self, line: Line, message: PlayResponse) -> bytes:
+        """What a bot says to a message; what is empty is said, too, and costs a turn, but it is rare."""
+        chance, decisions = line.chance, message.decisions
+        self.decisions += len(decisions)
+        self.asked += bool(decisions)
+        return PlayRequest(
+            ready=[Ready(match_id=each.match_id, nonce=NONCE) for each in message.invitations],
+            answers=[
+                Answer(
+                    match_id=each.match_id,
+                    decision_id=each.decision_id,
+                    action=each.legal[int(chance() * len(each.legal))],
+                )
+                for each in decisions
+            ],
+            heartbeat=message.heartbeat if message.HasField("heartbeat") else None,
+        ).SerializeToString()
+
+
+async def measure(case: Case, messages: int, decisions: int) -> Cost:
+    """The cost under a load over so many decisions, after half as many to warm up."""
+    config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
+    with tempfile.TemporaryDirectory() as data:
+        directory = Path(data)
+        async with (
+            open_store(directory, now_us()) as store,
+            open_fitter(directory) as fitter,
+            open_arena(config, store, fitter=fitter) as arena,
+            trio.open_nursery() as nursery,
+        ):
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)  # as `arena serve` does
+            playing = Bots(arena, messages)
+            nursery.start_soon(playing.run, case)
+            await playing.reach(decisions // 2)
+            before = _spent(playing)
+            await playing.reach(playing.decisions + decisions)
+            turns, main, process, made, asked = (now - then for now, then in zip(_spent(playing), before, strict=True))
+            nursery.cancel_scope.cancel()
+        gc.unfreeze()
+    microsecond = 1e-6 * made
+    return Cost(turns / microsecond, main / microsecond, process / microsecond, made / asked)
+
+
+def _spent(playing: Bots) -> tuple[float, float, float, int, int]:
+    own = playing.own
+    return playing.turns, thread_time() - own, process_time() - own, playing.decisions, playing.asked
+
+
+@click.command()
+@click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
+@click.option("--bots", type=click.IntRange(2), help="Another load: so many bots, with --matches.")
+@click.option("--matches", type=click.IntRange(1), default=1, show_default=True, help="Matches of each bot at once.")
+@click.option("--messages", type=click.IntRange(1), default=4, show_default=True, help="Heard in one turn, at most.")
+@click.option("--decisions", type=click.IntRange(1), default=60_000, show_default=True, help="Of one run.")
+@option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def main(
+    cases: tuple[str, ...],
+    bots: int | None,
+    matches: int,
+    messages: int,
+    decisions: int,
+    compiled: bool,
+    as_json: bool,
+) -> None:
+    """Measure decisions through the whole server without its sockets."""
+    if compiled:
+        command = [sys.executable, "-m", "bench.turns", *(word for word in sys.argv[1:] if word != "--compiled")]
+        sys.exit(subprocess.run(command, check=False, env=environment()).returncode)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    loads = {f"{bots}x{matches}": Case(bots, matches)} if bots else {name: CASES[name] for name in cases or CASES}
+    costs = {name: trio.run(measure, case, messages, decisions) for name, case in loads.items()}
+    if as_json:
+        click.echo(json.dumps({name: cost._asdict() for name, cost in costs.items()}, indent=2))
+        return
+    table = Table(title="Processor time of a decision in the server without sockets, in microseconds")
+    for heading in ("bots × matches", "in turns", "main thread", "process", "decisions a message"):
+        table.add_column(heading, justify="right" if heading != "bots × matches" else "left")
+    for name, cost in costs.items():
+        table.add_row(name, *(f"{each:.1f}" for each in cost))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

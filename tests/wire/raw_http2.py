@@ -1,6 +1,6 @@
 """A client of HTTP/2 over a plain socket, which says what no library would: any bytes, in any order.
 
-It keeps no rules of its own. What it hears it sorts by call; a line that the server closes is an answer, never an error.
+It keeps no rules. What it hears it sorts by call; a line that the server closes is an answer, never an error.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Line:
         self.pings: list[bytes] = []
         self.acknowledged = 0
         self._encoder, self._decoder = Encoder(), Decoder()
-        self._decoder.max_header_list_size = 1 << 20
+        self._decoder.max_header_list_size = self._decoder.max_allowed_table_size = 1 << 32
         self._unread = b""
         self._block = b""
         self._next = 1
@@ -199,6 +199,7 @@ class Line:
 
     def opening(self, stream: int, path: str = CHECK, *more: tuple[str, str], end: bool = False) -> bytes:
         """The frame that opens a call."""
+        self._next = max(self._next, stream + 1 | 1)
         return frame(Kind.HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, self.block(path, *more))
 
     def open(self, path: str = CHECK, *more: tuple[str, str]) -> int:
@@ -247,8 +248,6 @@ class Line:
 
     def lives(self) -> bool:
         """Whether a call on this line is answered as ever."""
-        while self.answers and self._next <= max(self.answers):
-            self._next += 2
         stream = self.open()
         self.data(stream, EMPTY, end=True)
         self.until(lambda: self.answers[stream].over)
@@ -280,35 +279,36 @@ class Line:
         return taken
 
     def _sort(self, heard: Frame) -> None:
+        answer = self.answers[heard.stream] if heard.stream else Answer()
         match heard.kind:
             case Kind.HEADERS | Kind.CONTINUATION:
                 self._block += heard.content
                 if heard.flags & END_HEADERS:
                     headers: Sequence[tuple[str, str]] = self._decoder.decode(self._block)
                     self._block = b""
-                    self.answers[heard.stream].headers.update(headers)
-                if heard.kind == Kind.HEADERS and heard.flags & END_STREAM:
-                    self.answers[heard.stream].ended = True
+                    answer.headers.update(headers)
+                answer.ended |= heard.kind == Kind.HEADERS and bool(heard.flags & END_STREAM)
             case Kind.DATA:
-                self.answers[heard.stream].content += heard.content
-                if heard.flags & END_STREAM:
-                    self.answers[heard.stream].ended = True
-                elif heard.content and self.polite:
+                answer.content += heard.content
+                answer.ended |= bool(heard.flags & END_STREAM)
+                if heard.content and self.polite:
                     self.say(window(0, len(heard.content)), window(heard.stream, len(heard.content)))
             case Kind.RST_STREAM:
-                self.answers[heard.stream].reset = int.from_bytes(heard.content, "big")
-            case Kind.SETTINGS if heard.flags & ACK:
-                self.acknowledged += 1
-            case Kind.SETTINGS:
-                if self.polite:
-                    self.say(frame(Kind.SETTINGS, ACK))
-            case Kind.PING if heard.flags & ACK:
-                self.pongs.append(heard.content)
-            case Kind.PING:
-                self.pings.append(heard.content)
-                if self.polite:
-                    self.say(frame(Kind.PING, ACK, 0, heard.content))
+                answer.reset = int.from_bytes(heard.content, "big")
             case Kind.GOAWAY:
                 self.farewell = int.from_bytes(heard.content[4:8], "big")
+            case Kind.SETTINGS | Kind.PING:
+                self._reply(heard)
             case _:
                 pass
+
+    def _reply(self, heard: Frame) -> None:
+        match heard.kind, heard.flags & ACK:
+            case Kind.SETTINGS, 1:
+                self.acknowledged += 1
+            case _, 1:
+                self.pongs.append(heard.content)
+            case Kind.PING, _:
+                self.pings.append(heard.content)
+        if self.polite and not heard.flags & ACK:
+            self.say(frame(heard.kind, ACK, 0, heard.content if heard.kind == Kind.PING else b""))

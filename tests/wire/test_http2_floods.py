@@ -77,6 +77,25 @@ def test_a_header_list_that_is_too_large(siege: Siege, line: Line, headers: int)
     line.cut_off_or_alive()
 
 
+def test_a_table_of_four_gigabytes_is_not_filled(siege: Siege, line: Line) -> None:
+    """The peer allows it, and every refusal has a text of its own."""
+    line.say(frame(Kind.SETTINGS, 0, 0, settings(header_table_size=(1 << 32) - 1)))
+    for number in range(1000):
+        name = f"{number:04}".encode() * 8000
+        line.call(CHECK, message(b"\x0a" + struct.pack("BBB", 0x80, 0xFA, 0x01) + name))
+        if line.gone:
+            break
+    line.cut_off_or_alive()
+
+
+def test_a_text_of_a_megabyte_is_not_said_back(line: Line) -> None:
+    name = b"x" * 1_000_000
+    answer = line.call(CHECK, message(b"\x0a" + b"\xc0\x84\x3d" + name))
+    assert answer.status not in (None, 0)
+    assert len(str(answer.headers)) < 20_000
+    assert line.lives()
+
+
 def test_a_few_bytes_that_unfold_to_megabytes(siege: Siege, line: Line) -> None:
     """One header of 4000 bytes in the table, then four thousand references to it; 250 times."""
     large = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000

@@ -51,10 +51,10 @@ def interrupted(between: bytes) -> Callable[[Line], bytes]:
     return build
 
 
-def after_a_call(content: bytes) -> Callable[[Line], bytes]:
+def after_a_call(content: bytes | Callable[[Line], bytes]) -> Callable[[Line], bytes]:
     def build(line: Line) -> bytes:
         assert line.call().status == 0
-        return content
+        return content if isinstance(content, bytes) else content(line)
 
     return build
 
@@ -107,7 +107,6 @@ OFFENCES: Final[dict[str, Callable[[Line], bytes]]] = {
     "table of 4 GiB": lone(frame(Kind.HEADERS, END_HEADERS, 1, b"\x3f\xff\xff\xff\xff\x0f")),
     "broken Huffman code": lone(frame(Kind.HEADERS, END_HEADERS, 1, b"\x00\x85\xff\xff\xff\xff\xff\x81\xff")),
     "name cut off": lone(frame(Kind.HEADERS, END_HEADERS, 1, b"\x00\x7fshort")),
-    "headers on a stream that both ended": lambda line: after_a_call(line.opening(1))(line),
 }
 
 
@@ -176,10 +175,11 @@ BAD_REQUESTS: Final[dict[str, Callable[[Line], bytes]]] = {
 
 @pytest.mark.parametrize("request_", BAD_REQUESTS)
 def test_a_bad_request_ends_itself_at_most_with_its_line(line: Line, request_: str) -> None:
-    line.say(frame(Kind.HEADERS, END_HEADERS, 1, BAD_REQUESTS[request_](line)))
-    line.data(1, EMPTY, end=True)
-    line.until(lambda: line.answers[1].over)
-    assert line.answers[1].over or line.gone
+    stream = line.stream()
+    line.say(frame(Kind.HEADERS, END_HEADERS, stream, BAD_REQUESTS[request_](line)))
+    line.data(stream, EMPTY, end=True)
+    line.until(lambda: line.answers[stream].over)
+    assert line.answers[stream].over or line.gone
     line.cut_off_or_alive()
 
 
@@ -206,6 +206,15 @@ def test_data_after_the_end_is_refused_and_costs_others_no_room(line: Line, stat
         line.data(stream := line.open(), EMPTY * 0)
         assert line.call().status == 0
         line.say(reset(stream))
+
+
+def test_headers_after_the_end_are_refused(line: Line) -> None:
+    assert line.call().status == 0
+    line.answers.clear()
+    line.say(line.opening(1))
+    line.until(lambda: line.answers[1].over)
+    assert line.gone or line.answers[1].reset is not None
+    line.cut_off_or_alive()
 
 
 def test_calls_beyond_the_allowed_number_are_refused(line: Line) -> None:

@@ -182,6 +182,10 @@ class Line:
         self._next += 2
         return self._next - 2
 
+    def used(self, stream: int) -> None:
+        """Says that a number is taken: streams begin after it."""
+        self._next = max(self._next, stream + 1 | 1)
+
     def block(self, path: str, *more: tuple[str, str], method: str = "POST") -> bytes:
         """The header block of a call."""
         return self.encoded(
@@ -199,7 +203,7 @@ class Line:
 
     def opening(self, stream: int, path: str = CHECK, *more: tuple[str, str], end: bool = False) -> bytes:
         """The frame that opens a call."""
-        self._next = max(self._next, stream + 1 | 1)
+        self.used(stream)
         return frame(Kind.HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, self.block(path, *more))
 
     def open(self, path: str = CHECK, *more: tuple[str, str]) -> int:
@@ -221,6 +225,11 @@ class Line:
         return self.outcome(stream)
 
     # --- what it hears ---
+
+    @property
+    def table(self) -> int:
+        """Bytes of headers that the server has said it keeps for this line."""
+        return int(self._decoder.header_table_size)
 
     def hear(self) -> Frame | None:
         """The next frame; None when the server has closed the line."""

@@ -62,6 +62,7 @@ def test_a_header_list_that_is_too_large(siege: Siege, line: Line, headers: int)
     block = line.block(CHECK) + b"".join(
         b"\x00\x04x%03d\x7f\x81\x07" % number + b"x" * 1024 for number in range(headers)
     )
+    line.used(1)
     pieces = [block[at : at + 16384] for at in range(0, len(block), 16384)]
     line.say(frame(Kind.HEADERS, END_HEADERS if len(pieces) == 1 else 0, 1, pieces[0]))
     for piece in pieces[1:]:
@@ -77,22 +78,18 @@ def test_a_header_list_that_is_too_large(siege: Siege, line: Line, headers: int)
     line.cut_off_or_alive()
 
 
-def test_a_table_of_four_gigabytes_is_not_filled(siege: Siege, line: Line) -> None:
-    """The peer allows it, and every refusal has a text of its own."""
+def test_a_table_of_four_gigabytes_is_not_wanted(line: Line) -> None:
+    """A peer allows the server to keep as many headers for it as it likes."""
     line.say(frame(Kind.SETTINGS, 0, 0, settings(header_table_size=(1 << 32) - 1)))
-    for number in range(1000):
-        name = f"{number:04}".encode() * 8000
-        line.call(CHECK, message(b"\x0a" + struct.pack("BBB", 0x80, 0xFA, 0x01) + name))
-        if line.gone:
-            break
-    line.cut_off_or_alive()
+    assert line.lives()
+    assert line.table <= 1 << 16
 
 
 def test_a_text_of_a_megabyte_is_not_said_back(line: Line) -> None:
     name = b"x" * 1_000_000
     answer = line.call(CHECK, message(b"\x0a" + b"\xc0\x84\x3d" + name))
     assert answer.status not in (None, 0)
-    assert len(str(answer.headers)) < 20_000
+    assert len(str(answer.headers)) < 8192
     assert line.lives()
 
 
@@ -101,6 +98,7 @@ def test_a_few_bytes_that_unfold_to_megabytes(siege: Siege, line: Line) -> None:
     large = b"\x40\x01x\x7f\xa1\x1e" + b"y" * 4000
     line.say(frame(Kind.HEADERS, END_HEADERS | END_STREAM, 1, line.block(CHECK) + large))
     line.pour(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, b"\xbe" * 4000) for stream in range(3, 503, 2))
+    line.used(501)
     line.cut_off_or_alive()
 
 

@@ -34,9 +34,9 @@ import (
 const patience = 60 * time.Second
 
 var (
-	files    = map[string]protoreflect.FileDescriptor{}
-	line     *grpc.ClientConn
-	sequence = map[codes.Code]string{
+	files = map[string]protoreflect.FileDescriptor{}
+	line  *grpc.ClientConn
+	names = map[codes.Code]string{
 		codes.Unauthenticated: "UNAUTHENTICATED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.InvalidArgument: "INVALID_ARGUMENT",
 		codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED",
 	}
@@ -62,6 +62,9 @@ func compile(protos string) {
 
 // A message of a file, with what JSON says in it.
 func message(file, name string, fields map[string]any) *dynamicpb.Message {
+	if fields == nil {
+		fields = map[string]any{}
+	}
 	made := dynamicpb.NewMessage(files[file].Messages().ByName(protoreflect.Name(name)))
 	must(0, protojson.Unmarshal(must(json.Marshal(fields)), made))
 	return made
@@ -98,7 +101,7 @@ func refusal(err error) []string {
 		return nil
 	}
 	code := status.Code(err)
-	name, known := sequence[code]
+	name, known := names[code]
 	if !known {
 		name = code.String()
 	}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -293,7 +293,7 @@ class Line:
             case Kind.HEADERS | Kind.CONTINUATION:
                 self._block += heard.content
                 if heard.flags & END_HEADERS:
-                    headers: Sequence[tuple[str, str]] = self._decoder.decode(self._block)
+                    headers = list(self._decoder.decode(self._block))
                     self._block = b""
                     answer.headers.update(headers)
                 answer.ended |= heard.kind == Kind.HEADERS and bool(heard.flags & END_STREAM)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,7 @@ class Siege:
         """Waits until each of the two has answered so many more."""
         for player in self._players:
             goal = player.answered + decisions
-            until(lambda player=player, goal=goal: player.answered >= goal or player.end, "the match to go on")
+            until(partial(_reached, player, goal), "the match to go on")
             assert player.end is None, player.end
 
     @contextmanager
@@ -61,3 +62,7 @@ class Siege:
         grown = self.server.memory("VmHWM")
         assert grown <= max(height, before + ROOM), f"grew by {(grown - before) / MIB:.0f} MiB"
         assert "Traceback" not in self.server.log
+
+
+def _reached(player: RawBot, goal: int) -> bool:
+    return player.answered >= goal or player.end is not None

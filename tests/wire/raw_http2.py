@@ -293,9 +293,9 @@ class Line:
             case Kind.HEADERS | Kind.CONTINUATION:
                 self._block += heard.content
                 if heard.flags & END_HEADERS:
-                    headers = list(self._decoder.decode(self._block))
+                    headers = self._decoder.decode(self._block)
                     self._block = b""
-                    answer.headers.update(headers)
+                    answer.headers.update({str(name): str(value) for name, value in headers})
                 answer.ended |= heard.kind == Kind.HEADERS and bool(heard.flags & END_STREAM)
             case Kind.DATA:
                 answer.content += heard.content

@@ -1,0 +1,32 @@
+"""@grpc/grpc-js, gRPC written anew in JavaScript, plays a match on a real server."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.interop.interop_rig import BUILD, HERE, built, checked, tool
+
+SOURCE = HERE / "javascript"
+
+pytestmark = [pytest.mark.long, tool("node"), tool("npm")]
+
+
+@pytest.fixture(scope="module")
+def packages() -> Path:
+    """The folder with the packages that the lock file names."""
+    folder = BUILD / "javascript"
+    lock = (SOURCE / "package-lock.json").read_text()
+    if not (folder / "node_modules").exists() or (folder / "package-lock.json").read_text() != lock:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(SOURCE / name, folder)
+        built("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", where=folder)
+    return folder
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+def test_javascript_plays_looks_up_and_is_refused(tmp_path: Path, packages: Path, tls: bool) -> None:
+    checked(tmp_path, ["node", SOURCE / "client.mjs", packages], tls=tls)

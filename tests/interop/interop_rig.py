@@ -79,7 +79,7 @@ def _judge(saw: dict[str, Any], peculiar: Sequence[str]) -> None:
     assert len(saw["scores"]) == 3
     assert [saw["match"], saw["scores"]] in saw["listed"]
     assert saw["replay"] > 50
-    assert (saw["health"], saw["afterwards"], saw["at_once"]) == (1, 1, 30)
+    assert (saw["health"], saw["afterwards"], saw["at_once"]) == (1, 1, 30), saw
     assert saw["zipped"] is True
     expected = {
         "wrong_token": ("UNAUTHENTICATED", "no bot has this token; register one with BotService.RegisterBot"),

@@ -78,7 +78,7 @@ func fields(made *dynamicpb.Message) map[string]any {
 
 func waiting(limit time.Duration, token string) context.Context {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
-	time.AfterFunc(limit, stop)
+	time.AfterFunc(limit+time.Second, stop)
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}

@@ -37,7 +37,7 @@ from arena.replay.header import Bot as Name
 from arena.replay.header import Header
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder, encode_unchained
-from arena.server.messages import Outgoing, Question, Said, Welcome
+from arena.server.messages import Outgoing, Question, Welcome
 from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
 from arena.v1 import play_pb2
@@ -142,7 +142,7 @@ def measure() -> dict[str, tuple[float, float]]:
         "view": (view, view),
         "match: clocks, attendance, effects": (match, match),
         "encode": pair(lambda chunk: codec.encode(Outgoing(questions=chunk)), chunks),
-        "decode": pair(_decoded, said),
+        "decode": pair(partial(codec.decode, at=0.0), said),
         "journal": written,
         "finish: replay": (replay, replay),
         "begin and finish: database, without the disk": (database, database),
@@ -180,10 +180,6 @@ def _answers(questions: Sequence[Question]) -> play_pb2.PlayRequest:
         play_pb2.Answer(match_id=match, decision_id=ask.decision, action=ask.legal[0]) for match, ask in questions
     ]
     return play_pb2.PlayRequest(answers=answers)
-
-
-def _decoded(message: bytes) -> Said:
-    return codec.decode(play_pb2.PlayRequest.FromString(message), 0.0)
 
 
 def _journal(journal: Journal, batch: int, course: Course) -> None:

@@ -130,7 +130,7 @@ class Bots:
                 with self._arena.post:
                     now = trio.current_time()
                     for line, message in said:
-                        line.hear(decode(PlayRequest.FromString(message), now))
+                        line.hear(decode(message, now))
                 self.own += answered - began
                 self.turns += thread_time() - answered
                 if self.decisions >= self._goal:

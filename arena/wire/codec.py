@@ -70,11 +70,12 @@ _LEGAL: Final = tag(play_pb2.Decision, "legal")
 _VIEWS: Final = {view: (tag(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
 
 
-def decode_hello(request: play_pb2.PlayRequest) -> Hello:
+def decode_hello(message: bytes) -> Hello:
     """The first message of a bot; raises `Closed` where it is no hello or asks for nothing."""
+    if len(message) > LARGEST_HELLO:
+        raise Closed(Reason.NONSENSE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
+    request = _parsed(message)
     hello = request.hello
-    if request.ByteSize() > LARGEST_HELLO:
-        raise Closed(Reason.NONSENSE, f"the first message has at most {LARGEST_HELLO} bytes, not {request.ByteSize()}")
     if not request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "the first message must hold a hello")
     if not hello.games:
@@ -89,25 +90,16 @@ def decode_hello(request: play_pb2.PlayRequest) -> Hello:
     )
 
 
-def decode(request: play_pb2.PlayRequest, at: float) -> Said:
+def decode(message: bytes, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
-    return _said(request, at, request.ByteSize())
-
-
-def decode_bytes(message: bytes, at: float) -> Said:
-    """As `decode`, of a message as it came; raises `Closed` for one that cannot be parsed, too."""
-    try:
-        if message[:2] == _LONE_ANSWER.get(len(message)):
+    if message[:2] == _LONE_ANSWER.get(len(message)):
+        try:
             answer = play_pb2.Answer.FromString(message[2:])
-            said = Answer(answer.match_id, answer.decision_id, answer.action)
-            return Said(at, (), [said], None, None, (), len(message))
-        request = play_pb2.PlayRequest.FromString(message)
-    except DecodeError:
-        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
-    return _said(request, at, len(message))
-
-
-def _said(request: play_pb2.PlayRequest, at: float, size: int) -> Said:
+        except DecodeError:
+            raise _nonsense() from None
+        said = Answer(answer.match_id, answer.decision_id, answer.action)
+        return Said(at, (), [said], None, None, (), len(message))
+    request = _parsed(message)
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
     answers, acceptances, declined = request.answers, request.ready, request.declined
@@ -126,8 +118,19 @@ def _said(request: play_pb2.PlayRequest, at: float, size: int) -> Said:
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
         declined,
-        size,
+        len(message),
     )
+
+
+def _parsed(message: bytes) -> play_pb2.PlayRequest:
+    try:
+        return play_pb2.PlayRequest.FromString(message)
+    except DecodeError:
+        raise _nonsense() from None
+
+
+def _nonsense() -> Closed:
+    return Closed(Reason.NONSENSE, "the message cannot be parsed")
 
 
 def encode(message: Outgoing) -> bytes:

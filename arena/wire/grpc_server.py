@@ -52,6 +52,8 @@ class Service(NamedTuple):
     register: Callable[[Any, Any], None]
     """The generated `add_…Servicer_to_server`."""
     servicer: object
+    as_bytes: bool = False
+    """Whether the handlers are given requests as they came, to parse them themselves."""
 
 
 async def serve(
@@ -72,6 +74,7 @@ async def serve(
     """
     methods = _Methods()
     for service in services:
+        methods.as_bytes = service.as_bytes
         service.register(service.servicer, methods)
     port = Port(address, settings, credentials, turn)
     life = trio.CancelScope(shield=True)  # while the rest is being cancelled the calls are ended properly
@@ -94,11 +97,24 @@ async def serve(
             life.cancel()
 
 
+class _Method(NamedTuple):
+    """What is called, what streams, and how requests are made of bytes and bytes of responses."""
+
+    handler: Callable[..., Awaitable[Any]]
+    asks: bool
+    """It has many requests."""
+    answers: bool
+    """It has many responses."""
+    parse: Callable[[bytes], Any]
+    serialize: Callable[[Any], bytes]
+
+
 class _Methods:
     """Stands in for the server where generated code registers a service."""
 
     def __init__(self) -> None:
-        self.known: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+        self.known: dict[str, _Method] = {}
+        self.as_bytes = False
 
     def add_generic_rpc_handlers(self, _: object) -> None:
         """Nothing: generated code registers every method in both ways."""
@@ -107,17 +123,20 @@ class _Methods:
         self, service: str, methods: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
     ) -> None:
         for name, method in methods.items():
-            if method.request_streaming and not method.response_streaming:
+            asks, answers = method.request_streaming, method.response_streaming
+            if asks and not answers:
                 raise TypeError(f"/{service}/{name}: calls that stream requests only are not served")
-            self.known[f"/{service}/{name}"] = method
+            handler: Any = method.stream_stream or method.unary_stream or method.unary_unary
+            parse = None if self.as_bytes else method.request_deserializer
+            self.known[f"/{service}/{name}"] = _Method(
+                handler, asks, answers, parse or bytes, method.response_serializer or bytes
+            )
 
 
 class _Calls:
     """The calls that are open, each with its handler."""
 
-    def __init__(
-        self, methods: Mapping[str, grpc.RpcMethodHandler[Any, Any]], port: Port, nursery: trio.Nursery
-    ) -> None:
+    def __init__(self, methods: Mapping[str, _Method], port: Port, nursery: trio.Nursery) -> None:
         self._methods = methods
         self._port = port
         self._nursery = nursery
@@ -141,8 +160,8 @@ class _Calls:
             number,
             line.peer,
             metadata,
-            (method and method.request_deserializer) or bytes,
-            (method and method.response_serializer) or bytes,
+            bytes if method is None else method.parse,
+            bytes if method is None else method.serialize,
         )
         refusal = self._refusal(fields, method, sum(32 + len(name) + len(value) for name, value in headers))
         if fields.get(":method") != "POST":
@@ -156,9 +175,7 @@ class _Calls:
             self._begin(fields[":path"], method, stream, _seconds(fields.get("grpc-timeout", "")))
         return stream
 
-    def _refusal(
-        self, fields: Mapping[str, str], method: grpc.RpcMethodHandler[Any, Any] | None, size: int
-    ) -> Refused | None:
+    def _refusal(self, fields: Mapping[str, str], method: _Method | None, size: int) -> Refused | None:
         """Why a call is not taken."""
         code, most = grpc.StatusCode, self._port.settings.max_metadata
         if self._closed:
@@ -171,12 +188,10 @@ class _Calls:
             return Refused(code.UNIMPLEMENTED, "messages may be compressed with gzip, or not at all")
         return None
 
-    def _begin(
-        self, name: str, method: grpc.RpcMethodHandler[Any, Any], stream: GrpcStream, seconds: float | None
-    ) -> None:
-        if method.request_streaming:
-            converse: Any = method.stream_stream  # generated types know no trio
-            handler = partial(converse, stream)
+    def _begin(self, name: str, method: _Method, stream: GrpcStream, seconds: float | None) -> None:
+        handler: Callable[[], Awaitable[Any]]
+        if method.asks:
+            handler = partial(method.handler, stream)
             if seconds is not None:
                 self._nursery.start_soon(self._expire, stream, seconds)
         else:
@@ -187,17 +202,16 @@ class _Calls:
         self._open.add(stream)
         self._nursery.start_soon(self._handle, name, handler, stream)
 
-    async def _answer(self, method: Any, stream: GrpcStream) -> None:
+    async def _answer(self, method: _Method, stream: GrpcStream) -> None:
         """A call with one request."""
         request = await stream.receive()
         if request is None:
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
-        if method.response_streaming:
-            await method.unary_stream(request, stream)
-        else:
-            stream.hand_over(await method.unary_unary(request, stream))
+        response = await method.handler(request, stream)
+        if not method.answers:
+            stream.hand_over(response)
 
-    async def _handle(self, name: str, handler: Callable[[], Awaitable[None]], stream: GrpcStream) -> None:
+    async def _handle(self, name: str, handler: Callable[[], Awaitable[Any]], stream: GrpcStream) -> None:
         """The task of a call: the handler, and what its end means for the peer."""
         verdict: Refused | None = STOPPING
         try:

@@ -9,7 +9,6 @@ import trio
 
 from arena.server.messages import Closed, LinkLost, Outgoing, Reason, Said
 from arena.store.errors import StoreError
-from arena.v1 import play_pb2
 from arena.wire.codec import decode, decode_hello, encode
 from arena.wire.stream import Refused, Stream, Vanished, bearer
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from arena.server.messages import Hello
     from arena.store.bots import Bot
 
-PlayStream: TypeAlias = Stream[play_pb2.PlayRequest, bytes]
+PlayStream: TypeAlias = Stream[bytes, bytes]
 
 STATUS: Final = {
     Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,
@@ -61,7 +60,7 @@ class PlayLink:
         """As `Link.listen`."""
         stream = self._stream
         try:
-            await stream.deliver(lambda request: hear(decode(request, stream.received_at)), free)
+            await stream.deliver(lambda message: hear(decode(message, stream.received_at)), free)
         except Vanished as gone:
             raise LinkLost from gone
 
@@ -103,8 +102,8 @@ class Play:
     async def _hello(self, stream: PlayStream) -> Hello:
         limit = self._arena.config.limits.hello
         with trio.move_on_after(limit):
-            request = await stream.receive()
-            if request is None:
+            message = await stream.receive()
+            if message is None:
                 raise LinkLost
-            return decode_hello(request)
+            return decode_hello(message)
         raise Closed(Reason.SILENT, f"no hello came within {limit:g} s of the opening of the stream")

@@ -54,7 +54,7 @@ async def serve_arena(
     archive = Archive(arena)
 
     services = (
-        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, Play(arena)),
+        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, Play(arena), as_bytes=True),
         Service(game_pb2_grpc.add_GameServiceServicer_to_server, archive),
         Service(bots_pb2_grpc.add_BotServiceServicer_to_server, Roster(arena, by_invitation)),
         Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, archive),

@@ -220,6 +220,7 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
             call = stub.Play(mouth, timeout=PATIENCE)
             for _ in range(100):
                 next(call)
+            mouth.wait_until_asked_for_more()
             call.cancel()
 
     async with serving(play_service(handler)) as address:

@@ -53,10 +53,10 @@ class Guest:
     """What the store said when it was asked for the replay before every answer."""
 
     async def play(self, arena: Arena, store: MemoryStore, game: Game, token: str) -> None:
-        peer: MemoryPeer[pb.PlayRequest, bytes] = MemoryPeer({"authorization": f"Bearer {token}"})
+        peer: MemoryPeer[bytes, bytes] = MemoryPeer({"authorization": f"Bearer {token}"})
         async with trio.open_nursery() as nursery:
             nursery.start_soon(peer.converse, Play(arena).Play)
-            peer.send(pb.PlayRequest(hello=pb.Hello(games=[game.name], capacity=1)))
+            peer.send(pb.PlayRequest(hello=pb.Hello(games=[game.name], capacity=1)).SerializeToString())
             while True:
                 content = await peer.receive()
                 assert content is not None, peer.status
@@ -67,13 +67,13 @@ class Guest:
                 self._look(store, message, peer)
             nursery.cancel_scope.cancel()
 
-    def _look(self, store: MemoryStore, message: pb.PlayResponse, peer: MemoryPeer[pb.PlayRequest, bytes]) -> None:
+    def _look(self, store: MemoryStore, message: pb.PlayResponse, peer: MemoryPeer[bytes, bytes]) -> None:
         self.invitations += message.invitations
         for invitation in message.invitations:
             self.readied = len(self.sent)
             match = invitation.match_id
             twice = [pb.Ready(match_id=match, nonce=nonce) for nonce in (self.nonce, self.nonce[::-1])]
-            peer.send(pb.PlayRequest(ready=twice))
+            peer.send(pb.PlayRequest(ready=twice).SerializeToString())
         for decision in message.decisions:
             view: Any = getattr(decision, decision.WhichOneof("view") or "")
             self.hands.setdefault(view.round, bytes(view.hand))
@@ -83,7 +83,7 @@ class Guest:
                 self.replays.append(type(error))
             answer = pb.Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=decision.legal[0])
             again = pb.Ready(match_id=decision.match_id, nonce=self.nonce[::-1])  # as after a suspension: no new nonce
-            peer.send(pb.PlayRequest(ready=[again], answers=[answer]))
+            peer.send(pb.PlayRequest(ready=[again], answers=[answer]).SerializeToString())
 
 
 async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:

@@ -23,7 +23,7 @@ from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
 
 GAME = GAMES["sixth_sense"]
-HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1))
+HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1)).SerializeToString()
 
 
 def bearer(token: str) -> dict[str, str]:

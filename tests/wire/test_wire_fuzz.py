@@ -6,7 +6,7 @@ The server is the real one up to the sockets, which `tests/end_to_end` adds; a v
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from random import Random
@@ -17,16 +17,13 @@ import structlog
 import trio
 from arena_client.v1 import play_pb2 as pb
 from google.protobuf.descriptor import MethodDescriptor
-from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.store import bots
-from arena.v1 import play_pb2
 from arena.wire.grpc_server import Service
-from arena.wire.grpc_stream import malformed
 from arena.wire.memory import MemoryPeer, MemoryStream
 from arena.wire.play import Play
 from arena.wire.server import FILES, serve_arena
@@ -46,39 +43,6 @@ FRAMES = 2_000
 """In the ordinary run, for each seed."""
 BURST = 12
 """Frames at most that a bot sends without looking."""
-
-
-class ParsedStream:
-    """A stream of bytes as the server makes it one of messages."""
-
-    def __init__(self, stream: MemoryStream[bytes, bytes], parse: Any) -> None:
-        self._stream = stream
-        self._parse = parse
-        self.peer = stream.peer
-        self.metadata: Mapping[str, str] = stream.metadata
-
-    @property
-    def received_at(self) -> float:
-        return self._stream.received_at
-
-    async def receive(self) -> Any:
-        content = await self._stream.receive()
-        try:
-            return None if content is None else self._parse(content)
-        except DecodeError:
-            raise malformed() from None
-
-    @property
-    def busy(self) -> bool:
-        return self._stream.busy
-
-    def hand_over(self, message: bytes) -> None:
-        self._stream.hand_over(message)
-
-    async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
-        self._stream.left = left
-        while (message := await self.receive()) is not None:
-            take(message)
 
 
 @asynccontextmanager
@@ -127,7 +91,7 @@ class Bot:
 
         async def play(stream: MemoryStream[bytes, bytes]) -> None:
             try:
-                await Play(self.arena).Play(cast("Any", ParsedStream(stream, play_pb2.PlayRequest.FromString)))
+                await Play(self.arena).Play(stream)
             except* Refused:  # in a group, too, as the server finds it there
                 pass
 

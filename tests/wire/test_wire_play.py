@@ -22,7 +22,7 @@ from tests.server.server_rig import MemoryStore, running
 
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))
-Peer = MemoryPeer[pb.PlayRequest, bytes]
+Peer = MemoryPeer[bytes, bytes]
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ async def test_a_first_message_that_will_not_do_ends_the_call_with_a_reason(
 ) -> None:
     async with running(store, games=(GAME,)) as arena:
         peer = call(nursery, arena, bearer(token(store, "ann")))
-        peer.send(first)
+        peer.send(first.SerializeToString())
         status = await ended(peer)
         assert arena.hall.contestants == {}
     assert status is not None
@@ -141,9 +141,9 @@ async def test_nonsense_in_a_later_message_ends_the_call_with_a_reason(
 ) -> None:
     async with running(store, games=(GAME,)) as arena:
         peer = call(nursery, arena, bearer(token(store, "ann")))
-        peer.send(HELLO)
+        peer.send(HELLO.SerializeToString())
         await until(peer, lambda message: message.HasField("welcome"))
-        peer.send(HELLO)
+        peer.send(HELLO.SerializeToString())
         status = await ended(peer)
     assert status is not None
     assert status.code is grpc.StatusCode.INVALID_ARGUMENT
@@ -165,7 +165,7 @@ async def test_a_bot_that_vanishes_ends_its_call_and_nothing_else(
 ) -> None:
     async with running(store, games=(GAME,), heartbeat=1.0) as arena:
         peer = call(nursery, arena, bearer(token(store, "ann")))
-        peer.send(HELLO)
+        peer.send(HELLO.SerializeToString())
         if reads:
             await until(peer, lambda message: message.HasField("welcome"))
         await trio.sleep(5)  # the bot that does not read has heartbeats waiting for it
@@ -183,10 +183,10 @@ async def test_two_bots_play_a_match_of_messages(
         everybody_knows = trio.Event()
 
         async def play(peer: Peer) -> None:
-            peer.send(HELLO)
+            peer.send(HELLO.SerializeToString())
             while True:
                 message = await until(peer, lambda _: True)
-                peer.send(answers(message))
+                peer.send(answers(message).SerializeToString())
                 reports.extend(message.reports)
                 if len({report.seat for report in reports}) == 2:
                     everybody_knows.set()

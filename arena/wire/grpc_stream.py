@@ -108,7 +108,8 @@ class GrpcStream(Http2Stream):
             raise self._over
 
     async def send(self, message: Any) -> None:
-        """As `Stream.send`. A checkpoint only where it has to wait."""
+        """As `Stream.send`. Always a checkpoint: to a peer that reads fast one could send for ever."""
+        await trio.lowlevel.checkpoint()
         while self.busy:
             await self._writer.park()
         self.hand_over(message)

@@ -135,6 +135,7 @@ class Http2Stream:
         if owed >= GRANT and not self.ended:
             self.credit = WINDOW
             self.connection.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, self.number, owed))
+            self.connection.wake()
 
     def linger(self, now: float, most: float) -> None:
         """Breaks off where the last word has waited so many seconds for the peer to take what comes before it."""

@@ -334,3 +334,16 @@ def test_whoever_writes_outside_of_a_receive_wakes() -> None:
     stream.open(RESPONSE)
     stream.write(b"answer")
     assert peer.woken > before
+
+
+def test_whoever_takes_what_came_later_wakes() -> None:
+    peer = Peer(Slow)
+    stream = peer.open()
+    for _ in range(2):
+        peer.h2.send_data(stream.number, bytes(1 << 14))
+        peer.talk()
+    before = peer.woken
+    Http2Stream.grant(stream)
+    assert peer.woken > before
+    peer.hear()
+    assert any(isinstance(event, WindowUpdated) and event.stream_id for event in peer.events)

@@ -12,19 +12,20 @@ from hypothesis import settings
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.load_profile("arena")
 
-COMPILED = Path(__file__).parent / "build" / "compiled"
+COMPILED = str(Path(__file__).parent / "build" / "compiled")
+
+# Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
+# tests have no arguments, and those that tests start shall run the same.
+if "--compiled" in sys.argv and COMPILED not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    os.environ["PYTHONSAFEPATH"] = "1"  # or the checkout would come first in what the tests start
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (COMPILED, os.environ.get("PYTHONPATH"))))
+if COMPILED in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+    sys.path.insert(0, COMPILED)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
     parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--compiled"):
-        sys.path.insert(0, str(COMPILED))
-        os.environ["PYTHONSAFEPATH"] = "1"  # or the checkout would come first in what the tests start
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(COMPILED), os.environ.get("PYTHONPATH"))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""The sources of engine, matches and house bots, compiled with mypyc into a folder for who puts it first on the path.
+"""The sources of what every decision goes through, compiled with mypyc into a folder for who puts it first on the path.
 
     python compiled/build.py FOLDER
 
@@ -16,9 +16,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "arena/match", "arena/house/nullern", "arena/house/sixth_sense")
-"""What every decision goes through, or thinks, and nothing else than numbers and small strings does."""
+"""What thinks."""
+WAY = {
+    "arena/wire": ("http2", "grpc_stream", "codec", "packed", "sixth_sense", "nullern"),
+    "arena/server": ("messages", "pace", "contestant", "session", "post", "table"),
+    "arena/store": ("journal",),
+    "arena/replay": ("chain", "lines", "record", "shown", "thinking"),
+}
+"""The rest of the way of an answer, by room."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
+
+
+def compiled(root: Path) -> list[Path]:
+    """The sources that are compiled, from the root of the checkout."""
+    rooms = [path for room in ROOMS for path in sorted((root / room).rglob("*.py")) if path.name not in PYTHON]
+    return [path.relative_to(root) for path in rooms] + [Path(room, f"{name}.py") for room in WAY for name in WAY[room]]
 
 
 def build(target: Path) -> None:
@@ -31,8 +44,7 @@ def build(target: Path) -> None:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
         for package in ("engine", "arena"):
             shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
-        sources = [str(path) for room in ROOMS for path in sorted(Path(room).rglob("*.py")) if path.name not in PYTHON]
-        modules = mypycify(["--strict", *sources], opt_level="3", debug_level="0")
+        modules = mypycify(["--strict", *map(str, compiled(Path()))], opt_level="3", debug_level="0")
         command = Distribution({"name": "arena", "ext_modules": modules}).get_command_obj("build_ext")
         command.set_undefined_options("build")
         command.inplace = True

@@ -1,8 +1,8 @@
 """One heap of all deadlines and the one task that waits for them.
 
-A table has at most one entry. When its deadline moves later the entry stays and is looked at again when it rings, so
-that a decision answered in time costs the heap nothing. The heap keeps nobody alive: a match that is over may go at
-once, not when the last of its alarms would have rung.
+Of a table's entries one counts, the newest. When its deadline moves later that entry stays and is looked at again when
+it rings, so that a decision answered in time costs the heap nothing. The heap has numbers only: a match that is over
+and forgotten may go at once, not when the last of its alarms would have rung.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import heapq
 import math
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
-from weakref import ref
 
 import trio
 
@@ -24,6 +23,8 @@ class Sleeper(Protocol):
 
     wakes_at: float
     """When its entry in the heap rings, in seconds of the server's clock; infinite without one. Kept by `Alarms`."""
+    alarm: int
+    """The number of that entry. Kept by `Alarms`."""
 
     @property
     def deadline(self) -> float:
@@ -37,19 +38,27 @@ class Alarms:
     """Wakes sleepers at their deadlines."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int, ref[Sleeper]]] = []
-        self._numbers: Iterator[int] = count()
+        self._heap: list[tuple[float, int]] = []
+        self._sleepers: dict[int, Sleeper] = {}
+        self._numbers: Iterator[int] = count(1)
         self._sooner = trio.Event()
 
     def watch(self, sleeper: Sleeper) -> None:
         """To be called whenever a sleeper's deadline may have moved."""
         deadline = sleeper.deadline
         if deadline < sleeper.wakes_at:
+            self.forget(sleeper)
+            number = sleeper.alarm = next(self._numbers)
             sleeper.wakes_at = deadline
-            number = next(self._numbers)
-            heapq.heappush(self._heap, (deadline, number, ref(sleeper)))
+            self._sleepers[number] = sleeper
+            heapq.heappush(self._heap, (deadline, number))
             if self._heap[0][1] == number:
                 self._sooner.set()
+
+    def forget(self, sleeper: Sleeper) -> None:
+        """To be called when a sleeper is over."""
+        self._sleepers.pop(sleeper.alarm, None)
+        sleeper.wakes_at = math.inf
 
     async def run(self) -> None:
         """Rings for ever."""
@@ -59,9 +68,9 @@ class Alarms:
             self._sooner = trio.Event()
             now = trio.current_time()
             while self._heap and self._heap[0][0] <= now:
-                at, _, found = heapq.heappop(self._heap)
-                sleeper = found()
-                if sleeper is None or at != sleeper.wakes_at:
+                _, number = heapq.heappop(self._heap)
+                sleeper = self._sleepers.pop(number, None)
+                if sleeper is None:
                     continue
                 sleeper.wakes_at = math.inf
                 if sleeper.deadline <= now:

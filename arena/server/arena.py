@@ -290,6 +290,7 @@ class Arena:
         table.report(over, changes)
         self.roster.park(parked)
         self._tables.discard(table)
+        self._alarms.forget(table)
         table.dissolve()
         for player in table.players:
             if isinstance(player, Contestant):

@@ -56,6 +56,7 @@ class Table:
         self.match_id = header.match
         self.players = players
         self.wakes_at = math.inf
+        self.alarm = 0
         self._match = match
         self._header = header
         self._stand_in = stand_in

@@ -17,6 +17,7 @@ class Sleeper:
 
     def __init__(self, alarms: Alarms, rang: list[tuple[str, float]], name: str = "") -> None:
         self.wakes_at = math.inf
+        self.alarm = 0
         self.deadline = math.inf
         self.looked = 0
         self.again: list[float] = []
@@ -119,10 +120,11 @@ async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig, au
     assert rig.rings == [("once", 6)]
 
 
-async def test_a_sleeper_that_is_gone_is_neither_kept_nor_missed(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_sleeper_that_is_forgotten_is_neither_kept_nor_missed(rig: Rig, autojump_clock: MockClock) -> None:
     gone = Sleeper(rig.alarms, rig.rang, "gone")
     gone.wants(rig.start + 1)
     rig.sleeper("here").wants(rig.start + 2)
+    rig.alarms.forget(gone)
     left = ref(gone)
     del gone
     assert left() is None

@@ -2,11 +2,13 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from coverage import Coverage
+from coverage.exceptions import CoverageWarning
 from hypothesis import settings
 
 settings.register_profile("arena", deadline=None, derandomize=True)
@@ -46,4 +48,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        measuring.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CoverageWarning)  # of course these modules are imported already
+            measuring.start()

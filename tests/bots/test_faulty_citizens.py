@@ -80,7 +80,9 @@ IN_A_MATCH: Final = {
         end="RESOURCE_EXHAUSTED",
         text="flooding",
     ),
-    "one-message-of-100-megabytes": expected(VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="larger than max"),
+    "one-message-of-100-megabytes": expected(
+        VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="a message has at most 1048576 bytes, not 104857600"
+    ),
     "messages-of-100-megabytes": expected(VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="KiB a second"),
     "dies-at-predict": expected(VANISHED, last=True),
     "dies-at-play": expected(VANISHED, last=True),

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,6 +105,7 @@ class Terminal:
         self.text = ""
         """Everything it wrote."""
         self._master = master
+        self._decoder = getincrementaldecoder("utf-8")(errors="replace")
 
     def expect(self, words: str) -> str:
         """Reads until it has written these words since the last call; what it wrote since then, without colours."""
@@ -125,11 +127,17 @@ class Terminal:
         return self.process.wait(PATIENCE)
 
     def _read(self) -> str:
-        assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
-        try:
-            piece = os.read(self._master, 65536).decode(errors="replace")
-        except OSError:  # Linux says so when the other end is closed
-            return ""
+        """What it wrote next, in whole characters: a read may cut one in two. Empty at its end."""
+        piece = ""
+        while not piece:
+            assert select.select([self._master], [], [], PATIENCE)[0], f"it is silent after: {plain(self.text)}"
+            try:
+                written = os.read(self._master, 65536)
+            except OSError:  # Linux says so when the other end is closed
+                return ""
+            if not written:
+                return ""
+            piece = self._decoder.decode(written)
         self.text += piece
         return piece
 

@@ -105,6 +105,18 @@ def test_match_grace_over_seats_a_house_bot_whose_choices_count_and_those_of_its
     assert table.act(6001, 0, 4, decision=3) == [Refuse(0, 3, 4, Refusal.STALE, (), 0)]
 
 
+def test_match_bot_owes_only_the_decision_open_before_it_and_none_once_a_house_bot_has_its_seat() -> None:
+    table = table_at_the_first_turn()
+    assert table.match.owes(0, 3)
+    assert not table.match.owes(0, 1), "answered already"
+    assert not table.match.owes(1, 3), "put to another seat"
+    table.leave(0, 0)
+    assert table.match.owes(0, 3), "a bot that may still come back owes what is open"
+    table.alarm(5000)
+    assert table.match.asking(0) == 3
+    assert not table.match.owes(0, 3), "a house bot has the seat"
+
+
 def test_match_house_bot_is_heard_only_for_a_seat_it_has_and_the_decision_that_is_open() -> None:
     table = table_at_the_first_turn()
     assert table.stand_in(1, 0, 4) == []

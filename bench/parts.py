@@ -34,9 +34,9 @@ from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Sent
 from arena.match.policy import Policy
 from arena.replay.header import Bot as Name
-from arena.replay.header import Header
+from arena.replay.header import Entry, Header
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder, encode_unchained
+from arena.replay.record import Recorder
 from arena.server.messages import Outgoing, Question, Welcome
 from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
@@ -61,7 +61,7 @@ class Course(NamedTuple):
     """A match that was played."""
 
     number: int
-    recorder: Recorder
+    entries: Sequence[Entry]
     asks: Sequence[Ask]
     choices: Sequence[tuple[int, int]]
     """Seats and their actions."""
@@ -85,15 +85,16 @@ def play(number: int) -> Course:
         started=0,
         server="bench",
     )
+    entries: list[Entry] = []
     asks: list[Ask] = []
     choices: list[tuple[int, int]] = []
     lines: list[str] = []
-    course = Course(number, Recorder(), asks, choices, header, lines)
+    course = Course(number, entries, asks, choices, header, lines)
     match, chance, at = course.header.new_match(), Random(number), 0
 
     def happen(event: Input) -> list[Ask]:
         effects = match.receive(event)
-        course.recorder.add(event, effects)
+        entries.append((event, effects))
         lines.append(input_line(event, GAME))
         return [effect for effect in effects if isinstance(effect, Ask)]
 
@@ -129,7 +130,8 @@ def measure() -> dict[str, tuple[float, float]]:
     rules = time(partial(_rules, views=False), courses)
     view = time(partial(_rules, views=True), courses) - rules
     match = time(_match, courses) - rules - view
-    replay = time(lambda course: encode_unchained(course.header, course.recorder.entries, None, course.lines), courses)
+    record = time(_record, courses)
+    replay = time(Recorder.replay, [_record(course) for course in courses])
     with tempfile.TemporaryDirectory() as data:
         journal, _ = open_journal(Path(data), ())
         for course in courses:
@@ -144,6 +146,7 @@ def measure() -> dict[str, tuple[float, float]]:
         "encode": pair(lambda chunk: codec.encode(Outgoing(questions=chunk)), chunks),
         "decode": pair(partial(codec.decode, at=0.0), said),
         "journal": written,
+        "record": (record, record),
         "finish: replay": (replay, replay),
         "begin and finish: database, without the disk": (database, database),
         "a bot of the SDK": pair(partial(_reaction, bot), shown),
@@ -171,8 +174,15 @@ def _rules(course: Course, *, views: bool) -> None:
 
 def _match(course: Course) -> None:
     match = course.header.new_match()
-    for event, _ in course.recorder.entries:
+    for event, _ in course.entries:
         match.receive(event)
+
+
+def _record(course: Course) -> Recorder:
+    recorder = Recorder(course.header)
+    for (event, effects), line in zip(course.entries, course.lines, strict=True):
+        recorder.add(event, effects, line)
+    return recorder
 
 
 def _answers(questions: Sequence[Question]) -> play_pb2.PlayRequest:
@@ -183,7 +193,7 @@ def _answers(questions: Sequence[Question]) -> play_pb2.PlayRequest:
 
 
 def _journal(journal: Journal, batch: int, course: Course) -> None:
-    for number, (event, _) in enumerate(course.recorder.entries):
+    for number, (event, _) in enumerate(course.entries):
         journal.add(course.header, event)
         if number % (2 * batch) == 0:  # each decision has two inputs
             journal.commit()

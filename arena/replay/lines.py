@@ -14,8 +14,8 @@ from typing import Any, Final, assert_never
 
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.header import ChangeLike, Entry, Header
-from arena.replay.shown import QUESTIONS, Shown, ShownRound
+from arena.replay.header import ChangeLike, Header
+from arena.replay.shown import QUESTIONS, ShownRound
 from engine.game import Game, RoundReport
 
 VERSION: Final = max(QUESTIONS)
@@ -47,42 +47,6 @@ HEADER_START: Final = '{"arena_replay":'
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Final = cache(_write)  # of the names of actions, which are few
-
-
-def objects(
-    header: Header,
-    entries: Sequence[Entry],
-    ratings: Sequence[ChangeLike] | None,
-    inputs: Sequence[str] | None = None,
-    version: int = VERSION,
-) -> list[str]:
-    """The lines of a replay without their chain. While the match is not over there is neither result nor ratings.
-
-    `inputs` are the lines of the inputs, where somebody has them already.
-    """
-    game = header.game
-    over: Over | None = None
-    shown = Shown(len(header.bots), header.policy.bank, version)
-    lines = [header_line(header, ratings is not None, version)]
-    if inputs is None:
-        inputs = [input_line(event, game) for event, _ in entries]
-    for (_, effects), line in zip(entries, inputs, strict=True):
-        lines.append(line)
-        for effect in effects:
-            if type(effect) is Ask:  # nearly always
-                shown.add(effect)
-                continue
-            lines.append(_write(_effect(effect, game)))
-            if isinstance(effect, Over):
-                over = effect
-            if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
-                lines.append(_write(_shown(shown.close())))
-    if over is not None:
-        names = [bot.name for bot in header.bots]
-        lines.append(_write(_result(over, names)))
-        if ratings is not None:
-            lines.append(_write(_ratings(ratings, names)))
-    return lines
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
@@ -134,6 +98,40 @@ def input_line(event: Input, game: Game) -> str:
     return _TEMPLATES[type(event)] % event
 
 
+def effect_line(effect: Effect, game: Game) -> str:
+    """The line of an effect; questions have none, ValueError."""
+    return _write(_effect(effect, game))
+
+
+def shown_line(shown: ShownRound) -> str:
+    """The line of what was shown in a round."""
+    return _write({"shown": shown.round, "views": shown.views, "banks": shown.banks})
+
+
+def result_line(over: Over, names: Sequence[str]) -> str:
+    """The line of the result of a match between these bots, by seat."""
+    result = "finished" if over.places else "interrupted"
+    return _write({"result": result, "bots": names, **over._asdict()})
+
+
+def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
+    """The line of what the match did to the ratings of these bots, by seat."""
+    return _write(
+        {
+            "ratings": [
+                {
+                    "bot": name,
+                    "before": rating.before.value,
+                    "before_deviation": rating.before.deviation,
+                    "after": rating.after.value,
+                    "after_deviation": rating.after.deviation,
+                }
+                for name, rating in zip(names, ratings, strict=True)
+            ]
+        }
+    )
+
+
 def _effect(effect: Effect, game: Game) -> dict[str, Any]:
     match effect:
         case Refuse(seat, decision, action, why, legal, time):
@@ -163,10 +161,6 @@ def _effect(effect: Effect, game: Game) -> dict[str, Any]:
     assert_never(effect)
 
 
-def _shown(shown: ShownRound) -> dict[str, Any]:
-    return {"shown": shown.round, "views": shown.views, "banks": shown.banks}
-
-
 def _name(game: Game, action: int) -> str | None:
     """What people call an action; None for a number that is no action's."""
     return game.actions[action].name if 0 <= action < len(game.actions) else None
@@ -174,22 +168,3 @@ def _name(game: Game, action: int) -> str | None:
 
 def _report(report: RoundReport) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, bytes) else value for name, value in report._asdict().items()}
-
-
-def _result(over: Over, names: Sequence[str]) -> dict[str, Any]:
-    return {"result": "finished" if over.places else "interrupted", "bots": names, **over._asdict()}
-
-
-def _ratings(ratings: Sequence[ChangeLike], names: Sequence[str]) -> dict[str, Any]:
-    return {
-        "ratings": [
-            {
-                "bot": name,
-                "before": rating.before.value,
-                "before_deviation": rating.before.deviation,
-                "after": rating.after.value,
-                "after_deviation": rating.after.deviation,
-            }
-            for name, rating in zip(names, ratings, strict=True)
-        ]
-    }

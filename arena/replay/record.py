@@ -1,53 +1,92 @@
-"""Keeping a match while it runs, and writing it down when it is over.
+"""Writing a match down while it runs: its lines one by one, and at the end the whole.
 
-While a match runs nothing is formatted: a `Recorder` only keeps references, the questions' views among them. It never
-changes what it is given.
+Views are seconds old at the end and many matches run at once, so a `Recorder` takes from every input and effect what a
+replay says of it, and lets go of it. It never changes what it is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from arena.match.effects import Effect, Over
+from arena.match.effects import Ask, Effect, Over, Show
 from arena.match.inputs import Input
 from arena.replay.chain import chained, pack
 from arena.replay.header import Bot, ChangeLike, Entry, Header
-from arena.replay.lines import objects
+from arena.replay.lines import VERSION, effect_line, header_line, input_line, ratings_line, result_line, shown_line
+from arena.replay.shown import Shown
+from arena.replay.thinking import Stopwatch, Thinking
 
-__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "encode_unchained"]
+__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "record"]
 
 
 class Recorder:
-    """Keeps what happens in a match."""
+    """What is written down of a match so far."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("_header", "_lines", "_over", "_shown", "_stopwatch", "_version")
 
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
+    def __init__(self, header: Header, version: int = VERSION) -> None:
+        """Of a match about to begin, in a version of the format."""
+        seats, policy = len(header.bots), header.policy
+        self._header = header
+        self._version = version
+        self._lines: list[str] = []
+        self._shown = Shown(seats, policy.bank, version)
+        self._stopwatch = Stopwatch(seats, policy.lag_allowance)
+        self._over: Over | None = None
 
-    def add(self, event: Input, effects: Sequence[Effect]) -> None:
-        """One input and the effects it had, in the order the match took them."""
-        self.entries.append((event, effects))
+    def add(self, event: Input, effects: Sequence[Effect], line: str) -> None:
+        """One input, the effects it had, in the order the match took them, and the input's line.
+
+        All of it is added or, if it raises, nothing that `lines` tells.
+        """
+        lines = [line]
+        for effect in effects:
+            if type(effect) is Ask:  # nearly always
+                self._shown.add(effect)
+                continue
+            lines.append(effect_line(effect, self._header.game))
+            if isinstance(effect, Over):
+                self._over = effect
+            if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
+                lines.append(shown_line(self._shown.close()))
+        self._stopwatch.add(event, effects)
+        self._lines += lines
+
+    def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
+        """The lines of the replay without their chain; `ratings` by seat, None when it was not rated.
+
+        While the match is not over there is neither result nor ratings.
+        """
+        names = [bot.name for bot in self._header.bots]
+        lines = [header_line(self._header, ratings is not None, self._version), *self._lines]
+        if self._over is not None:
+            lines.append(result_line(self._over, names))
+            if ratings is not None:
+                lines.append(ratings_line(ratings, names))
+        return lines
+
+    def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
+        """The replay of the match as it is stored, without its chain; ValueError when the match is not over."""
+        if self._over is None:
+            raise ValueError(f"match {self._header.match} is not over")
+        return pack(self.lines(ratings))
+
+    def thinking(self) -> tuple[Thinking, ...]:
+        """By seat, how the bots used their time."""
+        return self._stopwatch.thinking()
 
 
-def encode(header: Header, entries: Sequence[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
+def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> Recorder:
+    """What a recorder has of a match in which this happened."""
+    recorder = Recorder(header, version)
+    for event, effects in entries:
+        recorder.add(event, effects, input_line(event, header.game))
+    return recorder
+
+
+def encode(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
     """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
 
     Equal arguments give equal bytes. ValueError when the match is not over.
     """
-    return chained(encode_unchained(header, entries, ratings))
-
-
-def encode_unchained(
-    header: Header,
-    entries: Sequence[Entry],
-    ratings: Sequence[ChangeLike] | None = None,
-    inputs: Sequence[str] | None = None,
-) -> bytes:
-    """The same without its chain, to be stored.
-
-    `inputs` are the lines of the inputs, where the journal has formatted them already.
-    """
-    if not any(isinstance(effect, Over) for _, effects in reversed(entries) for effect in effects):
-        raise ValueError(f"match {header.match} is not over")
-    return pack(objects(header, entries, ratings, inputs))
+    return chained(record(header, entries).replay(ratings))

@@ -34,7 +34,7 @@ class Shown:
         """A match about to begin, with so many microseconds in each bank, for a version of the format."""
         self._round = 0
         self._banks = [bank] * seats
-        self._questions: list[list[bytes]] = [[] for _ in range(seats)]
+        self._digests = [sha256() for _ in range(seats)]
         self._latest = [b""] * seats
         self._bytes = QUESTIONS[version]
 
@@ -44,15 +44,15 @@ class Shown:
         question = self._bytes(ask)
         if self._latest[seat] != question:
             self._latest[seat] = question
-            self._questions[seat].append(question)
+            self._digests[seat].update(question)
         self._banks[seat] = ask.bank
 
     def close(self) -> ShownRound:
         """The round is over, or broken off; what comes now belongs to the next one."""
-        digests = [sha256(b"".join(each)).hexdigest() for each in self._questions]
-        closed = ShownRound(self._round, tuple(digests), tuple(self._banks))
+        views = tuple(each.hexdigest() for each in self._digests)
+        closed = ShownRound(self._round, views, tuple(self._banks))
         self._round += 1
-        self._questions = [[] for _ in self._questions]
+        self._digests = [sha256() for _ in self._digests]
         return closed
 
 

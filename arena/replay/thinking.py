@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from arena.match.effects import Ask, Force, Refuse
-from arena.match.inputs import Acted, Sent
-from arena.match.policy import Policy
-from arena.replay.header import Entry
+from arena.match.effects import Ask, Effect, Force, Refuse
+from arena.match.inputs import Acted, Input, Sent
 
 
 class Thinking(NamedTuple):
@@ -22,27 +19,41 @@ class Thinking(NamedTuple):
     """Of those the bot made itself: microseconds on its clock, from the sending, less the round trip, to the answer."""
 
 
-def thinking(entries: Iterable[Entry], seats: int, policy: Policy) -> tuple[Thinking, ...]:
-    """By seat, from what happened in a match. A house bot is never sent anything: it has no times."""
-    asked: dict[int, int] = {}  # decision → seat
-    started: dict[int, int] = {}  # decision → the instant from which its clock runs
-    own = [0] * seats
-    times: list[list[int]] = [[] for _ in range(seats)]
-    allowance = policy.lag_allowance
-    for event, effects in entries:  # every decision of every match comes by here
+class Stopwatch:
+    """Takes the times of a match. A house bot is never sent anything: it has none."""
+
+    __slots__ = ("_allowance", "_asked", "_due", "_own", "_started", "_times")
+
+    def __init__(self, seats: int, allowance: int) -> None:
+        """Of a match about to begin; so many microseconds of a round trip are taken off."""
+        self._allowance = allowance
+        self._asked = [0] * seats  # a seat's latest decision: it never has two at once
+        self._due = [0] * seats
+        self._own = [0] * seats
+        self._started: dict[int, int] = {}  # open decision → the instant from which its clock runs
+        self._times: list[list[int]] = [[] for _ in range(seats)]
+
+    def add(self, event: Input, effects: Sequence[Effect]) -> None:
+        """One input and the effects it had."""
         refused = False
         for effect in effects:
             if type(effect) is Ask or type(effect) is Force:
-                asked[effect.decision] = effect.seat
+                seat = effect.seat
+                if self._asked[seat] != effect.decision:
+                    self._asked[seat] = effect.decision
+                    self._due[seat] += 1
             elif type(effect) is Refuse:
                 refused = True
         if type(event) is Sent:
             at, _, decision, lag = event
-            started[decision] = at + min(lag, allowance)
+            self._started[decision] = at + min(lag, self._allowance)
         elif type(event) is Acted and not refused:
             at, seat, decision, _ = event
-            own[seat] += 1
-            if (since := started.get(decision)) is not None:
-                times[seat].append(at - since if at > since else 0)
-    made = Counter(asked.values())
-    return tuple(Thinking(made[seat], made[seat] - own[seat], tuple(times[seat])) for seat in range(seats))
+            self._own[seat] += 1
+            if (since := self._started.pop(decision, None)) is not None:
+                self._times[seat].append(at - since if at > since else 0)
+
+    def thinking(self) -> tuple[Thinking, ...]:
+        """The figures so far, by seat."""
+        seats = zip(self._due, self._own, self._times, strict=True)
+        return tuple(Thinking(due, due - own, tuple(times)) for due, own, times in seats)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from arena.replay.chain import Chain, unchained
-from arena.replay.header import Entry
-from arena.replay.lines import objects
+from arena.replay.record import record
 from arena.replay.replay import Rating, RatingChange, Replay, Result
 from engine.deal import opens
 
@@ -69,14 +68,15 @@ def _commitment(replay: Replay) -> Difference | None:
 
 def _course(replay: Replay, rate: Rate | None) -> Difference | None:
     match = replay.header.new_match()
-    entries: list[Entry] = [(event, match.receive(event)) for event in replay.inputs]
+    entries = ((event, match.receive(event)) for event in replay.inputs)
+    recorder = record(replay.header, entries, replay.version)
     ratings, problem = replay.ratings, None
     try:
         ratings = _rated(replay, rate)
     except (ValueError, ArithmeticError) as error:
         words = f"the ratings cannot be computed: {error}"
         problem = Difference(len(replay.lines), None, replay.lines[-1], words)
-    lines = map(Chain().line, objects(replay.header, entries, ratings, version=replay.version))
+    lines = map(Chain().line, recorder.lines(ratings))
     for number, found in enumerate(replay.lines, 1):
         expected = next(lines, None)
         if expected != found:

@@ -17,7 +17,6 @@ from arena.match.effects import Over
 from arena.replay.header import Bot, Header
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
-from arena.replay.thinking import thinking
 from arena.server.players import HousePlayer
 from arena.server.table import Table
 from arena.server.wall import now_us
@@ -141,7 +140,6 @@ class Scribe:
     async def record(self, table: Table, over: Over) -> Recorded:
         """Stores how a match ended, as often as it takes."""
         number, at = matches.MatchId(table.match_id), now_us()
-        seats = thinking(table.course, len(table.players), self._config.policy)
 
         def store(connection: Connection) -> Recorded:
             changes = matches.finish(
@@ -153,7 +151,7 @@ class Scribe:
                 counts=over.counts,
                 at=at,
                 replay=table.replay,
-                thinking=seats,
+                thinking=table.thinking,
             )
             return Recorded(
                 over, changes, parking.count(connection, number, over.troubled, self._config.park_after, at)

@@ -15,7 +15,7 @@ from arena.ladder.scheduling import Met
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.lines import input_line
-from arena.replay.record import Recorder, encode_unchained
+from arena.replay.record import Recorder
 from arena.server.contestant import Contestant
 from arena.server.messages import MatchOver, RatingChange, RoundOver
 from arena.server.words import Words
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from arena.ladder import live
     from arena.match.effects import Effect
     from arena.match.match import Match
-    from arena.replay.record import Entry, Header
+    from arena.replay.header import Header
+    from arena.replay.thinking import Thinking
     from arena.server.messages import Answer, Notice
     from arena.server.players import Player
     from arena.server.pool import WorkerPool
@@ -61,8 +62,8 @@ class Table:
         self._header = header
         self._stand_in = stand_in
         self._journal = journal
-        self._recorder = Recorder()
-        self._lines: list[str] = []  # what the journal made of each input, for the replay
+        self._recorder = Recorder(header)
+        self._fault: Exception | None = None
         self._frozen = False
         self._words = Words(self.match_id, [player.name for player in players], stand_in.name, header.game.actions)
         self._chance = chance
@@ -119,8 +120,7 @@ class Table:
         questions: dict[int, Ask] = {}
         for event in inputs:
             effects = self._match.receive(event)
-            self._recorder.add(event, effects)
-            self._lines.append(input_line(event, self._header.game))
+            self._record(event, effects, input_line(event, self._header.game))
             questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
         if self._over is not None:
@@ -160,13 +160,15 @@ class Table:
                 )
 
     @property
-    def course(self) -> Sequence[Entry]:
-        """What happened so far."""
-        return self._recorder.entries
+    def thinking(self) -> Sequence[Thinking]:
+        """By seat, how the bots used their time so far."""
+        return self._recorder.thinking()
 
     def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
-        """The replay of the match, which is over, as it is stored."""
-        return encode_unchained(self._header, self._recorder.entries, changes, self._lines)
+        """The replay of the match, which is over, as it is stored; what was raised in recording it is raised here."""
+        if self._fault is not None:
+            raise self._fault
+        return self._recorder.replay(changes)
 
     def dissolve(self) -> None:
         """Everybody gets up."""
@@ -215,13 +217,20 @@ class Table:
         todo = [first]
         for happened in todo:  # what house bots choose is added to it
             effects = self._match.receive(happened)
-            self._lines.append(self._journal.add(self._header, happened))
-            self._recorder.add(happened, effects)
+            self._record(happened, effects, self._journal.add(self._header, happened))
             for effect in effects:
                 self._do(effect, happened.at, todo)
         deadline = self._match.deadline
         if deadline is not None and self._began + deadline / 1e6 < self.wakes_at:
             self._watch(self)
+
+    def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
+        """A fault of ours in this costs the match its result when it is over, and nobody anything before."""
+        if self._fault is None:
+            try:
+                self._recorder.add(event, effects, line)
+            except Exception as fault:  # noqa: BLE001 - raised again by `replay`
+                self._fault = fault
 
     def _do(self, effect: Effect, at: Instant, todo: list[Input]) -> None:
         match effect:

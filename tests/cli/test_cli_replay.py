@@ -197,9 +197,9 @@ def test_interrupted_match_is_verified_and_said_to_be_interrupted(tmp_path: Path
     from arena.replay.record import encode
     from tests.replay.recorded import play
 
-    header, recorder = play(interrupted_after=20)
+    header, entries = play(interrupted_after=20)
     path = tmp_path / "interrupted.jsonl.gz"
-    path.write_bytes(encode(header, recorder.entries))
+    path.write_bytes(encode(header, entries))
     text = shown("replay", "verify", path)
     assert "none, interrupted (the server stops – good night)" in text
     assert "ratings" not in text

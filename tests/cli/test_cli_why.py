@@ -129,9 +129,9 @@ def test_why_of_a_match_that_was_played_finds_nothing_lost(source: tuple[str, st
 def test_why_of_nullern_and_of_a_match_that_was_broken_off(tmp_path: Path) -> None:
     from arena.replay.record import encode
 
-    header, recorder = play(3, game=NULLERN, interrupted_after=60)
+    header, entries = play(3, game=NULLERN, interrupted_after=60)
     path = tmp_path / "nullern.jsonl.gz"
-    path.write_bytes(encode(header, recorder.entries))
+    path.write_bytes(encode(header, entries))
     text = shown("why", path, "--seat", "1", env=WIDE)
     assert text.startswith("Nullern, match 101, seat 1 (bot-1): what happened")
     assert "broken off" in text

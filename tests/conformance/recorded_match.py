@@ -11,7 +11,7 @@ from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Returned, Sent
 from arena.match.match import Match
 from arena.match.policy import Policy
-from arena.replay.record import Bot, Header, Recorder, encode
+from arena.replay.record import Bot, Entry, Header, encode
 from engine.deal import SeededDecks, commitment, match_key
 from tests.conformance.table import Table
 
@@ -35,11 +35,12 @@ def recorded(table: Table, chance: int) -> bytes:
         server="1.2.3",
     )
     match = Match(table.game, table.seats, table.options, SeededDecks(match_key(seed, header.nonces)), POLICY)
-    recorder, rng, queue, now = Recorder(), Random(f"{table} {chance}"), deque[Ask](), 0
+    entries: list[Entry] = []
+    rng, queue, now = Random(f"{table} {chance}"), deque[Ask](), 0
 
     def put(event: Input) -> None:
         effects = match.receive(event)
-        recorder.add(event, effects)
+        entries.append((event, effects))
         queue.extend(effect for effect in effects if isinstance(effect, Ask))
 
     put(Begun(Instant(0)))
@@ -62,4 +63,4 @@ def recorded(table: Table, chance: int) -> bytes:
                 put(Acted(Instant(now), ask.seat, ask.decision, rng.randrange(-1, 300)))
             case _:
                 put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(ask.legal)))
-    return encode(header, recorder.entries)
+    return encode(header, entries)

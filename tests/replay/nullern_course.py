@@ -25,8 +25,8 @@ def course(seats: int = 4, chance: int = 1) -> Course:
 
 @cache
 def interrupted(after: int) -> Course:
-    header, recorder = play(3, game=NULLERN, interrupted_after=after)
-    return Course(read(encode(header, recorder.entries)))
+    header, entries = play(3, game=NULLERN, interrupted_after=after)
+    return Course(read(encode(header, entries)))
 
 
 def reports(played: Course) -> Iterator[NullernRound]:

@@ -27,7 +27,7 @@ from arena.match.inputs import (
 from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.chain import Chain, pack, unchained, unpack
-from arena.replay.record import Bot, Header, Recorder, encode
+from arena.replay.record import Bot, Entry, Header, encode
 from arena.replay.replay import Rating as RecordedRating
 from engine.deal import SeededDecks, commitment, match_key
 from engine.game import Game, Option, settle_options
@@ -64,24 +64,25 @@ def play(
     chance: int = 1,
     interrupted_after: int | None = None,
     **options: Option,
-) -> tuple[Header, Recorder]:
+) -> tuple[Header, list[Entry]]:
     """One whole match. Who leaves comes back at once and never answers, or stays away for chance to bring it back."""
     header = header_of(game, seats, options, chance)
     decks = SeededDecks(match_key(header.seed, header.nonces))
     match = Match(game, seats, header.options, decks, header.policy)
-    recorder, rng, queue, now = Recorder(), Random(chance), deque[Ask](), 0
+    entries: list[Entry] = []
+    rng, queue, now = Random(chance), deque[Ask](), 0
     # Chance chooses among names, so that numbering the actions otherwise makes no other match.
     by_name = sorted(range(len(game.actions)), key=lambda action: game.actions[action].name)
     any_answer = (*by_name, *range(len(by_name), 300), -1)  # also numbers that no action has
 
     def put(event: Input) -> None:
         effects = match.receive(event)
-        recorder.add(event, effects)
+        entries.append((event, effects))
         queue.extend(effect for effect in effects if isinstance(effect, Ask))
 
     put(Begun(Instant(0)))
     while not match.over:
-        if interrupted_after is not None and len(recorder.entries) > interrupted_after:
+        if interrupted_after is not None and len(entries) > interrupted_after:
             put(Interrupted(Instant(now), "the server stops – good night"))
             break
         now += rng.randrange(STEP)
@@ -115,7 +116,7 @@ def play(
                 queue.append(ask)
             case _:
                 put(Acted(Instant(now), ask.seat, ask.decision, rng.choice(choices)))
-    return header, recorder
+    return header, entries
 
 
 def rate(
@@ -126,9 +127,9 @@ def rate(
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
 
-def changes(recorder: Recorder) -> list[RatingChange]:
+def changes(entries: Sequence[Entry]) -> list[RatingChange]:
     """What the match does to bots of somewhat different strength."""
-    [over] = [effect for _, effects in recorder.entries for effect in effects if isinstance(effect, Over)]
+    [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]
     before = [Rating(NEW.value + 10 * seat, NEW.deviation - seat) for seat in range(len(over.places))]
     return [RatingChange(*pair) for pair in zip(before, update(before, over.places, counts=over.counts), strict=True)]
 
@@ -143,23 +144,20 @@ def rated(
     **options: Option,
 ) -> bytes:
     """The file of a rated match."""
-    header, recorder = play(seats, game=game, chance=chance, errs=errs, stays_away=stays_away, **options)
-    return encode(header, recorder.entries, changes(recorder))
+    header, entries = play(seats, game=game, chance=chance, errs=errs, stays_away=stays_away, **options)
+    return encode(header, entries, changes(entries))
 
 
 def restarted() -> bytes:
     """The file of a rated match whose server died twice in the middle; everybody comes back, once in time."""
-    header, recorder = play(interrupted_after=60)
-    entries = recorder.entries[:-1]
+    header, entries = play(interrupted_after=60)
     match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
-    recorder = Recorder()
-    for event, _ in entries:
-        recorder.add(event, match.receive(event))
+    entries = [(event, match.receive(event)) for event, _ in entries[:-1]]
     now, open_to = match.now, dict[int, Ask]()
 
     def put(event: Input) -> None:
         effects = match.receive(event)
-        recorder.add(event, effects)
+        entries.append((event, effects))
         open_to.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
 
     for come_back in (3, 4):
@@ -172,14 +170,14 @@ def restarted() -> bytes:
     while not match.over:
         ask = next(ask for seat, ask in open_to.items() if match.asking(seat) == ask.decision)
         put(Acted(now, ask.seat, ask.decision, ask.legal[0]))
-    return encode(header, recorder.entries, changes(recorder))
+    return encode(header, entries, changes(entries))
 
 
 def long_names(seats: int, game: Game) -> bytes:
     """The file of a rated match of bots with names as long as names may be."""
-    header, recorder = play(seats, game=game)
+    header, entries = play(seats, game=game)
     bots = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
-    return encode(replace(header, bots=bots), recorder.entries, changes(recorder))
+    return encode(replace(header, bots=bots), entries, changes(entries))
 
 
 def lines_of(file: bytes) -> list[str]:

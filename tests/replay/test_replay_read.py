@@ -182,5 +182,5 @@ def test_replay_is_read_from_a_file_and_errors_bear_its_name(tmp_path: Path) -> 
 
 
 def test_replay_without_ratings_needs_none() -> None:
-    header, recorder = play()
-    assert read(encode(header, recorder.entries)).ratings is None
+    header, entries = play()
+    assert read(encode(header, entries)).ratings is None

@@ -1,5 +1,6 @@
 """Recording: what is kept while a match runs, and that the same match gives the same file."""
 
+import gc
 import json
 import re
 import subprocess
@@ -8,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from arena.match.effects import Ask, Force
-from arena.match.inputs import Begun, Instant
+from arena.match.effects import Force, Show, Suspend
+from arena.match.inputs import Begun, Instant, TimeUp
 from arena.replay.chain import chained, unchained, unpack
+from arena.replay.lines import input_line
 from arena.replay.read import read
-from arena.replay.record import Recorder, encode, encode_unchained
+from arena.replay.record import Recorder, encode, record
+from arena.replay.shown import Shown
+from arena.replay.thinking import Stopwatch
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import changes, lines_of, objects_of, play, rated, restarted
 
@@ -24,11 +28,11 @@ def test_replay_of_the_same_match_is_the_same_bytes() -> None:
 
 
 def test_replay_reads_back_as_what_was_recorded() -> None:
-    header, recorder = play()
-    moved = changes(recorder)
-    replay = read(encode(header, recorder.entries, moved))
+    header, entries = play()
+    moved = changes(entries)
+    replay = read(encode(header, entries, moved))
     assert replay.header == header
-    assert list(replay.inputs) == [event for event, _ in recorder.entries]
+    assert list(replay.inputs) == [event for event, _ in entries]
     assert replay.ratings is not None
     assert [(each.before.value, each.after.deviation) for each in replay.ratings] == [
         (each.before.value, each.after.deviation) for each in moved
@@ -36,21 +40,37 @@ def test_replay_reads_back_as_what_was_recorded() -> None:
 
 
 def test_replay_is_stored_without_its_chain_which_follows_from_it() -> None:
-    header, recorder = play()
-    file = encode(header, recorder.entries)
-    stored = encode_unchained(header, recorder.entries)
+    header, entries = play()
+    file = encode(header, entries)
+    stored = record(header, entries).replay()
     assert b'"chain"' not in unpack(stored)
     assert 2 * len(stored) < len(file)
     assert chained(stored) == file
     assert chained(file) == file, "servers used to store it with its chain"
 
 
-def test_replay_recorder_keeps_what_it_is_given_and_writes_nothing() -> None:
-    recorder, effects = Recorder(), [Ask(0, 1, (), None, 0, 0)]  # type: ignore[arg-type]  # no view is looked at
-    recorder.add(Begun(Instant(0)), effects)
-    [(event, kept)] = recorder.entries
-    assert event == Begun(Instant(0))
-    assert kept is effects
+def test_replay_recorder_keeps_no_view_and_no_input_of_a_match_that_runs() -> None:
+    header, entries = play(interrupted_after=200)
+    recorder = Recorder(header)
+    for event, effects in entries[:-1]:
+        recorder.add(event, effects, input_line(event, header.game))
+    kept: list[object] = [recorder]
+    for each in kept:  # what it refers to is added to it
+        if isinstance(each, Recorder | Shown | Stopwatch | list | dict):
+            kept += gc.get_referents(each)
+    assert any(isinstance(each, str) for each in kept)
+    assert not [each for each in kept if isinstance(each, tuple)], "as inputs, effects and views are"
+
+
+def test_replay_recorder_that_fails_at_an_effect_has_no_line_of_its_input() -> None:
+    header, _ = play()
+    recorder = Recorder(header)
+    recorder.add(Begun(Instant(0)), [Suspend(1)], "first")
+    before = recorder.lines()
+    with pytest.raises(AttributeError):
+        recorder.add(TimeUp(Instant(9)), [Suspend(2), Show(None)], "second")  # type: ignore[arg-type]  # is the fault
+    assert recorder.lines() == before
+    assert before[1:] == ["first", '{"out":"suspended","seat":1}']
 
 
 def test_replay_names_every_choice() -> None:
@@ -64,15 +84,15 @@ def test_replay_names_every_choice() -> None:
 
 
 def test_replay_of_a_match_that_is_not_over_is_refused() -> None:
-    header, recorder = play()
+    header, entries = play()
     with pytest.raises(ValueError, match="match 101 is not over"):
-        encode(header, recorder.entries[:9])
+        encode(header, entries[:9])
 
 
 def test_replay_of_an_interrupted_match_says_why_and_has_no_ratings() -> None:
-    header, recorder = play(interrupted_after=40)
-    file = encode(header, recorder.entries)
-    seats = [effect.seat for _, effects in recorder.entries for effect in effects if isinstance(effect, Force)]
+    header, entries = play(interrupted_after=40)
+    file = encode(header, entries)
+    seats = [effect.seat for _, effects in entries for effect in effects if isinstance(effect, Force)]
     forced = [seats.count(seat) for seat in range(4)]
     assert any(forced)
     assert objects_of(file)[-1] == {

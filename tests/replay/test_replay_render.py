@@ -89,8 +89,8 @@ def test_replay_match_shows_places_ratings_and_points_by_round() -> None:
 
 
 def test_replay_match_that_was_interrupted_says_why_and_shows_the_options() -> None:
-    header, recorder = play(2, interrupted_after=9, novice=True, target=50)
-    assert drawn(show_match(Course(read(encode(header, recorder.entries))))) == lines("""
+    header, entries = play(2, interrupted_after=9, novice=True, target=50)
+    assert drawn(show_match(Course(read(encode(header, entries))))) == lines("""
     6th Sense, match 101 · 2 seats · novice · target 50 · 2026-09-21 14:13 UTC ·
     server 0.1.0
 
@@ -316,8 +316,8 @@ def test_replay_last_trick_that_nobody_takes() -> None:
 
 
 def interrupted(after: int) -> Course:
-    header, recorder = play(interrupted_after=after)
-    return Course(read(encode(header, recorder.entries)))
+    header, entries = play(interrupted_after=after)
+    return Course(read(encode(header, entries)))
 
 
 def test_replay_trick_that_was_broken_off() -> None:

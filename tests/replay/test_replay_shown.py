@@ -64,9 +64,9 @@ def number(value: int) -> bytes:
 
 @GAMES
 def test_shown_digests_are_what_a_bot_works_out_from_its_messages(game: Game) -> None:
-    header, recorder = play(3, game=game)
+    header, entries = play(3, game=game)
     rounds, latest = [[b""] * 3], [b""] * 3
-    for _, effects in recorder.entries:
+    for _, effects in entries:
         for effect in effects:
             if isinstance(effect, Ask):
                 question = question_of(on_the_wire(effect))
@@ -76,58 +76,58 @@ def test_shown_digests_are_what_a_bot_works_out_from_its_messages(game: Game) ->
             elif isinstance(effect, Show):
                 rounds.append([b""] * 3)
     assert not any(rounds.pop()), "nothing is asked after the last round"
-    lines = [line for line in objects_of(encode(header, recorder.entries)) if "shown" in line]
+    lines = [line for line in objects_of(encode(header, entries)) if "shown" in line]
     assert [line["shown"] for line in lines] == list(range(len(rounds)))
     assert [line["views"] for line in lines] == [[sha256(each).hexdigest() for each in views] for views in rounds]
 
 
 @GAMES
 def test_shown_fields_stand_in_the_order_of_the_protocol(game: Game) -> None:
-    _, recorder = play(2, game=game)
-    [ask] = asks_of(recorder.entries[0][1])[:1]
+    _, entries = play(2, game=game)
+    [ask] = asks_of(entries[0][1])[:1]
     decision = on_the_wire(ask)
     message = getattr(decision, decision.WhichOneof("view") or "")
     assert [*ask.view._asdict()] == [field.name for field in message.DESCRIPTOR.fields]
 
 
 def test_shown_line_follows_every_round_and_a_match_that_is_broken_off() -> None:
-    header, recorder = play()
-    kinds = [line.get("out") or next(iter(line)) for line in objects_of(encode(header, recorder.entries))]
+    header, entries = play()
+    kinds = [line.get("out") or next(iter(line)) for line in objects_of(encode(header, entries))]
     after = [then for kind, then in pairwise(kinds) if kind == "round"]
     assert after == ["shown"] * kinds.count("round")
-    header, recorder = play(interrupted_after=200)
-    kinds = [str(line.get("out") or next(iter(line))) for line in objects_of(encode(header, recorder.entries))]
+    header, entries = play(interrupted_after=200)
+    kinds = [str(line.get("out") or next(iter(line))) for line in objects_of(encode(header, entries))]
     assert kinds[-3:] == ["over", "shown", "result"]
 
 
 def test_shown_banks_are_those_of_the_latest_questions() -> None:
-    header, recorder = play(chance=3)
+    header, entries = play(chance=3)
     banks, expected = [header.policy.bank] * 4, []
-    for _, effects in recorder.entries:
+    for _, effects in entries:
         for effect in effects:
             if isinstance(effect, Ask):
                 banks[effect.seat] = effect.bank
             elif isinstance(effect, Show):
                 expected.append(list(banks))
-    lines = [line for line in objects_of(encode(header, recorder.entries)) if "shown" in line]
+    lines = [line for line in objects_of(encode(header, entries)) if "shown" in line]
     assert [line["banks"] for line in lines] == expected
     assert min(min(each) for each in expected) < header.policy.bank
 
 
 def test_shown_question_that_is_put_again_as_it_was_counts_once() -> None:
-    header, recorder = play(chance=2)
-    whole = encode(header, recorder.entries)
+    header, entries = play(chance=2)
+    whole = encode(header, entries)
     seen: set[int] = set()
     again = 0
-    entries: list[Entry] = []
-    for event, effects in recorder.entries:
+    once: list[Entry] = []
+    for event, effects in entries:
         fresh = [each for each in effects if not isinstance(each, Ask) or each.decision not in seen]
         again += len(effects) - len(fresh)
         seen |= {ask.decision for ask in asks_of(effects)}
-        entries.append((event, fresh))
+        once.append((event, fresh))
     assert again > 0
     views = [line["views"] for line in objects_of(whole) if "shown" in line]
-    assert [line["views"] for line in objects_of(encode(header, entries)) if "shown" in line] == views
+    assert [line["views"] for line in objects_of(encode(header, once)) if "shown" in line] == views
 
 
 def shown_otherwise(ask: Ask, what: str) -> Ask:
@@ -147,15 +147,15 @@ def shown_otherwise(ask: Ask, what: str) -> Ask:
 @pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])
 def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
     """A server that showed one seat something else, once, and wrote its replay in all honesty."""
-    header, recorder = play(4, chance=5)
+    header, entries = play(4, chance=5)
     number, [ask] = [
         (number, asks)
-        for number, (_, effects) in enumerate(recorder.entries)
+        for number, (_, effects) in enumerate(entries)
         if len(asks := asks_of(effects)) == 1 and getattr(asks[0].view, "round") == 1  # noqa: B009 - its own game's
     ][7]
-    event, effects = recorder.entries[number]
+    event, effects = entries[number]
     wrong = [shown_otherwise(ask, what) if effect is ask else effect for effect in effects]
-    entries = [*recorder.entries[:number], (event, wrong), *recorder.entries[number + 1 :]]
+    entries = [*entries[:number], (event, wrong), *entries[number + 1 :]]
     objects = objects_of(encode(header, entries))
     difference = verify(read(forged(objects))).difference
     assert difference is not None
@@ -165,8 +165,8 @@ def test_shown_view_that_differs_is_found_and_named(what: str) -> None:
 
 
 def test_shown_bank_that_differs_is_found_and_named() -> None:
-    header, recorder = play()
-    objects: list[Any] = objects_of(encode(header, recorder.entries))
+    header, entries = play()
+    objects: list[Any] = objects_of(encode(header, entries))
     [line] = [at for at, each in enumerate(objects) if each.get("shown") == 2]
     bank = objects[line]["banks"][3]
     objects[line]["banks"][3] = bank + 1
@@ -185,8 +185,8 @@ def test_shown_bank_that_differs_is_found_and_named() -> None:
     ],
 )
 def test_shown_line_of_the_wrong_shape_is_named(field: str, value: object, words: str) -> None:
-    header, recorder = play()
-    objects = objects_of(encode(header, recorder.entries))
+    header, entries = play()
+    objects = objects_of(encode(header, entries))
     [line] = [at for at, each in enumerate(objects) if each.get("shown") == 0]
     objects[line][field] = value
     with pytest.raises(ReplayError) as caught:
@@ -195,8 +195,8 @@ def test_shown_line_of_the_wrong_shape_is_named(field: str, value: object, words
 
 
 def test_shown_match_that_was_broken_off_before_it_began_is_verified() -> None:
-    header, recorder = play()
-    match = read(encode(header, recorder.entries)).header.new_match()
+    header, entries = play()
+    match = read(encode(header, entries)).header.new_match()
     event = Interrupted(Instant(0), "")
     entries = [(event, match.receive(event))]
     file = encode(header, entries)

@@ -1,20 +1,22 @@
 """A replay as positions: one after every choice, whoever made it."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from arena.match.effects import Force, Refuse
 from arena.match.inputs import Acted
 from arena.replay.read import read
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Entry, encode
 from arena.replay.steps import Course, Made, steps
 from engine.game import OVER
 from tests.replay.recorded import play, rated
 
 
-def choices(recorder: Recorder) -> list[Made]:
+def choices(entries: Sequence[Entry]) -> list[Made]:
     """Every choice of a match by its decision: the answers that were not refused, and what was forced."""
     made = []
-    for event, effects in recorder.entries:
+    for event, effects in entries:
         made += [Made(*effect) for effect in effects if isinstance(effect, Force)]
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             made.append(Made(event.seat, event.decision, event.action, None))
@@ -24,12 +26,12 @@ def choices(recorder: Recorder) -> list[Made]:
 @pytest.mark.parametrize("seats", [2, 4, 6])
 @pytest.mark.parametrize("chance", [1, 2, 3])
 def test_replay_has_a_step_for_the_deal_and_for_every_choice(seats: int, chance: int) -> None:
-    header, recorder = play(seats, chance=chance)
-    first, *rest = steps(read(encode(header, recorder.entries)))
+    header, entries = play(seats, chance=chance)
+    first, *rest = steps(read(encode(header, entries)))
     assert first.made is None
     assert first.state.round == 0
     made = [step.made for step in rest if step.made is not None]
-    assert sorted(made, key=lambda each: each.decision) == choices(recorder)
+    assert sorted(made, key=lambda each: each.decision) == choices(entries)
     assert [step.at for step in rest] == sorted(step.at for step in rest)
 
 
@@ -52,14 +54,14 @@ def test_replay_course_finds_rounds() -> None:
 
 
 def test_replay_course_of_an_interrupted_match_ends_where_it_was_broken_off() -> None:
-    header, recorder = play(interrupted_after=40)
-    course = Course(read(encode(header, recorder.entries)))
+    header, entries = play(interrupted_after=40)
+    course = Course(read(encode(header, entries)))
     assert course.rounds == 1
     assert course.reports == []
     assert course.ends(0) == len(course.steps) - 1
 
 
 def test_replay_course_of_a_match_interrupted_at_once_has_its_deal() -> None:
-    header, recorder = play(interrupted_after=0)
-    course = Course(read(encode(header, recorder.entries)))
+    header, entries = play(interrupted_after=0)
+    course = Course(read(encode(header, entries)))
     assert (course.rounds, len(course.steps), course.begins(0), course.ends(0)) == (1, 1, 0, 0)

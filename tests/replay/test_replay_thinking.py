@@ -9,8 +9,8 @@ from arena.match.inputs import Acted, Begun, Instant, Sent
 from arena.match.policy import Policy
 from arena.replay.header import Entry
 from arena.replay.read import read
-from arena.replay.record import encode
-from arena.replay.thinking import Thinking, thinking
+from arena.replay.record import encode, record
+from arena.replay.thinking import Stopwatch, Thinking
 from arena.replay.timeline import SeatTimeline
 from arena.replay.watch import timelines
 from engine.nullern import NULLERN
@@ -32,9 +32,9 @@ def told(seat: SeatTimeline, policy: Policy) -> Thinking:
 @pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN])
 @pytest.mark.parametrize("chance", range(4))
 def test_figures_are_those_of_the_timeline(game: object, chance: int, stays_away: bool) -> None:
-    header, recorder = play(game=game, chance=chance, stays_away=stays_away)  # type: ignore[arg-type]
-    found = thinking(recorder.entries, len(header.bots), header.policy)
-    replay = read(encode(header, recorder.entries))
+    header, entries = play(game=game, chance=chance, stays_away=stays_away)  # type: ignore[arg-type]
+    found = record(header, entries).thinking()
+    replay = read(encode(header, entries))
     seats = timelines(replay.header, replay.inputs)
     assert [each._replace(times=tuple(sorted(each.times))) for each in found] == [
         told(seat, header.policy) for seat in seats
@@ -43,7 +43,7 @@ def test_figures_are_those_of_the_timeline(game: object, chance: int, stays_away
 
 
 def test_the_round_trip_is_taken_off_up_to_the_allowance() -> None:
-    policy = Policy(lag_allowance=100)
+    stopwatch = Stopwatch(1, allowance=100)
     view: object = None
     asks = [Ask(0, number, (1,), view, 1, 1) for number in (1, 2, 3)]  # type: ignore[arg-type]
     entries: list[Entry] = [
@@ -55,4 +55,6 @@ def test_the_round_trip_is_taken_off_up_to_the_allowance() -> None:
         (Sent(Instant(3000), 0, 3, 90), []),
         (Acted(Instant(3010), 0, 3, 1), []),
     ]
-    assert thinking(entries, 1, policy) == (Thinking(3, 0, (450, 50, 0)),)
+    for event, effects in entries:
+        stopwatch.add(event, effects)
+    assert stopwatch.thinking() == (Thinking(3, 0, (450, 50, 0)),)

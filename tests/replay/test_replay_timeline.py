@@ -25,7 +25,7 @@ from arena.match.inputs import (
 from arena.match.match import Match
 from arena.replay.header import Bot
 from arena.replay.read import read
-from arena.replay.record import Recorder, encode
+from arena.replay.record import Entry, encode
 from arena.replay.steps import steps
 from arena.replay.timeline import Blame, Event, Kind, SeatTimeline
 from arena.replay.watch import timelines
@@ -52,13 +52,13 @@ class Rig:
         self._header = replace(header, bots=tuple(Bot(f"bot-{seat}", seat == house) for seat in (0, 1)))
         decks = SeededDecks(match_key(header.seed, header.nonces))
         self._match = Match(NULLERN, 2, {}, decks, header.policy)
-        self._recorder = Recorder()
+        self._entries: list[Entry] = []
         self.asks: dict[int, Ask] = {}
         self.put(Begun(Instant(0)))
 
     def put(self, event: Input) -> None:
         effects = self._match.receive(event)
-        self._recorder.add(event, effects)
+        self._entries.append((event, effects))
         self.asks.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
 
     def wait(self, at: int) -> None:
@@ -77,7 +77,7 @@ class Rig:
     def seats(self, at: int = 10**9) -> tuple[SeatTimeline, ...]:
         """The match is broken off, written down, read and looked at."""
         self.put(Interrupted(Instant(at), "enough"))
-        replay = read(encode(self._header, self._recorder.entries))
+        replay = read(encode(self._header, self._entries))
         return timelines(replay.header, replay.inputs)
 
     def seat(self, number: int, at: int = 10**9) -> SeatTimeline:
@@ -369,8 +369,8 @@ def test_timeline_slowest_and_percentiles_are_of_what_the_bot_did() -> None:
 @pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
 @pytest.mark.parametrize("chance", range(1, 7))
 def test_timeline_of_a_whole_match_agrees_with_its_steps_and_its_result(game: Game, chance: int) -> None:
-    header, recorder = play(3, game=game, chance=chance)
-    replay = read(encode(header, recorder.entries))
+    header, entries = play(3, game=game, chance=chance)
+    replay = read(encode(header, entries))
     seats = timelines(replay.header, replay.inputs)
     decisions = sorted([each for seat in seats for each in seat.decisions], key=lambda each: each.number)
     assert [decision.number for decision in decisions] == list(range(1, len(decisions) + 1))

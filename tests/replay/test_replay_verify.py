@@ -37,8 +37,8 @@ def test_replay_of_a_variant_is_verified(options: dict[str, Any]) -> None:
 
 def test_replay_of_an_unrated_or_interrupted_match_is_verified_without_ratings() -> None:
     for interrupted_after in (None, 0, 1, 50):
-        header, recorder = play(interrupted_after=interrupted_after)
-        verdict = verify(read(encode(header, recorder.entries)), rate)
+        header, entries = play(interrupted_after=interrupted_after)
+        verdict = verify(read(encode(header, entries)), rate)
         assert verdict.verified
         assert not verdict.ratings
 
@@ -70,14 +70,14 @@ def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> No
 
 
 def test_replay_records_what_comes_after_the_end() -> None:
-    header, recorder = play()
-    match = read(encode(header, recorder.entries)).header.new_match()
-    for event, _ in recorder.entries:
+    header, entries = play()
+    match = read(encode(header, entries)).header.new_match()
+    for event, _ in entries:
         match.receive(event)
     answer = Acted(Instant(10**12), 1, 2, 3)
-    recorder.add(answer, match.receive(answer))
-    assert objects_of(encode(header, recorder.entries))[-2]["why"] == "stale"
-    assert verify(read(encode(header, recorder.entries, changes(recorder))), rate).verified
+    entries.append((answer, match.receive(answer)))
+    assert objects_of(encode(header, entries))[-2]["why"] == "stale"
+    assert verify(read(encode(header, entries, changes(entries))), rate).verified
 
 
 def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -288,8 +288,8 @@ def test_replay_whose_inputs_do_not_reach_the_end_is_found() -> None:
 
 
 def test_replay_that_is_over_but_says_less_is_found() -> None:
-    header, recorder = play(2)
-    objects = objects_of(encode(header, recorder.entries))
+    header, entries = play(2)
+    objects = objects_of(encode(header, entries))
     del objects[-2]
     line, words = verdict_on(objects)
     assert line == len(objects)

@@ -11,7 +11,10 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.match.effects import Effect, Show
+from arena.match.inputs import Input
 from arena.match.policy import Policy
+from arena.replay.record import Recorder
 from arena.server.arena import LAST_RETRIES, open_arena
 from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Ready, Reason
 from arena.server.players import HousePlayer
@@ -165,7 +168,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch, capture_logs() as logs:
-        patch.setattr("arena.server.table.encode_unchained", None)
+        patch.setattr("arena.replay.record.pack", None)
         async with running(store) as server:
             nursery.start_soon(ann.attend, server)
             nursery.start_soon(bob.attend, server)
@@ -175,6 +178,37 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
     assert ann.reports[0].interrupted == "the server could not record the result"
     assert listed(store)[0].state is MatchState.INTERRUPTED
     assert any("a fault of the server" in entry["event"] for entry in logs)
+
+
+async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
+    store: MemoryStore,
+    ann: Bot,
+    bob: Bot,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is played to its end, while others go on beside it."""
+    ann.hello = ann.hello._replace(capacity=2)
+    bob.hello = bob.hello._replace(capacity=2)
+    add, unlucky = Recorder.add, 2
+
+    def fail(self: Recorder, event: Input, effects: Sequence[Effect], line: str) -> None:
+        if self._header.match == unlucky and any(isinstance(effect, Show) for effect in effects):
+            raise ZeroDivisionError
+        add(self, event, effects, line)
+
+    monkeypatch.setattr(Recorder, "add", fail)
+    with capture_logs() as logs:
+        async with running(store) as server:
+            nursery.start_soon(ann.attend, server)
+            nursery.start_soon(bob.attend, server)
+            await ann.until(lambda: len(ann.reports) >= 4)
+    assert {report.match_id for report in ann.reports if report.interrupted} == {unlucky}
+    assert {match.id for match in listed(store) if match.state is MatchState.INTERRUPTED} == {unlucky}
+    assert len({ask.decision for match, ask in ann.questions if match == unlucky}) > 1
+    [fault] = [entry for entry in logs if "a fault of the server" in entry["event"]]
+    assert fault["match"] == unlucky
 
 
 async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(

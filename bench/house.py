@@ -25,6 +25,7 @@ from rich.table import Table
 from arena.house import THINKERS, HouseBot
 from arena.match.effects import Ask
 from arena.server.pool import WorkerPool
+from arena.server.post import Post
 from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.registry import GAMES
@@ -93,10 +94,12 @@ async def rounds(pool: WorkerPool, asked: Sequence[tuple[HouseBot, Ask]], size: 
 async def measure(game: str) -> Figures:
     """Everything about one game."""
     asked, strongest = questions(game), next(bot for bot in reversed(THINKERS) if bot.game == game)
-    here, _ = await rounds(WorkerPool(0), asked, SIZES[-1])
-    pool = WorkerPool(1, inf)
+    post = Post(lambda: None, 0.0)
+    here, _ = await rounds(WorkerPool(0, post), asked, SIZES[-1])
+    pool = WorkerPool(1, post, inf)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
+        nursery.start_soon(post.run)
         baseline = partial(pool.baseline, GAMES[game], SEATS, {}, CHANCE, None, 1, strongest)
         await baseline()  # the worker is up
         figures = [await rounds(pool, asked, size) for size in SIZES]

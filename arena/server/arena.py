@@ -72,13 +72,14 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         alarms = Alarms()
-        pool = WorkerPool(config.house_workers)
+        post = Post(store.journal.commit, RETRY)
+        pool = WorkerPool(config.house_workers, post)
         nursery.start_soon(pool.run)
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
         hall = Hall(config, house)
         truth = Publisher(config, store, fitter, hall.rated)
         baselines = Baselines(config, store, pool, truth.replayed)
-        arena = Arena(config, store, hall, scribe, alarms, truth, baselines, newest, nursery)
+        arena = Arena(config, store, hall, scribe, post, alarms, truth, baselines, newest, nursery)
         await arena.take_up()
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
@@ -100,6 +101,7 @@ class Arena:
         store: Store,
         hall: Hall,
         scribe: Scribe,
+        post: Post,
         alarms: Alarms,
         truth: Publisher,
         baselines: Baselines,
@@ -115,7 +117,7 @@ class Arena:
         """Set when no match runs any more, or those that do are left to the next start."""
         self.roster = Roster(store, hall, config.limits)
         self.door = Door(config.limits)
-        self.post = Post(scribe.commit, RETRY)
+        self.post = post
         self.truth = truth
         self._games = {game.name: game for game in config.games}
         self._newest = newest

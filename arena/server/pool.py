@@ -1,8 +1,8 @@
 """The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
 
-A question is answered here, at once, while that takes little of the server's time or no worker can take it; one that
-two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match for
-longer than `worker.LIMIT` allows.
+What is asked in a turn of the server leaves at its end, and a worker's answers are a turn. A lone question may be
+answered here, and everything is while no worker can take it; one that two workers ended over is answered with the first
+legal action. So nothing that befalls a worker holds up a match for longer than `worker.LIMIT` allows.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from arena.house import HouseBot
     from arena.house.question import Answer
     from arena.match.effects import Ask
+    from arena.server.post import Post
     from engine.game import Game, Option
 
 BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
-REST: Final = 8.0
-"""So many times as long as it thought the server's thread then leaves thinking to workers: a lone question is cheaper
-here than there."""
+REST: Final = 1.0
+"""So many times as long as it thought the server's thread then leaves even lone questions to workers, though they are
+cheaper here than there."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0
@@ -51,8 +52,10 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
 class WorkerPool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
-    def __init__(self, workers: int, rest: float = REST) -> None:
+    def __init__(self, workers: int, post: Post, rest: float = REST) -> None:
+        """`post` has it send what waits."""
         self._size = workers
+        self._post = post
         self._rest = rest
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
@@ -62,17 +65,12 @@ class WorkerPool:
         self._numbers = count()
         self._rested = 0.0  # when this thread may think again
         self._wanted = trio.Event()
-        self._asked = trio.Event()
 
     async def run(self) -> None:
         """Keeps the workers until cancelled."""
         async with trio.open_nursery() as nursery:
             for _ in range(self._size):
                 nursery.start_soon(self._keep)
-            while True:
-                await self._asked.wait()
-                self._asked = trio.Event()
-                self._hand_out()  # what this turn of the server asked, in one batch
 
     def choose(
         self, bot: HouseBot, match: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
@@ -81,20 +79,27 @@ class WorkerPool:
 
         A fault of a bot must not hold up the table: then it is the first legal action.
         """
-        if len(ask.legal) == 1:
-            return ask.legal[0]
         place = self._places.get(bot) if self._size else None
         if place is None:
             return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._wanted.set()
-        began = perf_counter()
-        if began < self._rested and self._workers and len(self._thoughts) < MOST_WAITING:
-            self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
-            self._asked.set()
-            return None
-        action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._rested = began + self._rest * (perf_counter() - began)
-        return action
+        if not self._workers or len(self._thoughts) >= MOST_WAITING:
+            self._wanted.set()
+            return self._think(bot, match, ask, chance)
+        self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
+        self._post.due(self)
+        return None
+
+    def send(self) -> None:
+        """Gives idle workers what waits, or answers it here. Called by `Post`, at the end of a turn."""
+        thoughts = self._thoughts
+        while thoughts and self._idle:
+            batch = [thoughts.popleft()]
+            while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
+                batch.append(thoughts.popleft())  # what a worker ended over goes alone
+            if len(batch) == 1 and not batch[0].failures and perf_counter() >= self._rested:
+                self._answer_here(batch[0])
+            else:
+                self._idle.pop().think(batch)
 
     async def baseline(
         self,
@@ -126,7 +131,7 @@ class WorkerPool:
 
         self._errands.append(Errand(request, take))
         self._wanted.set()
-        self._asked.set()
+        self._send_out()
         await done.wait()
         return results[0]
 
@@ -175,14 +180,15 @@ class WorkerPool:
                 messages = await worker.heard()
             except OSError:
                 return
-            for message in messages:
-                if isinstance(message, Replayed):
-                    assert worker.errand is not None, "it was asked"
-                    errand, worker.errand = worker.errand, None
-                    errand.done(message)
-                else:
-                    self._answered(worker, message)
-            self._hand_out()
+            with self._post:
+                for message in messages:
+                    if isinstance(message, Replayed):
+                        assert worker.errand is not None, "it was asked"
+                        errand, worker.errand = worker.errand, None
+                        errand.done(message)
+                    else:
+                        self._answered(worker, message)
+                self._send_out()
 
     def _answered(self, worker: Worker, answers: Sequence[Answer]) -> None:
         """A batch of answers came, or the empty one with which a worker begins."""
@@ -191,16 +197,13 @@ class WorkerPool:
             self._workers.append(worker)
         thoughts, worker.thoughts = worker.thoughts, ()
         for thought, given in zip(thoughts, answers, strict=True):
-            thought.later(thought.ask, _settled(thought.bot, thought.match, thought.ask, given))
-        self._idle.append(worker)  # only now: what the answers led to goes out in one batch
+            _tell(thought, given)
+        self._idle.append(worker)
+        if self._thoughts:
+            self._post.due(self)
 
-    def _hand_out(self) -> None:
-        """Gives idle workers what waits."""
-        while self._thoughts and self._idle:
-            batch = [self._thoughts.popleft()]
-            while not batch[0].failures and len(batch) < BATCH and self._thoughts and not self._thoughts[0].failures:
-                batch.append(self._thoughts.popleft())  # what a worker ended over goes alone
-            self._idle.pop().think(batch)
+    def _send_out(self) -> None:
+        """Gives workers that replay nothing the errands that wait."""
         for worker in self._workers:
             if self._errands and worker.errand is None:
                 worker.run(self._errands.popleft())
@@ -218,14 +221,25 @@ class WorkerPool:
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
         for thought in waiting:
-            bot, match, ask, (_, view, legal, chance), later, failures = thought
-            if failures >= FAILURES:
-                later(ask, _settled(bot, match, ask, f"{failures} workers ended over it"))
-            elif failures or self._workers:
+            if thought.failures >= FAILURES:
+                _tell(thought, f"{thought.failures} workers ended over it")
+            elif thought.failures or self._workers:
                 self._thoughts.append(thought)
             else:
-                later(ask, _settled(bot, match, ask, answer(bot, view, legal, chance)))
-        self._hand_out()
+                self._answer_here(thought)
+        self._send_out()
+        self._post.due(self)
+
+    def _answer_here(self, thought: Thought) -> None:
+        bot, match, ask, (*_, chance), later, _ = thought
+        later(ask, self._think(bot, match, ask, chance))
+
+    def _think(self, bot: HouseBot, match: int, ask: Ask, chance: bytes) -> int:
+        """What this thread chooses."""
+        began = perf_counter()
+        action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        self._rested = began + self._rest * (perf_counter() - began)
+        return action
 
 
 def _settled(bot: HouseBot, match: int, ask: Ask, given: Answer) -> int:
@@ -233,6 +247,10 @@ def _settled(bot: HouseBot, match: int, ask: Ask, given: Answer) -> int:
         log.error("a house bot failed", bot=bot.name, match=match, decision=ask.decision, fault=given)
         return ask.legal[0]
     return given
+
+
+def _tell(thought: Thought, given: Answer) -> None:
+    thought.later(thought.ask, _settled(thought.bot, thought.match, thought.ask, given))
 
 
 async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:

@@ -1,13 +1,14 @@
-"""What the server has to say leaves at the end of a turn: the journal is committed once, then every session sends.
+"""What the server has to say leaves at the end of a turn: the journal is committed once, then every sender sends.
 
 A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The
-wire makes a turn of what it delivers (`with post: …`); whatever else gives a session something to say is followed by a
-turn of its own. Nothing leaves while the journal cannot be written; that is tried again until it can.
+wire makes a turn of what it delivers (`with post: …`), and so do the house's workers; whatever else gives a sender
+something to say is followed by a turn of its own. Nothing leaves while the journal cannot be written; that is tried
+again until it can.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 import trio
@@ -17,25 +18,30 @@ from arena.store.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.server.session import Session
-
 log = structlog.get_logger(__name__)
 
 
+class Sender(Protocol):
+    """A session, or the workers of the house."""
+
+    def send(self) -> None:
+        """Sends what waits; what has happened is stored."""
+
+
 class Post:
-    """The sessions that have something to send."""
+    """Those who have something to send."""
 
     def __init__(self, commit: Callable[[], None], retry: float) -> None:
         """`commit` stores what happened so far; after a StoreError it is called again in `retry` seconds."""
         self._commit = commit
         self._retry = retry
-        self._due: dict[Session, None] = {}
+        self._due: dict[Sender, None] = {}
         self._in_turn = self._stuck = False
         self._wake = trio.Event()
 
-    def due(self, session: Session) -> None:
-        """A session has something to send."""
-        self._due[session] = None
+    def due(self, sender: Sender) -> None:
+        """Somebody has something to send."""
+        self._due[sender] = None
         if not self._in_turn:
             self._wake.set()
 
@@ -69,5 +75,5 @@ class Post:
             self._wake.set()
             return
         due, self._due = self._due, {}
-        for session in due:
-            session.send()
+        for sender in due:
+            sender.send()

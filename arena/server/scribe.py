@@ -79,10 +79,6 @@ class Scribe:
         self._pool = pool
         self._watch = watch
 
-    def commit(self) -> None:
-        """Has the journal hold everything that happened so far; StoreError if it cannot at the moment."""
-        self._store.journal.commit()
-
     async def begin(self, gathering: Gathering) -> Table:
         """The table of a match that everybody is ready for, its beginning stored; StoreError if that failed."""
         game, players = gathering.game, gathering.players

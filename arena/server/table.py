@@ -266,6 +266,8 @@ class Table:
 
     def _choose(self, ask: Ask) -> int | None:
         """What a house bot chooses; None when it will say so later, to `_chosen`."""
+        if len(ask.legal) == 1:
+            return ask.legal[0]
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, Contestant) else player.bot

@@ -15,6 +15,7 @@ import trio
 from arena.house import HOUSE_BOTS, THINKERS, HouseBot
 from arena.match.effects import Ask
 from arena.server.pool import WorkerPool
+from arena.server.post import Post
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 
@@ -52,8 +53,9 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 class Client:
     """Asks a pool, and keeps what it is told."""
 
-    def __init__(self, pool: WorkerPool) -> None:
+    def __init__(self, pool: WorkerPool, post: Post) -> None:
         self.pool = pool
+        self.post = post
         self.actions: dict[int, int] = {}
         self.later = 0
         """Answers that did not come at once."""
@@ -84,10 +86,12 @@ class Client:
 @asynccontextmanager
 async def working(size: int, rest: float = math.inf) -> AsyncIterator[Client]:
     """A pool that runs. Once its workers are up they are asked everything."""
-    pool = WorkerPool(size, rest)
+    post = Post(lambda: None, 0.0)
+    pool = WorkerPool(size, post, rest)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
-        yield Client(pool)
+        nursery.start_soon(post.run)
+        yield Client(pool, post)
         nursery.cancel_scope.cancel()
 
 

@@ -24,6 +24,7 @@ from arena.server.arena import Arena, open_arena
 from arena.server.baselines import Baselines
 from arena.server.fitter import open_fitter
 from arena.server.pool import ReplayFailed, WorkerPool
+from arena.server.post import Post
 from arena.store import baselines, bots, events, matches, schema
 from arena.store.errors import StoreError
 from arena.store.publishing import as_published
@@ -147,7 +148,7 @@ class Busy(WorkerPool):
     """Workers that never have time, or fail."""
 
     def __init__(self, fails: bool) -> None:
-        super().__init__(1)
+        super().__init__(1, Post(lambda: None, 0.0))
         self.asked: list[bytes] = []
         self._fails = fails
 
@@ -204,7 +205,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
 
         monkeypatch.setattr(store, "write", failing)
         told: list[str] = []
-        pool = WorkerPool(1)
+        pool = WorkerPool(1, Post(lambda: None, 0.0))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pool.run)
             with capture_logs() as logs:

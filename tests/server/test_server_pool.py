@@ -20,7 +20,7 @@ from arena.server.pool import ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
 from tests.server.fatal_view import Fatal
-from tests.server.pool_rig import HARD, NULLERN, Case, alive, cases, until, workers_of, working
+from tests.server.pool_rig import HARD, NULLERN, Case, Client, alive, cases, until, workers_of, working
 from tests.server.server_rig import HouseBot
 
 EVERY = [case for game in GAMES for case in cases(game, 3, 120)]
@@ -57,18 +57,35 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
         assert client.actions == right([HARD])
 
 
+def turn(client: Client, *asked: Case) -> Mapping[int, int]:
+    """What is answered by the end of a turn in which this is asked."""
+    client.actions.clear()
+    with client.post:
+        for case in asked:
+            client.ask(case)
+        assert client.actions == {}
+    return {**client.actions}
+
+
 @pytest.mark.parametrize(("rest", "waits"), [(1e9, True), (0.0, False)])
-async def test_the_server_thinks_itself_as_long_as_that_takes_a_small_part_of_its_time(
+async def test_a_lone_question_is_answered_here_as_long_as_that_takes_a_part_of_the_servers_time(
     rest: float, waits: bool
 ) -> None:
     second = HARD._replace(ask=HARD.ask._replace(decision=1000))
     async with working(1, rest) as client:
         await client.up()
         client.pool._rested = 0.0
-        client.ask(HARD)
-        assert client.actions == right([HARD])
-        client.ask(second)
-        assert (1000 not in client.actions) == waits
+        assert turn(client, HARD) == right([HARD])
+        assert turn(client, second) == ({} if waits else right([second]))
+        await client.until(1)
+        assert client.actions == right([second])
+
+
+async def test_questions_of_one_turn_go_to_a_worker_together() -> None:
+    second = HARD._replace(ask=HARD.ask._replace(decision=1000))
+    async with working(1, 0.0) as client:
+        await client.up()
+        assert turn(client, HARD, second) == {}
         await client.until(2)
         assert client.actions == right([HARD, second])
 
@@ -304,14 +321,16 @@ async def test_a_replay_that_takes_for_ever_ends_its_worker(
 PARENT = """
 import sys, trio
 from arena.server.pool import WorkerPool
+from arena.server.post import Post
 from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import Client, workers_of
 
 async def main():
-    pool = WorkerPool(2, 0.0)
+    post = Post(lambda: None, 0.0)
+    pool = WorkerPool(2, post)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
-        await Client(pool).up(2)
+        await Client(pool, post).up(2)
         print(*workers_of(), flush=True)
         await trio.sleep_forever()
 

@@ -45,7 +45,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._scribe._pool
         pool._rest = math.inf
-        await Client(pool).up()
+        await Client(pool, arena.post).up()
         yield arena
         await arena.drain(0)
 

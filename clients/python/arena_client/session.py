@@ -70,7 +70,7 @@ class Session:
         self._bot = bot
         self._progress = progress
         self._room = progress.room(bot.capacity)
-        """The capacity that the server knows."""
+        """The capacity that the server knows; below all others where it has to be said again."""
         self._on_error = on_error
         self._clock = clock
         self._out = PlayRequest()
@@ -92,14 +92,12 @@ class Session:
         self._begin()
         if message.invitations or message.rounds or message.reports or message.notices:
             yield from self._news(message)
-        if message.decisions:
-            yield from self._answers([self._decision(each) for each in message.decisions[:]])
-        room = self._progress.room(self._bot.capacity)
-        out = self._out
-        if out.declined or room > self._room:
-            self._room = out.capacity = room
-        if out.answers or out.ready or out.declined or out.HasField("capacity"):
-            yield out
+        if decisions := message.decisions[:]:
+            yield from self._answers([self._decision(each) for each in decisions])
+        if (room := self._progress.room(self._bot.capacity)) > self._room:
+            self._room = self._out.capacity = room
+        if self._out.ByteSize():
+            yield self._out
 
     def _begin(self) -> PlayRequest:
         """An empty message to fill from now on; returns the one before."""
@@ -135,6 +133,7 @@ class Session:
             self._out.ready.add(match_id=match, nonce=os.urandom(16))
         else:
             self._out.declined.append(match)
+            self._room = -1
 
     def _end(self, report: MatchReport) -> None:
         self._progress.playing.discard(report.match_id)

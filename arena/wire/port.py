@@ -11,7 +11,7 @@ import selectors
 import socket
 import ssl
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Final, TypeAlias
@@ -35,6 +35,8 @@ BACKLOG: Final = 1024
 WELCOMED: Final = 8
 """Connections accepted in one turn."""
 EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+LARGEST_TURN: Final = 32
+"""Connections heard in one turn: peers need not wait for what others said, and work while the rest is heard."""
 LINGER: Final = 30.0
 """Seconds a peer may leave the end of a call unread."""
 ROUND: Final = 0.5
@@ -140,10 +142,16 @@ class Port:
             self.empty.set()
 
     def _step(self) -> None:
-        """One turn."""
+        """What has arrived by now, in as many turns as it takes."""
         if self._over:
             return
         self.now = trio.current_time()
+        ready = self._selector.select(0)
+        for start in range(0, max(len(ready), 1), LARGEST_TURN):
+            self._take(ready[start : start + LARGEST_TURN])
+
+    def _take(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
+        """One turn."""
         self.turn += 1
         self._in_turn = True
         try:
@@ -151,7 +159,7 @@ class Port:
                 callbacks, self._next = self._next, []
                 for callback in callbacks:
                     callback()
-                for key, events in self._selector.select(0):
+                for key, events in ready:
                     key.data(events)
         finally:
             self._in_turn = False

@@ -60,8 +60,9 @@ build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine aren
 	@$(UV) pip install --quiet --group compile
 	@touch $@
 
-test-compiled: compiled ## The tests of engine, matches, replays and house bots, with these compiled
-	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house
+test-compiled: compiled ## The tests of rules, matches, replays, house bots and whole servers, with these compiled
+	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house \
+		$(addprefix tests/end_to_end/test_e2e_,games.py limits.py misbehaviour.py restart.py tls.py)
 
 bench: .venv/.bench compiled ## Every figure the README quotes
 	$(BIN)/python -m bench

@@ -11,7 +11,7 @@ import click
 ROOT: Final = Path(__file__).parent.parent
 COMPILED: Final = ROOT / "build" / "compiled"
 
-option = click.option("--compiled", is_flag=True, help="With engine and matches compiled (make compiled).")
+option = click.option("--compiled", is_flag=True, help="With what make compiled compiles.")
 
 
 def environment(compiled: bool = True) -> dict[str, str]:

@@ -19,8 +19,10 @@ import structlog
 import trio
 
 from arena.wire.grpc_stream import GrpcStream
-from arena.wire.http2 import Headers, Http2Connection, Http2Stream
-from arena.wire.port import NO_TURN, Line, Port, Turn
+from arena.wire.http2 import Http2Connection
+from arena.wire.http2_stream import Headers, Http2Stream
+from arena.wire.line import Line
+from arena.wire.port import NO_TURN, Port, Turn
 from arena.wire.settings import Settings
 from arena.wire.stream import Refused, Vanished
 

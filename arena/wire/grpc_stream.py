@@ -17,7 +17,8 @@ import grpc
 import trio
 from google.protobuf.message import DecodeError
 
-from arena.wire.http2 import Http2Connection, Http2Stream
+from arena.wire.http2 import Http2Connection
+from arena.wire.http2_stream import Http2Stream
 from arena.wire.stream import Refused, Vanished
 
 if TYPE_CHECKING:

@@ -7,11 +7,9 @@ PING and GOAWAY are handled here, and windows are kept here alone (RFC 9113, sec
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from struct import Struct
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import hpack
 from h2.config import H2Configuration
@@ -22,30 +20,31 @@ from h2.exceptions import NoSuchStreamError, ProtocolError
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import GoAwayFrame
 
-Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+from arena.wire.http2_stream import (
+    DATA,
+    GRANT,
+    LARGEST_FRAME,
+    WINDOW,
+    WINDOW_UPDATE,
+    Headers,
+    Http2Stream,
+    frame,
+    window_update,
+)
 
 PREFACE: Final = 24
 """Bytes with which every client begins."""
 FRAME: Final = 9
 """Bytes before the payload of a frame."""
-LARGEST_FRAME: Final = 1 << 14
-"""Payload that everyone has to accept, and no larger one is ever sent or asked for."""
-WINDOW: Final = (1 << 16) - 1
-"""Bytes a peer may send on a stream before it is told to go on; the protocol's default, for streams and connections."""
 LARGEST_WINDOW: Final = (1 << 31) - 1
 TABLE: Final = 4096
 """Bytes of headers that either side remembers; the protocol's default."""
-GRANT: Final = 1 << 14
-"""Bytes of its window that a peer gets back at once, or more."""
 MOST_RESETS: Final = 100
 """Calls a peer may take back, beyond as many as it lets end, before it is cut off."""
 
-DATA, HEADERS, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 4, 6, 7, 8, 9
+HEADERS, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 4, 6, 7, 9
 END_STREAM = ACK = 1
 END_HEADERS, PADDED = 4, 8
-
-_frame: Final = Struct(">HBBBI").pack
-_window_update: Final = Struct(">HBBBII").pack
 
 
 class _Encoder(hpack.Encoder):
@@ -66,107 +65,6 @@ class _Encoder(hpack.Encoder):
 
 class Http2Error(Exception):
     """The peer broke the protocol and is to be cut off; what is in `outgoing` tells it why."""
-
-
-class Http2Stream:
-    """One stream. What the peer does is told by the methods whose names begin with "on", for a subclass to fill."""
-
-    def __init__(self, connection: Http2Connection, number: int) -> None:
-        self.connection = connection
-        self.number = number
-        self.window = connection.first_window
-        """Bytes the peer takes now."""
-        self.credit = WINDOW
-        """Bytes the peer may send."""
-        self.ended = False
-        """The peer has said that there is no more."""
-        self._unsent = memoryview(b"")
-        self._trailers: Headers | None = None
-        self._ending_at = math.inf
-
-    def on_open(self) -> None:
-        """From now on it may be written to."""
-
-    def on_data(self, data: bytes) -> None:
-        """The peer sent something, if only padding. Whoever has taken it calls `grant`."""
-
-    def on_end(self) -> None:
-        """The peer sends no more."""
-
-    def on_lost(self) -> None:
-        """The stream is over, and not by `end`."""
-
-    def on_left(self) -> None:
-        """All that was written has left."""
-
-    def open(self, headers: Headers) -> None:
-        """Begins the response."""
-        self.connection.send_headers(self.number, headers)
-
-    def write(self, data: bytes) -> None:
-        """Sends, or as much as the peer takes and the rest as soon as it does; all before must have left."""
-        connection, size = self.connection, len(data)
-        if size <= self.window and size <= connection.window and size <= LARGEST_FRAME:
-            self.window -= size
-            connection.window -= size
-            connection.outgoing.append(_frame(size >> 8, size & 255, DATA, 0, self.number) + data)
-            connection.leaving.append(self)
-        else:
-            self._unsent = memoryview(data)
-            connection.stalled[self] = None
-            connection.pump()
-        connection.wake()
-
-    def end(self, headers: Headers) -> None:
-        """The last word, after all that was written; nothing is told of the stream from here on but `on_left`."""
-        self._trailers = headers
-        if not self._unsent:
-            self._close()
-        self.connection.wake()
-
-    def reset(self, code: ErrorCodes = ErrorCodes.CANCEL) -> None:
-        """Breaks off."""
-        self.connection.drop(self, code)
-        self.connection.wake()
-
-    def grant(self) -> None:
-        """All that came is taken: the peer may send as much again."""
-        owed = WINDOW - self.credit
-        if owed >= GRANT and not self.ended:
-            self.credit = WINDOW
-            self.connection.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, self.number, owed))
-            self.connection.wake()
-
-    def linger(self, now: float, most: float) -> None:
-        """Breaks off where the last word has waited so many seconds for the peer to take what comes before it."""
-        if self._trailers is None:
-            return
-        self._ending_at = min(self._ending_at, now)
-        if now - self._ending_at > most:
-            self.reset()
-
-    def move(self) -> bool:
-        """Sends the next frame of what is unsent; False where the peer takes nothing."""
-        connection = self.connection
-        size = min(len(self._unsent), LARGEST_FRAME, self.window, connection.window)
-        if size <= 0:
-            return False
-        self.window -= size
-        connection.window -= size
-        connection.outgoing.append(_frame(size >> 8, size & 255, DATA, 0, self.number))
-        connection.outgoing.append(self._unsent[:size])
-        self._unsent = self._unsent[size:]
-        if not self._unsent:
-            del connection.stalled[self]
-            connection.leaving.append(self)
-            if self._trailers is not None:
-                self._close()
-        return True
-
-    def _close(self) -> None:
-        assert self._trailers is not None
-        self.connection.send_headers(self.number, self._trailers, end=True)
-        self.connection.drop(self, ErrorCodes.NO_ERROR)
 
 
 class Http2Connection:
@@ -247,7 +145,7 @@ class Http2Connection:
             at = end
         self._rest = buffer[at:]
         if self._owed >= GRANT:
-            self.outgoing.append(_window_update(0, 4, WINDOW_UPDATE, 0, 0, self._owed))
+            self.outgoing.append(window_update(0, self._owed))
             self._owed = 0
 
     def left(self) -> None:
@@ -267,7 +165,7 @@ class Http2Connection:
     def ping(self) -> None:
         """Asks the peer for a sign of life."""
         self.pinged = True
-        self.outgoing.append(_frame(0, 8, PING, 0, 0) + bytes(8))
+        self.outgoing.append(frame(8, PING, 0, 0) + bytes(8))
 
     def part(self) -> None:
         """Says that no more calls are taken."""
@@ -311,24 +209,24 @@ class Http2Connection:
 
     def _take(self, kind: int, flags: int, number: int, payload: bytes) -> bool:
         """A frame that h2 need not see; False for the others."""
-        match kind:
-            case 0:  # DATA
-                stream = self.streams.get(number)
-                if stream is None:
-                    return False  # h2 knows whether it is over or never was
-                self._data(stream, flags, payload)
-            case 8 if len(payload) == 4:  # WINDOW_UPDATE
-                return self._enlarge(number, int.from_bytes(payload, "big") & LARGEST_WINDOW)
-            case 6 if len(payload) == 8 and not number:  # PING
-                if flags & ACK:
-                    self.pinged = False
-                else:
-                    self.outgoing.append(_frame(0, 8, PING, ACK, 0) + payload)
-            case 7 if len(payload) >= 8 and not number:  # GOAWAY
-                self.parting = True  # to h2 it would be the end of the calls, too
-            case _:
-                return False
-        return True
+        if kind == DATA:
+            stream = self.streams.get(number)
+            if stream is None:
+                return False  # h2 knows whether it is over or never was
+            self._data(stream, flags, payload)
+            return True
+        if kind == WINDOW_UPDATE and len(payload) == 4:
+            return self._enlarge(number, int.from_bytes(payload, "big") & LARGEST_WINDOW)
+        if kind == PING and len(payload) == 8 and not number:
+            if flags & ACK:
+                self.pinged = False
+            else:
+                self.outgoing.append(frame(8, PING, ACK, 0) + payload)
+            return True
+        if kind == GOAWAY and len(payload) >= 8 and not number:
+            self.parting = True  # to h2 it would be the end of the calls, too
+            return True
+        return False
 
     def _data(self, stream: Http2Stream, flags: int, payload: bytes) -> None:
         self._owed += len(payload)

@@ -11,7 +11,8 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import DataReceived, Event, StreamReset
 
-from arena.wire.http2 import Headers, Http2Connection, Http2Stream
+from arena.wire.http2 import Http2Connection
+from arena.wire.http2_stream import Headers, Http2Stream
 
 REQUEST = [(":method", "POST"), (":scheme", "http"), (":path", "/echo"), (":authority", "here")]
 

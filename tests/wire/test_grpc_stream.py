@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 from h2.events import DataReceived, ResponseReceived, TrailersReceived, WindowUpdated
 
 from arena.wire.grpc_stream import GrpcStream
-from arena.wire.http2 import WINDOW
+from arena.wire.http2_stream import WINDOW
 from arena.wire.settings import Settings
 from arena.wire.stream import Refused, Vanished
 from tests.wire.http2_peer import Peer

@@ -7,7 +7,8 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, WindowUpdated
 from h2.settings import SettingCodes
 
-from arena.wire.http2 import LARGEST_WINDOW, MOST_RESETS, WINDOW, Headers, Http2Connection, Http2Error, Http2Stream
+from arena.wire.http2 import LARGEST_WINDOW, MOST_RESETS, Http2Connection, Http2Error
+from arena.wire.http2_stream import WINDOW, Headers, Http2Stream
 from tests.wire.http2_peer import REQUEST, Peer
 
 RESPONSE: Headers = [(b":status", b"200")]

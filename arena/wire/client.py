@@ -191,7 +191,7 @@ class Client:
             call = cast("grpc.Call", error)  # what grpc raises from a call is the call
             text = " ".join((call.details() or "no reason given").split())
             if text.startswith("failed to connect"):  # to this address and that one, over and over; the last says why
-                text = text.rpartition(": ")[2]
+                text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():
                 case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.DEADLINE_EXCEEDED:
                     raise NoAnswer(f"no arena answers at {self._address} ({text})") from error

@@ -93,7 +93,7 @@ def let_play(
 
 def processes_of(path: Path) -> list[str]:
     """The processes that have a path in their command line."""
-    listed = subprocess.run(["ps", "-axo", "pid=,stat=,command="], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(["ps", "-axwwo", "pid=,stat=,command="], check=True, capture_output=True, text=True).stdout
     return [line for line in listed.splitlines() if str(path) in line]
 
 

@@ -233,7 +233,7 @@ BESIDE_THE_ORACLE = [
     ),
     nullern("the server bids the higher of two as near", "score", "hand_size), bid)", "hand_size), -bid)"),
     nullern("the ninth round has ten cards, too", "state", "8, 9, 10, 9,", "8, 10, 10, 9,"),
-    sixth_sense("a block lies open", "look", "hidden = plays.translate(_FACE_DOWN)", "hidden = plays"),
+    sixth_sense("a block lies open", "look", "+ index) % seats != seat:", "+ index) % seats < 0:"),
     sixth_sense("all see what one peeks at", "look", "if led[trick] == seat:", "if led[trick] >= 0:"),
     sixth_sense(
         "a late trump is seen early",

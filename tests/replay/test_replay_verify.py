@@ -221,7 +221,7 @@ def test_replay_with_a_rating_changed_is_found(field: str) -> None:
 
 def test_replay_with_ratings_that_no_ladder_has_is_found() -> None:
     objects: list[Any] = objects_of(WHOLE)
-    objects[-1]["ratings"][1]["before_deviation"] = 0
+    objects[-1]["ratings"][1]["before_deviation"] = 0.0
     line, words = verdict_on(objects)
     assert line == len(objects)
     assert words.startswith("the ratings cannot be computed")

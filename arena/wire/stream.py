@@ -1,4 +1,4 @@
-"""A call as a handler sees it: messages in, messages out, and how it ends. Nothing of asyncio, no sockets.
+"""A call as a handler sees it: messages in, messages out, and how it ends. No frames, no sockets.
 
 `grpc_stream` has the real one, `memory` one without a network, for tests under a virtual clock.
 """

@@ -42,6 +42,9 @@ TABLE: Final = 4096
 MOST_RESETS: Final = 100
 """Calls a peer may take back, beyond as many as it lets end, before it is cut off."""
 
+MOST_AT_ONCE: Final = 250
+"""Frames for h2 that may come in one piece: a peer with some calls has a few, and each takes dozens of microseconds."""
+
 HEADERS, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 4, 6, 7, 9
 END_STREAM = ACK = 1
 END_HEADERS, PADDED = 4, 8
@@ -122,7 +125,7 @@ class Http2Connection:
     def receive(self, data: bytes) -> None:
         """What came of the peer, in pieces of any size. Raises Http2Error."""
         buffer = self._rest + data if self._rest else data
-        at, size = 0, len(buffer)
+        at, size, passed = 0, len(buffer), 0
         if self._untouched:
             at = min(self._untouched, size)
             self._untouched -= at
@@ -141,6 +144,11 @@ class Http2Connection:
             if self._headers or not self._take(kind, flags, number, buffer[at + FRAME : end]):
                 if kind in (HEADERS, CONTINUATION):
                     self._count_headers(length, over=bool(flags & END_HEADERS))
+                passed += 1
+                if passed > MOST_AT_ONCE:
+                    self._fail(
+                        ErrorCodes.ENHANCE_YOUR_CALM, f"more than {MOST_AT_ONCE} frames at once that ask for nothing"
+                    )
                 self._pass_on(buffer[at:end])
             at = end
         self._rest = buffer[at:]

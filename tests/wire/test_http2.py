@@ -7,7 +7,7 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, WindowUpdated
 from h2.settings import SettingCodes
 
-from arena.wire.http2 import LARGEST_WINDOW, MOST_RESETS, Http2Connection, Http2Error
+from arena.wire.http2 import LARGEST_WINDOW, MOST_AT_ONCE, MOST_RESETS, Http2Connection, Http2Error
 from arena.wire.http2_stream import WINDOW, Headers, Http2Stream
 from tests.wire.http2_peer import REQUEST, Peer
 
@@ -348,3 +348,12 @@ def test_whoever_takes_what_came_later_wakes() -> None:
     assert peer.woken > before
     peer.hear()
     assert any(isinstance(event, WindowUpdated) and event.stream_id for event in peer.events)
+
+
+def test_frames_that_ask_for_nothing_are_not_taken_in_any_number_at_once() -> None:
+    peer = Peer(Stream)
+    priority = b"\x00\x00\x05\x02\x00\x00\x00\x00\x01" + bytes(4) + b"\x10"
+    for _ in range(3):
+        peer.server.receive(priority * MOST_AT_ONCE)
+    with pytest.raises(Http2Error, match="ask for nothing"):
+        peer.server.receive(priority * (MOST_AT_ONCE + 1))

@@ -76,4 +76,5 @@ class Post:
             return
         due, self._due = self._due, {}
         for sender in due:
-            sender.send()
+            if sender not in self._due:  # else something has happened to it since, which is yet to be stored
+                sender.send()

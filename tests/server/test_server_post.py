@@ -76,6 +76,15 @@ def test_what_sending_leads_to_is_committed_before_it_leaves(rig: Rig) -> None:
     assert rig.done == ["commit", "ann", "commit", "bob"]
 
 
+def test_what_sending_leads_to_is_committed_even_where_others_are_due_to_send_already(rig: Rig) -> None:
+    bob = rig.session("bob")
+    with rig.post:
+        rig.post.due(rig.session("ann", cast("Sender", bob)))
+        rig.post.due(bob)
+        rig.post.due(rig.session("eve"))
+    assert rig.done == ["commit", "ann", "eve", "commit", "bob"]
+
+
 async def test_what_happens_outside_of_the_wires_turns_has_a_turn_of_its_own(rig: Rig, nursery: trio.Nursery) -> None:
     nursery.start_soon(rig.post.run)
     for name in ("ann", "bob"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import signal
 import ssl
 import sys
@@ -22,6 +23,7 @@ from arena.server.config import LUCK, Config
 from arena.server.fitter import open_fitter
 from arena.server.limits import Limits
 from arena.server.wall import now_us
+from arena.store.clerk import Clerk, fork_clerk
 from arena.store.errors import StoreError
 from arena.store.store import open_store
 from arena.wire.server import serve_arena
@@ -179,7 +181,8 @@ def command(
             limits=Limits(bots=bots_per_owner, streams=streams_per_owner, things=message_rate, traffic=byte_rate),
         )
         credentials = _credentials(tls_cert, tls_key)
-        serve = partial(_serve, config, data, address, registration == "invited", credentials)
+        clerk = fork_clerk() if hasattr(os, "fork") else None
+        serve = partial(_serve, config, data, address, registration == "invited", credentials, clerk)
         trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except OptionError as error:
         raise click.UsageError(str(error)) from None
@@ -193,11 +196,16 @@ def command(
 
 
 async def _serve(
-    config: Config, data: Path, address: str, by_invitation: bool, credentials: ssl.SSLContext | None
+    config: Config,
+    data: Path,
+    address: str,
+    by_invitation: bool,
+    credentials: ssl.SSLContext | None,
+    clerk: Clerk | None,
 ) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
-            open_store(data, now_us()) as store,
+            open_store(data, now_us(), clerk) as store,
             open_fitter(data) as fitter,
             open_arena(config, store, fitter=fitter) as arena,
             trio.open_nursery() as nursery,
@@ -209,7 +217,7 @@ async def _serve(
             click.echo(
                 f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
             )
-            log.info("listening", host=host, port=port, data=str(data), games=games)
+            log.info("listening", host=host, port=port, data=str(data), games=games, clerk=clerk and clerk.pid)
             if credentials is None and host not in LOOPBACK:
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # The collector took a sixth of the time with many streams: what is here stays, and it looks more rarely.

@@ -12,7 +12,8 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from arena.house.question import Frames, answers, packed
+from arena.frames import Frames, packed
+from arena.house.question import answers
 from arena.house.selfplay import Replay, course
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ replay says of it, and lets go of it. It never changes what it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from arena.match.effects import Ask, Effect, Over, Show
 from arena.match.inputs import Input
@@ -17,6 +18,18 @@ from arena.replay.shown import Shown
 from arena.replay.thinking import Stopwatch, Thinking
 
 __all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "record"]
+
+
+class Draft(NamedTuple):
+    """A replay but for what the match does to the ratings: plain values, for whoever comes to know that."""
+
+    lines: list[str]
+    names: list[str]
+    """Of the bots, by seat."""
+
+    def rated(self, ratings: Sequence[ChangeLike]) -> bytes:
+        """The replay as it is stored, without its chain; `ratings` by seat."""
+        return pack([*self.lines, ratings_line(ratings, self.names)])
 
 
 class Recorder:
@@ -57,19 +70,31 @@ class Recorder:
 
         While the match is not over there is neither result nor ratings.
         """
-        names = [bot.name for bot in self._header.bots]
-        lines = [header_line(self._header, ratings is not None, self._version), *self._lines]
-        if self._over is not None:
-            lines.append(result_line(self._over, names))
-            if ratings is not None:
-                lines.append(ratings_line(ratings, names))
+        lines, names = self._draft(ratings is not None)
+        if self._over is not None and ratings is not None:
+            lines.append(ratings_line(ratings, names))
         return lines
+
+    def draft(self) -> Draft:
+        """The replay of a match that is to be rated; ValueError when it is not over."""
+        self._must_be_over()
+        return self._draft(rated=True)
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
         """The replay of the match as it is stored, without its chain; ValueError when the match is not over."""
+        self._must_be_over()
+        return pack(self.lines(ratings))
+
+    def _draft(self, rated: bool) -> Draft:
+        names = [bot.name for bot in self._header.bots]
+        lines = [header_line(self._header, rated, self._version), *self._lines]
+        if self._over is not None:
+            lines.append(result_line(self._over, names))
+        return Draft(lines, names)
+
+    def _must_be_over(self) -> None:
         if self._over is None:
             raise ValueError(f"match {self._header.match} is not over")
-        return pack(self.lines(ratings))
 
     def thinking(self) -> tuple[Thinking, ...]:
         """By seat, how the bots used their time."""

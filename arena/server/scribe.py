@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from arena.house import HouseBot
     from arena.ladder import live
     from arena.match.inputs import Input
+    from arena.replay.record import Draft
+    from arena.replay.thinking import Thinking
     from arena.server.config import Config
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
@@ -136,25 +138,17 @@ class Scribe:
     async def record(self, table: Table, over: Over) -> Recorded:
         """Stores how a match ended, as often as it takes."""
         number, at = matches.MatchId(table.match_id), now_us()
-
-        def store(connection: Connection) -> Recorded:
-            changes = matches.finish(
-                connection,
-                number,
-                scores=over.scores,
-                places=over.places,
-                forced=over.forced,
-                counts=over.counts,
-                at=at,
-                replay=table.replay,
-                thinking=table.thinking,
-            )
-            return Recorded(
-                over, changes, parking.count(connection, number, over.troubled, self._config.park_after, at)
-            )
-
         while True:
             try:
+                store = partial(
+                    _finish,
+                    match=number,
+                    over=over,
+                    at=at,
+                    draft=table.draft(),
+                    thinking=table.thinking,
+                    park_after=self._config.park_after,
+                )
                 recorded = await self._store.write(store)
                 break
             except StoreError as error:
@@ -208,3 +202,27 @@ class Scribe:
         stand_in = self._stand_in(header.game.name)
         journal = self._store.journal
         return Table(header.new_match(), header, players, stand_in, key, self._pool, journal, self._watch)
+
+
+def _finish(
+    connection: Connection,
+    match: matches.MatchId,
+    over: Over,
+    at: int,
+    draft: Draft,
+    thinking: Sequence[Thinking],
+    park_after: int,
+) -> Recorded:
+    """The result, what it does to the ladder and to those in trouble: one transaction."""
+    changes = matches.finish(
+        connection,
+        match,
+        scores=over.scores,
+        places=over.places,
+        forced=over.forced,
+        counts=over.counts,
+        at=at,
+        replay=draft.rated,
+        thinking=thinking,
+    )
+    return Recorded(over, changes, parking.count(connection, match, over.troubled, park_after, at))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.match.effects import Effect
     from arena.match.match import Match
     from arena.replay.header import Header
+    from arena.replay.record import Draft
     from arena.replay.thinking import Thinking
     from arena.server.messages import Answer, Notice
     from arena.server.players import Player
@@ -164,11 +165,11 @@ class Table:
         """By seat, how the bots used their time so far."""
         return self._recorder.thinking()
 
-    def replay(self, changes: Sequence[live.RatingChange]) -> bytes:
-        """The replay of the match, which is over, as it is stored; what was raised in recording it is raised here."""
+    def draft(self) -> Draft:
+        """The replay of the match, which is over, but for its ratings; what was raised in recording is raised here."""
         if self._fault is not None:
             raise self._fault
-        return self._recorder.replay(changes)
+        return self._recorder.draft()
 
     def dissolve(self) -> None:
         """Everybody gets up."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
-from arena.house.question import Frames, packed
+from arena.frames import Frames, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

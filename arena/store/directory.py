@@ -1,12 +1,13 @@
 """The data directory and its lock: one server at a time.
 
-The lock is the kernel's and goes with the process, however it ends.
+The lock is the kernel's and goes with the process, however it ends, and with the clerk that shares it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +18,15 @@ from arena.store.errors import StoreLocked, StoreUnusable
 
 _LOCK: Final = "arena.lock"
 _OPERATOR: Final = "operator.token"
+_LAST_WORK: Final = 30.0
+"""Seconds that the clerk of a dead server may take to write what it was told last."""
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Makes the directory if need be (for its user alone) and keeps every other server out of it.
+def locked(directory: Path) -> Iterator[int]:
+    """Makes the directory if need be (for its user alone) and keeps every other server out of it; gives the lock.
 
+    The lock is held until every process that has it is gone or has closed it.
     StoreLocked: another server is in. StoreUnusable: it is not a directory or cannot be written.
     """
     try:
@@ -33,16 +37,35 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreUnusable(directory, error.strerror or str(error)) from error
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreLocked(directory, _holder(lock)) from None
+        _take(lock, directory)
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
-        yield
+        yield lock
         os.ftruncate(lock, 0)
     finally:
         os.close(lock)
+
+
+def _take(lock: int, directory: Path) -> None:
+    patience = time.monotonic() + _LAST_WORK
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = _holder(lock)
+            if pid is None or _alive(pid) or time.monotonic() > patience:
+                raise StoreLocked(directory, pid) from None
+            time.sleep(0.01)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it is another user's
+    return True
 
 
 def operator_token(directory: Path) -> str:

@@ -4,9 +4,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
-class StoreError(Exception):
+class _Told(Exception):
+    """Says the same in another process, whatever it is made from."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _told, (type(self), self.args, self.__dict__)
+
+
+def _told(kind: type[_Told], args: tuple[Any, ...], values: dict[str, Any]) -> _Told:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(values)
+    return error
+
+
+class StoreError(_Told):
     """The store cannot do its work; nothing of what was asked is stored."""
 
 
@@ -69,7 +83,7 @@ class StoreClosed(StoreError):
         super().__init__("the store is closed")
 
 
-class Refused(Exception):
+class Refused(_Told):
     """The store works, but does not do what a caller asks; the message says what the caller can do."""
 
 

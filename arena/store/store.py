@@ -1,13 +1,13 @@
 """An open data directory: what a server writes and reads with, and how everybody else reads without one.
 
-A job is a function of a connection, made of the operations in `bots`, `matches` and `ladder`. It runs in a thread: it
-must not touch trio, and returns plain values, not rows or cursors.
+A job is a function of a connection, made of the operations in `bots`, `matches` and `ladder`. It runs in a thread or in
+another process: it must not touch trio, and takes and returns plain values, not rows or cursors.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -16,12 +16,13 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import matches
+from arena.store.clerk import Clerk, clerk_writer
 from arena.store.directory import locked, operator_token
 from arena.store.errors import StoreUnusable
 from arena.store.journal import Journal, open_journal
 from arena.store.sqlite import DATABASE, named, reading, writing
 from arena.store.upgrade import require_current, upgrade
-from arena.store.writer import Writer
+from arena.store.writer import Writer, thread_writer
 
 T = TypeVar("T")
 
@@ -56,7 +57,8 @@ class Store:
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         """Runs a job that changes something; see `Writer.write`."""
-        return await self._writer.write(job)
+        value: T = await self._writer.write(job)
+        return value
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         """Runs a job that only reads, on one committed state of the store; StoreError if it cannot."""
@@ -69,25 +71,22 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(directory: Path, at: int) -> AsyncIterator[Store]:
+async def open_store(directory: Path, at: int, clerk: Clerk | None = None) -> AsyncIterator[Store]:
     """Opens a data directory for a server, making it if need be; `at` is the present instant.
 
-    On leaving, everything asked for before is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull
-    if it cannot be opened.
+    A clerk writes, or where there is none a thread of this process. On leaving, everything asked for before is stored.
+    StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull if it cannot be opened.
     """
     path = directory / DATABASE
-    with locked(directory), _naming(path), writing(path).connect() as connection:
-        with connection.begin():
+    with locked(directory) as lock, _naming(path):
+        with writing(path).connect() as connection, connection.begin():
             upgrade(connection, path)
             playing = matches.playing(connection)
             journal, unfinished = open_journal(directory, playing)
             matches.interrupt(connection, [match for match in playing if match not in unfinished], LOST, at)
-        writer = Writer(connection, path)
-        try:
-            yield Store(writer, reading(path), path, operator_token(directory), journal, unfinished)
-        finally:
-            await writer.close()
-            journal.close()
+        with closing(journal):
+            async with thread_writer(path) if clerk is None else clerk_writer(clerk, path, lock) as writer:
+                yield Store(writer, reading(path), path, operator_token(directory), journal, unfinished)
 
 
 @contextmanager

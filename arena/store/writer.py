@@ -1,68 +1,92 @@
-"""The one thread that writes, with group commit: all jobs that wait are one transaction, one wait for the disk.
+"""Who writes: one at a time for a data directory, in a thread of this process or in a clerk's.
 
-Each job runs in a savepoint of its own, so that one that fails undoes nothing of the others. Nobody is told of success
-before the commit; when it fails, everybody in it is told, and nothing is stored. The thread outlives every failure.
+What waits while a commit is under way is the next one (`Committer`). The thread is for programs that have other things
+to do than to be fast, and for systems that cannot fork; `clerk` says why a server has a process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol
 
 import trio
-from sqlalchemy import Connection
 
-from arena.store.errors import StoreClosed, StoreError
-from arena.store.sqlite import abandon, in_transaction, named, release, roll_back, savepoint
-
-T = TypeVar("T")
+from arena.store.committing import Committer, Job, Outcome
+from arena.store.errors import StoreClosed
+from arena.store.sqlite import writing
 
 
-class _Ticket:
-    """A job, where its result goes, and who waits for it."""
+class Writer(Protocol):
+    """Runs jobs on the one connection that writes, in the order they come."""
 
-    __slots__ = ("done", "error", "job", "value")
-
-    def __init__(self, job: Callable[[Connection], Any]) -> None:
-        self.job: Final = job
-        self.done: Final = trio.Event()
-        self.value: Any = None
-        self.error: Exception | None = None
-
-
-class Writer:
-    """Runs jobs on its connection, in the order they come. For the trio run in which it was made."""
-
-    def __init__(self, connection: Connection, path: Path) -> None:
-        self._connection: Final = connection
-        self._path: Final = path
-        self._trio: Final = trio.lowlevel.current_trio_token()
-        self._queue: Final[SimpleQueue[_Ticket | None]] = SimpleQueue()
-        self._closed = False
-        self._thread: Final = Thread(target=self._work, name="arena-store-writer", daemon=True)
-        self._thread.start()
-
-    async def write(self, job: Callable[[Connection], T]) -> T:
+    async def write(self, job: Job) -> Any:
         """The job's result once it is safely stored, or its error. Who stops waiting does not stop the job.
 
         DiskFull or another StoreError: nothing of the job is stored. StoreClosed: it was not even begun.
         """
-        if self._closed:
-            raise StoreClosed
-        ticket = _Ticket(job)
-        self._queue.put(ticket)
-        await ticket.done.wait()
-        if ticket.error is not None:
-            raise ticket.error
-        value: T = ticket.value
-        return value
 
     async def close(self) -> None:
-        """Does what was asked before and ends the thread. Not to be cancelled."""
+        """Does what was asked before, and nothing more. Not to be cancelled."""
+
+
+class Ticket:
+    """What comes of a job, and who waits for it."""
+
+    __slots__ = ("_done", "_outcome")
+
+    def __init__(self) -> None:
+        self._done: Final = trio.Event()
+        self._outcome: Outcome = Outcome(None)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Tells whoever waits."""
+        self._outcome = outcome
+        self._done.set()
+
+    async def result(self) -> Any:
+        """The job's result, or its error is raised."""
+        await self._done.wait()
+        if self._outcome.error is not None:
+            raise self._outcome.error
+        return self._outcome.value
+
+
+@asynccontextmanager
+async def thread_writer(path: Path) -> AsyncIterator[Writer]:
+    """A writer of a database that is there, in a thread of this process; on leaving, what was asked for is stored."""
+    with writing(path).connect() as connection:
+        writer = ThreadWriter(Committer(connection, path))
+        try:
+            yield writer
+        finally:
+            await writer.close()
+
+
+class ThreadWriter:
+    """A thread that writes. For the trio run in which it was made."""
+
+    def __init__(self, committer: Committer) -> None:
+        self._committer: Final = committer
+        self._trio: Final = trio.lowlevel.current_trio_token()
+        self._queue: Final[SimpleQueue[tuple[Job, Ticket] | None]] = SimpleQueue()
+        self._closed = False
+        self._thread: Final = Thread(target=self._work, name="arena-store-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, job: Job) -> Any:
+        """See `Writer`."""
+        if self._closed:
+            raise StoreClosed
+        ticket = Ticket()
+        self._queue.put((job, ticket))
+        return await ticket.result()
+
+    async def close(self) -> None:
+        """See `Writer`."""
         self._closed = True
         self._queue.put(None)
         with trio.CancelScope(shield=True):
@@ -72,48 +96,18 @@ class Writer:
         going = True
         while going:
             waiting = [self._queue.get()]
-            try:
+            with suppress(Empty):
                 while True:
                     waiting.append(self._queue.get_nowait())
-            except Empty:
-                pass
             going = waiting[-1] is not None
-            self._commit([ticket for ticket in waiting if ticket is not None])
-
-    def _commit(self, batch: Sequence[_Ticket]) -> None:
-        if not batch:
-            return
-        try:
-            with self._connection.begin():
-                for ticket in batch:
-                    self._try(ticket)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear it, and the thread live on
-            abandon(self._connection)
-            for ticket in batch:
-                reason = named(error, self._path)
-                ticket.error = reason if isinstance(reason, StoreError) else _undone(error)
-        with suppress(trio.RunFinishedError):  # then nobody is left to hear it
-            self._trio.run_sync_soon(_wake, batch)
-
-    def _try(self, ticket: _Ticket) -> None:
-        savepoint(self._connection)
-        try:
-            ticket.value = ticket.job(self._connection)
-            release(self._connection)
-        except Exception as error:
-            if not in_transaction(self._connection):
-                raise
-            roll_back(self._connection)
-            ticket.error = named(error, self._path)
+            asked = [each for each in waiting if each is not None]
+            if not asked:
+                continue
+            outcomes = self._committer.commit([job for job, _ in asked])
+            with suppress(trio.RunFinishedError):  # then nobody is left to hear it
+                self._trio.run_sync_soon(_tell, [ticket for _, ticket in asked], outcomes)
 
 
-def _undone(error: Exception) -> StoreError:
-    """What others hear when an error that is not theirs undid the whole transaction."""
-    undone = StoreError(f"the transaction was undone: {error}")
-    undone.__cause__ = error
-    return undone
-
-
-def _wake(batch: Sequence[_Ticket]) -> None:
-    for ticket in batch:
-        ticket.done.set()
+def _tell(tickets: Sequence[Ticket], outcomes: Sequence[Outcome]) -> None:
+    for ticket, outcome in zip(tickets, outcomes, strict=True):
+        ticket.settle(outcome)

@@ -19,6 +19,7 @@ from random import Random
 from typing import NamedTuple
 
 from arena.store import matches
+from arena.store.directory import locked
 from arena.store.matches import MatchState
 from arena.store.store import open_readonly
 from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
@@ -171,8 +172,10 @@ class Trial:
         self.dead()
 
     def dead(self) -> None:
-        """Waits for the server's death by SIGKILL and looks at what it left."""
+        """Waits for the server's death by SIGKILL, and its clerk's, and looks at what it left."""
         self._ended(-signal.SIGKILL)
+        with locked(self.data):
+            pass
         self.kills += 1
         self.look()
 

@@ -5,6 +5,8 @@ Every wait is for the thing itself, and bounded.
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 import sys
 import threading
@@ -27,6 +29,7 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
 from arena.store import events, matches, schema
+from arena.store.directory import locked
 from arena.store.matches import Match, MatchState
 from arena.store.publishing import as_published
 from arena.store.rebuild import verify as verify_ladder
@@ -78,6 +81,18 @@ class Server:
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
+
+    @property
+    def clerk(self) -> int:
+        """The process that writes its database."""
+        return int(re.findall(r'"clerk": (\d+)', self.log)[-1])
+
+    def kill(self) -> None:
+        """Ends it by force, and waits until its clerk has written what it was told last."""
+        self.signal(signal.SIGKILL)
+        assert self.ended() == -signal.SIGKILL
+        with locked(self.data):
+            pass
 
     def ended(self, patience: float = PATIENCE) -> int:
         """The exit status."""

@@ -77,8 +77,7 @@ def test_a_ladder_outlives_every_death_of_its_server_and_of_the_process_that_fit
         play(arena, tmp_path, 4, "1")
         assert ladder(arena.address).through == 0
         assert all(line.provisional and not line.HasField("best") for line in ladder(arena.address).standings)
-        arena.signal(signal.SIGKILL)
-        arena.ended()
+        arena.kill()
     audit(data)
     with server(data) as arena:
         until(lambda: ladder(arena.address).through == 4, "the fit of what the dead server left")
@@ -106,8 +105,7 @@ def test_a_ladder_outlives_every_death_of_its_server_and_of_the_process_that_fit
         assert [moment.voided for moment in history].count(True) == 1
         assert {(bot.name, bot.version) for bot in bots} == {("ann", "2"), ("bob", "2")}
         (worker,) = workers(data)
-        arena.signal(signal.SIGKILL)
-        arena.ended()
+        arena.kill()
         until(lambda: not workers(data), "the end of the process that fits")
     audit(data)
     with server(data) as arena:

@@ -41,13 +41,11 @@ def test_baselines_outlive_every_death_of_their_server(tmp_path: Path) -> None:
             command += ["--token-file", str(tmp_path / f"{name}.token"), "--capacity", "2", "--game", GAME]
             stack.enter_context(program(*command))
         until(lambda: len(listed(arena.address)) > MATCHES, "some matches")
-        arena.signal(signal.SIGKILL)
-        arena.ended()
+        arena.kill()
     audit(data)
     with server(data, *options) as arena:
         until(lambda: sorted(replayed(data)) == sorted(results(data)), "the baselines of what the dead server left")
-        arena.signal(signal.SIGKILL)
-        arena.ended()
+        arena.kill()
     before = replayed(data)
     with server(data, *options) as arena:
         until(lambda: len(luck(arena.address)) == 2, "the ladder with its luck column")

@@ -87,8 +87,7 @@ def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_p
             silent.read_until(lambda silent=silent: silent.decisions)  # type: ignore[misc]
             all_playing(crowd, 40)
             _keep(tmp_path, crowd.tokens)
-            arena.signal(signal.SIGKILL)
-            assert arena.ended() == -9
+            arena.kill()
             told = {report.match_id for bot in crowd.bots for report in bot.reports}
         left = audit(data)
         assert left.playing, "it was killed while matches were being played"
@@ -113,9 +112,9 @@ def _keep(directory: Path, tokens: dict[str, str]) -> None:
 
 
 def _largest_file(arena: Server, size: int) -> None:
-    """Lets no file of the server grow beyond a size."""
-    _, hard = resource.prlimit(arena.process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(arena.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+    """Lets no file of the server's database grow beyond a size."""
+    _, hard = resource.prlimit(arena.clerk, resource.RLIMIT_FSIZE)
+    resource.prlimit(arena.clerk, resource.RLIMIT_FSIZE, (size, hard))
 
 
 def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
+from arena.frames import Frames, packed
 from arena.house import HOUSE_BOTS, THINKERS
-from arena.house.question import Frames, Question, packed
+from arena.house.question import Question
 from arena.house.selfplay import baseline
 from arena.server import pool, worker
 from arena.server.pool import ReplayFailed

@@ -218,9 +218,10 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
     """The writer meets a trio run that is over: it stores the job all the same, and tells nobody."""
+    from arena.store.committing import Committer
     from arena.store.sqlite import DATABASE, writing
     from arena.store.upgrade import upgrade
-    from arena.store.writer import Writer
+    from arena.store.writer import ThreadWriter
 
     path = tmp_path / DATABASE
     gate = Gate()
@@ -228,8 +229,8 @@ def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
         with connection.begin():
             upgrade(connection, path)
 
-        async def main() -> Writer:
-            writer = Writer(connection, path)
+        async def main() -> ThreadWriter:
+            writer = ThreadWriter(Committer(connection, path))
             for job in (gate, register("Ada")):
                 with trio.CancelScope() as scope:
                     scope.cancel()

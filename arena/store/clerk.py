@@ -1,0 +1,189 @@
+"""The clerk: a process of a server's own that writes its database, so that the server's thread need not.
+
+A thread would take a fifth of the server's time, and the interpreter's lock at every statement. The clerk is forked
+from the server before that has begun anything, and so is the same program. Jobs go to it as frames, and what came of
+each goes back in the same order. It ends with its line, having done all that it was asked: a server that is killed
+leaves it a moment's work, during which the lock of the data directory, which both have, keeps the next server waiting.
+A server whose clerk has ended cannot go on and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from arena.frames import Frames, packed
+from arena.store.committing import Committer, Job, Outcome
+from arena.store.errors import Refused, StoreClosed, StoreError
+from arena.store.sqlite import writing
+from arena.store.writer import Ticket, Writer
+
+PIECE: Final = 1 << 18
+"""The most bytes read at once."""
+
+
+class Clerk:
+    """The process, as its server sees it. It waits for the database it is to write."""
+
+    def __init__(self, pid: int, line: socket.socket) -> None:
+        self.pid: Final = pid
+        self.line: Final = line
+
+    def dismiss(self) -> None:
+        """Waits for its end; its line is closed."""
+        self.line.close()
+        os.waitpid(self.pid, 0)
+
+
+def fork_clerk() -> Clerk:
+    """A clerk. To be called while this process has one thread, no event loop and no database open."""
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        theirs.close()
+        return Clerk(pid, ours)
+    status = 1
+    try:
+        ours.close()
+        _serve(theirs)
+        status = 0
+    except ConnectionError:
+        status = 0  # the server is gone: nobody waits for an answer
+    except BaseException:  # noqa: BLE001 - nothing may return to what the server does
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+@asynccontextmanager
+async def clerk_writer(clerk: Clerk, path: Path, lock: int) -> AsyncIterator[Writer]:
+    """A clerk as the writer of a database that is there; `lock` is that of its directory.
+
+    On leaving, what was asked for is stored and the clerk has ended. StoreError, in a group, when it ends before.
+    """
+    socket.send_fds(clerk.line, [b"\0"], [lock])
+    clerk.line.sendall(packed(path))
+    async with trio.open_nursery() as nursery:
+        writer = ClerkWriter(clerk)
+        nursery.start_soon(writer.run)
+        try:
+            yield writer
+        finally:
+            await writer.close()
+            clerk.dismiss()
+
+
+class ClerkWriter:
+    """Has a clerk do what is to be written."""
+
+    def __init__(self, clerk: Clerk) -> None:
+        self._stream: Final = trio.SocketStream(trio.socket.from_stdlib_socket(clerk.line))
+        self._pid: Final = clerk.pid
+        self._tickets: Final[deque[Ticket]] = deque()
+        self._sending: Final = trio.Lock()
+        self._gone: Final = trio.Event()
+        self._closed = False
+
+    async def write(self, job: Job) -> Any:
+        """See `Writer`. A job and what it gives or raises can be pickled."""
+        if self._closed:
+            raise StoreClosed
+        frame = packed(job)
+        ticket = Ticket()
+        self._tickets.append(ticket)
+        try:
+            with trio.CancelScope(shield=True):  # half a job would be the end of all
+                async with self._sending:
+                    await self._stream.send_all(frame)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._gone.wait()  # and everybody is told
+        return await ticket.result()
+
+    async def close(self) -> None:
+        """See `Writer`."""
+        with trio.CancelScope(shield=True):
+            async with self._sending:
+                self._closed = True
+                if not self._gone.is_set():
+                    await self._stream.send_eof()
+            await self._gone.wait()
+
+    async def run(self) -> None:
+        """Hears what came of jobs, until the clerk ends; StoreError if it was not told to."""
+        frames = Frames()
+        with trio.CancelScope(shield=True):  # until `close`
+            try:
+                while piece := await self._stream.receive_some(PIECE):
+                    for outcome in frames.take(piece):
+                        self._tickets.popleft().settle(outcome)
+            except trio.BrokenResourceError:
+                pass  # it has ended, leaving jobs unread
+            ended, self._closed = not self._closed, True
+            lost = StoreError(
+                f"the process that writes the database (pid {self._pid}) has ended; start the server again"
+            )
+            while self._tickets:
+                self._tickets.popleft().settle(Outcome(None, lost))
+            self._gone.set()
+        if ended:
+            raise lost
+
+
+# --- the process itself ---
+
+
+def _serve(line: socket.socket) -> None:
+    """Writes what it is asked to, until its server is gone or has no more."""
+    signal.set_wakeup_fd(-1)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)  # they are for the server, which ends this one
+    begun, _, _, _ = socket.recv_fds(line, 1, 1)  # and the lock, which is let go of at the end of the process
+    if not begun:
+        return  # the server could not begin
+    batches = _batches(line)
+    path, *first = next(batches)
+    with writing(path).connect() as connection:
+        committer = Committer(connection, path)
+        for jobs in chain((first,), batches):
+            line.sendall(b"".join(map(_packed, committer.commit(jobs))))
+
+
+def _batches(line: socket.socket) -> Iterator[list[Any]]:
+    """All messages that are there, whenever there are any; until the other end is closed."""
+    frames = Frames()
+    waiting: list[Any] = []
+    while piece := line.recv(PIECE):
+        waiting += frames.take(piece)
+        if waiting and not select.select((line,), (), (), 0)[0]:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _packed(outcome: Outcome) -> bytes:
+    if outcome.error is None:
+        return packed(outcome)
+    if not isinstance(outcome.error, StoreError | Refused):  # a fault: where it was raised can be told only here
+        outcome.error.add_note("".join(traceback.format_exception(outcome.error)))
+    try:
+        frame = packed(outcome)
+        pickle.loads(frame[4:])  # noqa: S301 - our own
+    except Exception:  # noqa: BLE001 - errors of others may not survive the journey
+        return packed(Outcome(None, StoreError(f"{type(outcome.error).__name__}: {outcome.error}")))
+    return frame

@@ -97,12 +97,13 @@ class ClerkWriter:
         self._tickets: Final[deque[Ticket]] = deque()
         self._sending: Final = trio.Lock()
         self._gone: Final = trio.Event()
-        self._closed = False
+        self._end: StoreError | None = None
+        """Why no more is taken."""
 
     async def write(self, job: Job) -> Any:
         """See `Writer`. A job and what it gives or raises can be pickled."""
-        if self._closed:
-            raise StoreClosed
+        if self._end is not None:
+            raise self._end
         frame = packed(job)
         ticket = Ticket()
         self._tickets.append(ticket)
@@ -118,8 +119,8 @@ class ClerkWriter:
         """See `Writer`."""
         with trio.CancelScope(shield=True):
             async with self._sending:
-                self._closed = True
-                if not self._gone.is_set():
+                if self._end is None:
+                    self._end = StoreClosed()
                     await self._stream.send_eof()
             await self._gone.wait()
 
@@ -133,14 +134,14 @@ class ClerkWriter:
                         self._tickets.popleft().settle(outcome)
             except trio.BrokenResourceError:
                 pass  # it has ended, leaving jobs unread
-            ended, self._closed = not self._closed, True
             lost = StoreError(
                 f"the process that writes the database (pid {self._pid}) has ended; start the server again"
             )
+            self._end = self._end or lost
             while self._tickets:
                 self._tickets.popleft().settle(Outcome(None, lost))
             self._gone.set()
-        if ended:
+        if self._end is lost:
             raise lost
 
 

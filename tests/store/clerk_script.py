@@ -1,0 +1,142 @@
+"""A program with a clerk: what it saw of its jobs as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import trio
+from sqlalchemy import Connection, text
+from trio.testing import wait_all_tasks_blocked
+
+from arena.store import bots
+from arena.store.clerk import Clerk, fork_clerk
+from arena.store.errors import NameTaken, StoreClosed, StoreError
+from arena.store.store import Store, open_readonly, open_store
+from tests.store.jobs import NOW
+
+LARGE = 3_000_000
+"""Bytes: more than any buffer holds."""
+
+
+class Strange(Exception):  # noqa: N818 - one of others
+    """Cannot be made again from what it says."""
+
+    def __init__(self, one: int, other: int) -> None:
+        super().__init__(f"{one} and {other}")
+
+
+def register(connection: Connection, name: str) -> str:
+    return bots.register(connection, name, "", NOW).bot.name
+
+
+def fail(connection: Connection, name: str) -> None:
+    register(connection, name)
+    raise ZeroDivisionError("a fault")
+
+
+def fail_strangely(connection: Connection) -> None:
+    raise Strange(1, 2)
+
+
+def misuse(connection: Connection) -> None:
+    connection.execute(text("INSERT INTO bots (id) VALUES (1)"))
+
+
+def echo(connection: Connection, large: bytes) -> bytes:
+    return large
+
+
+def writer(connection: Connection) -> int:
+    return os.getpid()
+
+
+def rest(connection: Connection, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def end(connection: Connection) -> None:
+    os._exit(3)
+
+
+def names(connection: Connection) -> list[str]:
+    return sorted(name for (name,) in connection.execute(text("SELECT name FROM bots")))
+
+
+async def results(store: Store) -> object:
+    """Values and errors are those that a thread would give."""
+    assert await store.write(partial(register, name="Ada")) == "Ada"
+    assert await store.write(writer) not in {os.getpid(), os.getppid()}
+    assert await store.write(partial(echo, large=bytes(LARGE))) == bytes(LARGE)
+    seen: list[object] = []
+    for job in (partial(register, name="ADA"), partial(fail, name="Eve"), fail_strangely, misuse):
+        try:
+            await store.write(job)
+        except Exception as error:  # noqa: BLE001 - that is what is looked at
+            held = error.holder if isinstance(error, NameTaken) else ""
+            told = any("in fail\n" in note for note in getattr(error, "__notes__", ()))
+            seen.append([type(error).__name__, str(error).partition("\n")[0], held, told])
+    return [seen, await store.read(names)]
+
+
+async def order(store: Store) -> object:
+    """What is asked for while the clerk is busy is done in its order, whoever stops waiting."""
+    ended: list[str] = []
+
+    async def one(name: str) -> None:
+        ended.append(await store.write(partial(register, name=name)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(store.write, partial(rest, seconds=0.2))
+        nursery.start_soon(store.write, partial(echo, large=bytes(LARGE)))
+        await wait_all_tasks_blocked()
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await store.write(partial(register, name="gone"))
+        for number in range(20):
+            nursery.start_soon(one, f"bot{number:02}")
+            await wait_all_tasks_blocked()
+    return [ended, await store.read(names)]
+
+
+async def last(store: Store) -> object:
+    """What was asked for is stored when the store is closed, though nobody waits."""
+    for name in ("Ada", "Bob"):
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await store.write(partial(register, name=name))
+    return store
+
+
+async def death(store: Store) -> object:
+    """A clerk that ends takes everybody's hope, and the program's."""
+    with trio.CancelScope(shield=True):
+        seen: list[str] = []
+        for job in (end, partial(register, name="Ada")):
+            try:
+                await store.write(job)
+            except StoreError as error:
+                seen.append(f"{type(error).__name__}: {error}")
+        print(json.dumps(seen), flush=True)
+    await trio.sleep_forever()
+
+
+async def main(case: str, directory: Path, clerk: Clerk) -> None:
+    async with open_store(directory, NOW, clerk) as store:
+        seen = await {"results": results, "order": order, "last": last, "death": death}[case](store)
+    if isinstance(seen, Store):
+        try:
+            await seen.write(partial(register, name="Eve"))
+        except StoreClosed:
+            with open_readonly(directory) as connection:
+                seen = names(connection)
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    helper = fork_clerk()
+    trio.run(main, sys.argv[1], Path(sys.argv[2]), helper)

@@ -1,1 +1,1 @@
-"""What must not be lost: bots, results, ratings and replays in one SQLite file, and the one thread that writes it."""
+"""What must not be lost: bots, results, ratings and replays in one SQLite file, and whoever alone writes it."""

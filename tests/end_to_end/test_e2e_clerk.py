@@ -15,6 +15,9 @@ from tests.end_to_end.test_e2e_stop import all_playing
 def test_a_server_whose_clerk_is_killed_says_so_and_the_next_one_loses_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with server(data, "--drain", "20") as arena, Crowd(arena.address) as crowd:
+        silent, other = crowd.come("silent"), crowd.come("other")
+        other.play_in_background()
+        silent.read_until(lambda: silent.decisions)
         all_playing(crowd, 4)
         os.kill(arena.clerk, signal.SIGKILL)
         assert arena.ended() == 1

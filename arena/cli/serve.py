@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import signal
 import ssl
 import sys
@@ -23,10 +22,11 @@ from arena.server.config import LUCK, Config
 from arena.server.fitter import open_fitter
 from arena.server.limits import Limits
 from arena.server.wall import now_us
-from arena.store.clerk import Clerk, fork_clerk
+from arena.store.clerk import Clerk, forked_clerk
 from arena.store.errors import StoreError
 from arena.store.store import open_store
 from arena.wire.server import serve_arena
+from arena.wire.settings import Settings
 from arena.wire.tls import load_credentials
 from engine.game import OptionError
 from engine.registry import GAMES
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SECONDS: Final = click.FloatRange(0, 86_400)
 LIMITS: Final = Limits()
+SETTINGS: Final = Settings()
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger("arena")
@@ -130,6 +131,20 @@ log = structlog.get_logger("arena")
     show_default=True,
     help="Bytes a second that a bot may send; saved up for 16 s.",
 )
+@click.option(
+    "--connections",
+    type=click.IntRange(1),
+    default=SETTINGS.connections,
+    show_default=True,
+    help="Most connections at once, of bots and readers; fewer where the system lets the process open fewer files.",
+)
+@click.option(
+    "--connections-per-address",
+    type=click.IntRange(1),
+    default=SETTINGS.connections_per_address,
+    show_default=True,
+    help="Most of them from one IPv4 address or IPv6 /64; this machine is free to have all.",
+)
 @click.option("--tls-cert", type=click.Path(path_type=Path), help="Certificate chain (PEM); with --tls-key.")
 @click.option("--tls-key", type=click.Path(path_type=Path), help="Private key (PEM); with --tls-cert.")
 @click.option("--log-json", is_flag=True, help="Log as JSON lines; the default when standard error is no terminal.")
@@ -155,6 +170,8 @@ def command(
     streams_per_owner: int,
     message_rate: float,
     byte_rate: float,
+    connections: int,
+    connections_per_address: int,
     tls_cert: Path | None,
     tls_key: Path | None,
     log_json: bool,
@@ -181,9 +198,10 @@ def command(
             limits=Limits(bots=bots_per_owner, streams=streams_per_owner, things=message_rate, traffic=byte_rate),
         )
         credentials = _credentials(tls_cert, tls_key)
-        clerk = fork_clerk() if hasattr(os, "fork") else None
-        serve = partial(_serve, config, data, address, registration == "invited", credentials, clerk)
-        trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
+        settings = Settings(connections=connections, connections_per_address=connections_per_address)
+        serve = partial(_serve, config, data, address, registration == "invited", credentials, settings)
+        with forked_clerk() as clerk:
+            trio.run(serve, clerk, restrict_keyboard_interrupt_to_checkpoints=True)
     except OptionError as error:
         raise click.UsageError(str(error)) from None
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
@@ -201,6 +219,7 @@ async def _serve(
     address: str,
     by_invitation: bool,
     credentials: ssl.SSLContext | None,
+    settings: Settings,
     clerk: Clerk | None,
 ) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -210,7 +229,14 @@ async def _serve(
             open_arena(config, store, fitter=fitter) as arena,
             trio.open_nursery() as nursery,
         ):
-            wire = partial(serve_arena, arena, address, by_invitation=by_invitation, credentials=credentials)
+            wire = partial(
+                serve_arena,
+                arena,
+                address,
+                by_invitation=by_invitation,
+                credentials=credentials,
+                settings=settings,
+            )
             port = await nursery.start(wire)
             host = address.rpartition(":")[0]
             games = [game.name for game in config.games]

@@ -18,10 +18,10 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, NoReturn
 
 import trio
 
@@ -35,46 +35,41 @@ PIECE: Final = 1 << 18
 """The most bytes read at once."""
 
 
-class Clerk:
+class Clerk(NamedTuple):
     """The process, as its server sees it. It waits for the database it is to write."""
 
-    def __init__(self, pid: int, line: socket.socket) -> None:
-        self.pid: Final = pid
-        self.line: Final = line
-
-    def dismiss(self) -> None:
-        """Waits for its end; its line is closed."""
-        self.line.close()
-        os.waitpid(self.pid, 0)
+    pid: int
+    line: socket.socket
 
 
-def fork_clerk() -> Clerk:
-    """A clerk. To be called while this process has one thread, no event loop and no database open."""
+@contextmanager
+def forked_clerk() -> Iterator[Clerk | None]:
+    """A clerk, gone at the end of the block; None where no process can be forked.
+
+    To be entered while this process has one thread, no event loop and no database open.
+    """
+    if not hasattr(os, "fork"):
+        yield None
+        return
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
     pid = os.fork()
-    if pid:
-        theirs.close()
-        return Clerk(pid, ours)
-    status = 1
-    try:
+    if not pid:
         ours.close()
-        _serve(theirs)
-        status = 0
-    except ConnectionError:
-        status = 0  # the server is gone: nobody waits for an answer
-    except BaseException:  # noqa: BLE001 - nothing may return to what the server does
-        traceback.print_exc()
+        _be_clerk(theirs)
+    theirs.close()
+    try:
+        yield Clerk(pid, ours)
     finally:
-        sys.stderr.flush()
-        os._exit(status)
+        ours.close()
+        os.waitpid(pid, 0)
 
 
 @asynccontextmanager
 async def clerk_writer(clerk: Clerk, path: Path, lock: int) -> AsyncIterator[Writer]:
     """A clerk as the writer of a database that is there; `lock` is that of its directory.
 
-    On leaving, what was asked for is stored and the clerk has ended. StoreError, in a group, when it ends before.
+    On leaving, what was asked for is stored and the clerk ends. StoreError, in a group, when it ends before.
     """
     socket.send_fds(clerk.line, [b"\0"], [lock])
     clerk.line.sendall(packed(path))
@@ -85,7 +80,6 @@ async def clerk_writer(clerk: Clerk, path: Path, lock: int) -> AsyncIterator[Wri
             yield writer
         finally:
             await writer.close()
-            clerk.dismiss()
 
 
 class ClerkWriter:
@@ -146,6 +140,21 @@ class ClerkWriter:
 
 
 # --- the process itself ---
+
+
+def _be_clerk(line: socket.socket) -> NoReturn:
+    """Writes until the server is gone, and ends: nothing returns to what the server does."""
+    status = 1
+    try:
+        _serve(line)
+        status = 0
+    except ConnectionError:
+        status = 0  # the server is gone: nobody waits for an answer
+    except BaseException:  # noqa: BLE001 - whatever it is, it ends here
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _serve(line: socket.socket) -> None:

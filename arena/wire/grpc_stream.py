@@ -152,10 +152,12 @@ class GrpcStream(Http2Stream):
         if self._partial:
             self._partial += data
             if len(self._partial) < self._needed:
+                self.connection.waste()
                 self._grant()
                 return
             data = bytes(self._partial)
             self._partial.clear()
+            self.connection.forgive(1)
         at, size, needed = 0, len(data), PREFIX
         while size - at >= PREFIX:
             length = int.from_bytes(data[at + 1 : at + PREFIX], "big")
@@ -170,6 +172,7 @@ class GrpcStream(Http2Stream):
             self._arrive(data[at], data[at + PREFIX : at + needed])
             at, needed = at + needed, PREFIX
         if at < size:
+            self.connection.waste()
             self._partial += data[at:]
             self._needed = needed
         self._grant()

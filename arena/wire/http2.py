@@ -41,11 +41,17 @@ TABLE: Final = 4096
 """Bytes of headers that either side remembers; the protocol's default."""
 MOST_RESETS: Final = 100
 """Calls a peer may take back, beyond as many as it lets end, before it is cut off."""
+MOST_WASTE: Final = 10_000
+"""Frames that carry nothing which a peer may send, beyond those that answers or time make up for."""
+DEAR: Final = 10
+"""What such a frame for h2 counts for: it takes as long as so many others."""
+ANSWERED: Final = 4
+"""Such frames that a message makes up for: to each some clients answer with a ping, and windows."""
 
 MOST_AT_ONCE: Final = 250
 """Frames for h2 that may come in one piece: a peer with some calls has a few, and each takes dozens of microseconds."""
 
-HEADERS, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 4, 6, 7, 9
+HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 3, 4, 6, 7, 9
 END_STREAM = ACK = 1
 END_HEADERS, PADDED = 4, 8
 
@@ -102,12 +108,15 @@ class Http2Connection:
         """A ping waits for its answer."""
         self.parting = False
         """No more calls come."""
+        self.newest = 0
+        """The number of the last call."""
         self._accept = accept
         self._rest = b""
         self._untouched = PREFACE
         self._headers = 0
         self._owed = 0
         self._resets = 0
+        self._wasted = 0
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
         self._h2.encoder = _Encoder()
         self._h2.decoder.max_header_list_size = self._most_headers = 2 * metadata
@@ -149,6 +158,10 @@ class Http2Connection:
                     self._fail(
                         ErrorCodes.ENHANCE_YOUR_CALM, f"more than {MOST_AT_ONCE} frames at once that ask for nothing"
                     )
+                if kind == HEADERS and number > self.newest:
+                    self.newest = number
+                elif kind != RST_STREAM or number not in self.streams:
+                    self.waste(DEAR)
                 self._pass_on(buffer[at:end])
             at = end
         self._rest = buffer[at:]
@@ -159,8 +172,20 @@ class Http2Connection:
     def left(self) -> None:
         """All of `outgoing` has left."""
         leaving, self.leaving = self.leaving, []
+        if self._wasted:
+            self.forgive(ANSWERED * len(leaving))
         for stream in leaving:
             stream.on_left()
+
+    def waste(self, cost: int = 1) -> None:
+        """A frame came that carries nothing, or next to nothing. Raises Http2Error where those are too many by now."""
+        self._wasted += cost
+        if self._wasted > MOST_WASTE:
+            self._fail(ErrorCodes.ENHANCE_YOUR_CALM, "too many frames that ask for nothing")
+
+    def forgive(self, frames: int) -> None:
+        """So many of them no longer count."""
+        self._wasted = max(0, self._wasted - frames)
 
     def lost(self) -> None:
         """The peer is gone."""
@@ -176,7 +201,8 @@ class Http2Connection:
         self.outgoing.append(frame(8, PING, 0, 0) + bytes(8))
 
     def part(self) -> None:
-        """Says that no more calls are taken."""
+        """No more calls are taken, and the peer is told."""
+        self.parting = True
         # h2 would close the connection at once, and with it the calls that are still to end.
         self.outgoing.append(GoAwayFrame(0, last_stream_id=LARGEST_WINDOW).serialize())
 
@@ -224,14 +250,17 @@ class Http2Connection:
             self._data(stream, flags, payload)
             return True
         if kind == WINDOW_UPDATE and len(payload) == 4:
+            self.waste()
             return self._enlarge(number, int.from_bytes(payload, "big") & LARGEST_WINDOW)
         if kind == PING and len(payload) == 8 and not number:
+            self.waste()
             if flags & ACK:
                 self.pinged = False
             else:
                 self.outgoing.append(frame(8, PING, ACK, 0) + payload)
             return True
         if kind == GOAWAY and len(payload) >= 8 and not number:
+            self.waste()
             self.parting = True  # to h2 it would be the end of the calls, too
             return True
         return False
@@ -247,6 +276,8 @@ class Http2Connection:
             if not payload or payload[0] >= len(payload):
                 self._fail(ErrorCodes.PROTOCOL_ERROR, "padding longer than its frame")
             payload = payload[1 : len(payload) - payload[0]]
+        if not payload and not flags & END_STREAM:
+            self.waste()
         stream.on_data(payload)
         if flags & END_STREAM:
             self._end(stream)
@@ -330,7 +361,7 @@ class Http2Connection:
         self.pump()
 
     def _fail(self, code: ErrorCodes, text: str) -> None:
-        self._h2.close_connection(code)
+        self._h2.close_connection(code, text.encode())
         self._speak()
         raise Http2Error(text)
 

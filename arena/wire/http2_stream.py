@@ -124,6 +124,7 @@ class Http2Stream:
         connection.window -= size
         connection.outgoing.append(frame(size, DATA, 0, self.number))
         connection.outgoing.append(self._unsent[:size])
+        connection.forgive(size >> 10)
         self._unsent = self._unsent[size:]
         if not self._unsent:
             del connection.stalled[self]

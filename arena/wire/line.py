@@ -17,6 +17,7 @@ from arena.wire.http2_stream import Headers, Http2Stream
 from arena.wire.tls import Tls, TlsError
 
 if TYPE_CHECKING:
+    from arena.wire.door import Origin
     from arena.wire.port import Port
 
 Accept: TypeAlias = Callable[["Line", Http2Connection, int, Headers], Http2Stream | None]
@@ -25,7 +26,9 @@ Accept: TypeAlias = Callable[["Line", Http2Connection, int, Headers], Http2Strea
 CHUNK: Final = 1 << 16
 """Bytes taken of a connection in one turn."""
 LINGER: Final = 30.0
-"""Seconds a peer may leave the end of a call unread."""
+"""Seconds a peer may leave the end of a call unread, or stay after it was asked to go."""
+FORGIVEN: Final = 50
+"""Frames that ask for nothing which are forgotten at each look: a hundred a second."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,9 +41,11 @@ class Line:
         port: Port,
         connection: socket.socket,
         peer: str,
+        origin: Origin,
     ) -> None:
         self.socket = connection
         self.peer = peer
+        self.origin = origin
         settings = port.settings
         self.http2 = Http2Connection(
             calls=settings.calls_per_connection,
@@ -52,6 +57,8 @@ class Line:
         self._tls = None if port.credentials is None else Tls(port.credentials)
         self._unsent = memoryview(b"")
         self._since = self._heard_at = port.now
+        """Since then it has had no call; something was last heard of it."""
+        self._newest = 0
 
     def ready(self, events: int) -> None:
         """It can be read, or written."""
@@ -128,18 +135,31 @@ class Line:
             return len(data)
 
     def look(self, now: float) -> None:
-        """Pings a peer that is silent during a call; gives one up that does not answer, or never began to speak."""
-        settings, silence = self._port.settings, now - self._heard_at
-        for stream in list(self.http2.stalled):
+        """Pings a peer that is silent during a call, and gives one up that does not answer or never began to speak.
+
+        One that has no call is asked to go.
+        """
+        http2, settings, silence = self.http2, self._port.settings, now - self._heard_at
+        http2.forgive(FORGIVEN)
+        for stream in list(http2.stalled):
             stream.linger(now, LINGER)
-        if not self.http2.greeted:
-            if now - self._since > settings.handshake_timeout:
+        if http2.streams or http2.newest != self._newest:
+            self._since, self._newest = now, http2.newest
+        idle = now - self._since
+        if not http2.greeted:
+            if idle > settings.handshake_timeout:
                 self.lose()
-        elif self.http2.pinged:
+        elif http2.pinged:
             if silence > settings.ping_after + settings.ping_timeout:
                 self.lose()
-        elif self.http2.streams and silence > settings.ping_after:
-            self.http2.ping()
+        elif http2.streams:
+            if silence > settings.ping_after:
+                http2.ping()
+                self._port.speak(self)
+        elif idle > settings.idle_timeout + LINGER:
+            self.lose()
+        elif idle > settings.idle_timeout and not http2.parting:
+            http2.part()
             self._port.speak(self)
 
     def lose(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import structlog
 import trio
 
+from arena.wire.door import Door
 from arena.wire.line import Accept, Line
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 LARGEST_TURN: Final = 32
 """Connections heard in one turn: peers need not wait for what others said, and work while the rest is heard."""
 ROUND: Final = 0.5
-"""Seconds between two looks at which connections are silent."""
+"""Seconds between two looks at every connection."""
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +56,7 @@ class Port:
         self.lines: set[Line] = set()
         self.empty = trio.Event()
         """Closed, and the last connection is gone."""
+        self._door = Door(settings.connections, settings.connections_per_address)
         self._listeners = _bind(address)
         self._exhausted: list[socket.socket] = []
         self._token = trio.lowlevel.current_trio_token()
@@ -103,7 +105,6 @@ class Port:
                 self._selector.unregister(listener)
             listener.close()
         for line in list(self.lines):
-            line.http2.parting = True
             line.http2.part()
             self.speak(line)
         if not self.lines:
@@ -130,6 +131,7 @@ class Port:
     def forget(self, line: Line) -> None:
         """A connection is over."""
         self.lines.discard(line)
+        self._door.leave(line.origin)
         self._speaking.pop(line, None)
         self._selector.unregister(line.socket)
         if self.closed and not self.lines:
@@ -178,15 +180,19 @@ class Port:
                     self._exhausted.append(listener)
                     return
                 continue  # this one was given up while it waited
+            origin = self._door.enter(address[0], self.now)
+            if origin is None:
+                connection.close()
+                continue
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            line = Line(self, connection, _name(address))
+            line = Line(self, connection, _name(address), origin)
             self.lines.add(line)
             self._selector.register(connection, selectors.EVENT_READ, line.ready)
             self.speak(line)
 
     async def _look_around(self) -> None:
-        """Pings who is silent, gives up who does not answer, and accepts again after there was no room."""
+        """Looks after every connection, and accepts again after there was no room."""
         while True:
             await trio.sleep(ROUND)
             exhausted, self._exhausted = self._exhausted, []

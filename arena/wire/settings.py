@@ -1,4 +1,4 @@
-"""What a connection may cost the server; nothing is unlimited."""
+"""What connections may cost the server; nothing is unlimited."""
 
 from __future__ import annotations
 
@@ -25,3 +25,9 @@ class Settings:
     """Time a pinged peer has to answer before its connection counts as lost."""
     handshake_timeout: float = 5.0
     """Time a new connection has for TLS and HTTP/2 settings."""
+    idle_timeout: float = 60.0
+    """Time without a call after which a peer is asked to go, and to come again when it has one."""
+    connections: int = 4000
+    """Connections there may be at once; fewer where the process may open fewer files."""
+    connections_per_address: int = 200
+    """Those that one address may have, or one /64 of IPv6; loopback may have all."""

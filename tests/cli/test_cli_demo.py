@@ -117,7 +117,7 @@ def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
 def test_demo_that_is_stopped_leaves_no_process(data: Path, number: signal.Signals) -> None:
     with demo(data) as process:
         read_until(process, "matches finished")
-        assert len(processes_of(data)) == 5, "itself, the server and three bots"
+        assert len(processes_of(data)) == 6, "itself, the server, its clerk and three bots"
         process.send_signal(number)
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, text

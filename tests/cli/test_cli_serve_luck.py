@@ -26,7 +26,7 @@ def test_the_games_whose_deals_are_replayed_are_chosen(
     words: tuple[str, ...], games: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     configs: list[Config] = []
-    monkeypatch.setattr("arena.cli.serve.trio.run", lambda serve, **_: configs.append(serve.args[0]))
+    monkeypatch.setattr("arena.cli.serve.trio.run", lambda serve, *_, **__: configs.append(serve.args[0]))
     monkeypatch.setattr("arena.cli.serve._log_to_stderr", lambda *_: None)
     command.main(["--data", str(tmp_path / "data"), *words], standalone_mode=False)
     assert [config.luck for config in configs] == [games]

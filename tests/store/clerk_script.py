@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from trio.testing import wait_all_tasks_blocked
 
 from arena.store import bots
-from arena.store.clerk import Clerk, fork_clerk
+from arena.store.clerk import Clerk, forked_clerk
 from arena.store.errors import NameTaken, StoreClosed, StoreError
 from arena.store.store import Store, open_readonly, open_store
 from tests.store.jobs import NOW
@@ -125,7 +125,7 @@ async def death(store: Store) -> object:
     await trio.sleep_forever()
 
 
-async def main(case: str, directory: Path, clerk: Clerk) -> None:
+async def main(case: str, directory: Path, clerk: Clerk | None) -> None:
     async with open_store(directory, NOW, clerk) as store:
         seen = await {"results": results, "order": order, "last": last, "death": death}[case](store)
     if isinstance(seen, Store):
@@ -138,5 +138,5 @@ async def main(case: str, directory: Path, clerk: Clerk) -> None:
 
 
 if __name__ == "__main__":
-    helper = fork_clerk()
-    trio.run(main, sys.argv[1], Path(sys.argv[2]), helper)
+    with forked_clerk() as helper:
+        trio.run(main, sys.argv[1], Path(sys.argv[2]), helper)

@@ -447,3 +447,14 @@ async def echo_once(stream: PlayStream) -> None:
     message = await stream.receive()
     assert message is not None
     await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+
+
+async def test_a_client_that_probes_the_network_sends_as_much_as_it_likes() -> None:
+    def client(address: str) -> None:
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.http2.bdp_probe", 1)]
+        with grpc.insecure_channel(address, options=options) as channel:
+            call = play_pb2_grpc.PlayServiceStub(channel).Play(numbers(*range(20_000)), timeout=PATIENCE)
+            assert [answer.heartbeat for answer in call] == list(range(20_000))
+
+    async with serving(play_service(echo)) as address:
+        await in_thread(client, address)

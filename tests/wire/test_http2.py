@@ -7,7 +7,15 @@ from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, WindowUpdated
 from h2.settings import SettingCodes
 
-from arena.wire.http2 import LARGEST_WINDOW, MOST_AT_ONCE, MOST_RESETS, Http2Connection, Http2Error
+from arena.wire.http2 import (
+    DEAR,
+    LARGEST_WINDOW,
+    MOST_AT_ONCE,
+    MOST_RESETS,
+    MOST_WASTE,
+    Http2Connection,
+    Http2Error,
+)
 from arena.wire.http2_stream import WINDOW, Headers, Http2Stream
 from tests.wire.http2_peer import REQUEST, Peer
 
@@ -307,7 +315,6 @@ def test_a_peer_that_parts_has_its_calls_ended() -> None:
 def test_a_server_that_parts_ends_its_calls_and_takes_no_more() -> None:
     peer = Peer(Stream)
     stream = peer.open()
-    peer.server.parting = True
     peer.server.part()
     peer.h2.send_headers(3, REQUEST)
     peer.server.receive(peer.h2.data_to_send())
@@ -357,3 +364,68 @@ def test_frames_that_ask_for_nothing_are_not_taken_in_any_number_at_once() -> No
         peer.server.receive(priority * MOST_AT_ONCE)
     with pytest.raises(Http2Error, match="ask for nothing"):
         peer.server.receive(priority * (MOST_AT_ONCE + 1))
+
+
+NOTHINGS = {
+    "pings": (6, 0, 0, bytes(8)),
+    "pongs": (6, 1, 0, bytes(8)),
+    "windows": (8, 0, 0, b"\x00\x00\x00\x01"),
+    "windows of closed streams": (8, 0, 1, b"\x00\x00\x00\x01"),
+    "empty data": (0, 0, 3, b""),
+    "padding": (0, 8, 3, b"\x03" + bytes(3)),
+    "goodbyes": (7, 0, 0, bytes(8)),
+}
+DEAR_NOTHINGS = {
+    "priorities": (2, 0, 1, bytes(4) + b"\x10"),
+    "settings": (4, 0, 0, b""),
+    "acknowledgements": (4, 1, 0, b""),
+    "unknown frames": (0x42, 0, 0, b""),
+    "resets of closed streams": (3, 0, 1, bytes(4)),
+}
+
+
+@pytest.mark.parametrize("kind", [*NOTHINGS, *DEAR_NOTHINGS])
+def test_frames_that_ask_for_nothing_end_the_connection_however_slowly_they_come(kind: str) -> None:
+    peer = Peer(Stream)
+    peer.h2.reset_stream(peer.open().number)
+    peer.open()
+    most = MOST_WASTE if kind in NOTHINGS else MOST_WASTE // DEAR
+
+    def pour(count: int) -> None:
+        for _ in range(count):
+            peer.frame(*(NOTHINGS | DEAR_NOTHINGS)[kind])
+            peer.server.outgoing.clear()
+
+    pour(most // 2)
+    with pytest.raises(Http2Error, match="ask for nothing"):
+        pour(most)
+    farewell = b"".join(peer.server.outgoing)
+    assert ErrorCodes.ENHANCE_YOUR_CALM.to_bytes(4, "big") + b"too many frames that ask for nothing" in farewell
+
+
+def test_time_makes_up_for_frames_that_ask_for_nothing() -> None:
+    peer = Peer(Stream)
+    for _ in range(3 * MOST_WASTE):
+        peer.frame(*NOTHINGS["pings"])
+        peer.server.forgive(1)
+        peer.server.outgoing.clear()
+
+
+@pytest.mark.parametrize("size", [100, 5 * WINDOW])
+def test_who_pings_and_opens_windows_for_every_message_it_gets_is_never_cut_off(size: int) -> None:
+    """As a client does that probes how much the network holds."""
+    peer = Peer(Stream)
+    stream = peer.open()
+    stream.open(RESPONSE)
+    sent = 0
+    while sent < 3 * MOST_WASTE:
+        stream.write(bytes(size))
+        all_there = False
+        while not all_there:
+            all_there = bool(peer.server.leaving)
+            peer.frame(*NOTHINGS["pings"])
+            for number in (0, stream.number):
+                peer.frame(8, 0, number, (1 << 13).to_bytes(4, "big"))
+            sent += 3
+            peer.server.outgoing.clear()
+        peer.server.left()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import repeat
 from typing import Final
 
@@ -31,6 +32,8 @@ from tests.wire.raw_http2 import (
 )
 from tests.wire.siege import Siege
 
+CALM: Final = 11
+"""ENHANCE_YOUR_CALM."""
 PING: Final = frame(Kind.PING, 0, 0, b"12345678")
 WATCH: Final = "/grpc.health.v1.Health/Watch"
 WIDE: Final = frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=WIDEST)) + window(0, WIDEST - 65535)
@@ -133,8 +136,38 @@ def test_a_flood_of_small_frames_by_one_who_reads_nothing(siege: Siege, line: Li
     line.say(line.opening(1, PLAY))
     line.pour(repeat(piece * 200, 500))
     siege.play_on()
+    assert line.is_cut_off()
     with Line(siege.address) as other:
         assert other.lives()
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        PING,
+        window(0, 1),
+        frame(Kind.DATA, 0, 1),
+        frame(Kind.SETTINGS),
+        frame(Kind.PRIORITY, 0, 1, struct.pack(">IB", 0, 1)),
+        reset(3),
+    ],
+    ids=["pings", "windows", "empty data", "settings", "priorities", "resets of a closed stream"],
+)
+def test_a_flood_of_small_frames_by_one_who_waits_for_every_hundred(siege: Siege, line: Line, piece: bytes) -> None:
+    line.say(line.opening(1, PLAY), line.opening(3, PLAY), reset(3))
+    for number in range(200):
+        last = number.to_bytes(8, "big")
+        line.say(piece * 100, frame(Kind.PING, 0, 0, last))
+        line.until(partial(_ponged, line, last))
+        if line.gone:
+            break
+    assert line.farewell == CALM
+    with Line(siege.address) as other:
+        assert other.lives()
+
+
+def _ponged(line: Line, content: bytes) -> bool:
+    return line.pongs[-1:] == [content]
 
 
 def calls(line: Line, path: str, count: int) -> Iterator[bytes]:
@@ -236,4 +269,5 @@ def test_a_megabyte_of_windows_in_one_breath(siege: Siege, line: Line) -> None:
     stream = line.open(WATCH)
     line.data(stream, EMPTY, end=True)
     line.pour([window(stream, 1) * 80_000])
-    assert line.lives()
+    assert line.is_cut_off()
+    assert line.farewell == CALM

@@ -103,7 +103,7 @@ def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
 
 def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
     # The clock is read at the beginning, after each answer, and after each message sent.
-    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2])
+    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
     assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
         [(1, 1, 0)],
         [(2, 1, 0), (3, 1, 0)],

@@ -164,12 +164,13 @@ class Connection:
         return message
 
     async def _converse(self, call: Call, session: Session, message: PlayResponse) -> None:
+        requests = session.react(message)
         while True:
-            for request in session.react(message):
+            for request in requests:
                 await _write(call, request)
             if self._progress.done:
                 break
-            message = await _read(call)
+            requests = session.react(await _read(call))  # named nowhere here, the message goes when it is understood
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
             await call.done_writing()
             async with asyncio.timeout(ANSWER_TIME):

@@ -73,9 +73,10 @@ class Session:
         """The capacity that the server knows; below all others where it has to be said again."""
         self._on_error = on_error
         self._clock = clock
-        self._out = PlayRequest()
-        """What is to be said, since an instant of the clock."""
+        self._out: PlayRequest | None = None
+        """What is to be said; None where nothing is."""
         self._since = 0.0
+        """When the message came, or the last part of what is said to it was taken."""
         self._games = {game.name: Catalog.of(game) for game in welcome.games}
         if not self._games.keys() & set(bot.games):
             raise NoGameInCommonError(
@@ -87,33 +88,41 @@ class Session:
 
         Raises what the bot raises (unless told to go on), `BadAnswerError` and `ProtocolMismatchError`.
         """
-        if message.HasField("heartbeat"):
-            yield PlayRequest(heartbeat=message.heartbeat)
-        self._begin()
-        if message.invitations or message.rounds or message.reports or message.notices:
+        self._since = self._clock()
+        decisions = message.decisions[:]
+        if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
             yield from self._news(message)
-        if decisions := message.decisions[:]:
+        if decisions:
             yield from self._answers([self._decision(each) for each in decisions])
         if (room := self._progress.room(self._bot.capacity)) > self._room:
-            self._room = self._out.capacity = room
-        if self._out.ByteSize():
-            yield self._out
+            self._room = self._reply().capacity = room
+        del message, decisions  # while this one waits, another's message finds their memory still in the cache
+        if self._out is not None:
+            yield self._take()
 
-    def _begin(self) -> PlayRequest:
-        """An empty message to fill from now on; returns the one before."""
-        before, self._out, self._since = self._out, PlayRequest(), self._clock()
-        return before
+    def _reply(self) -> PlayRequest:
+        """What is to be said, to be added to."""
+        if self._out is None:
+            self._out = PlayRequest()
+        return self._out
+
+    def _take(self) -> PlayRequest:
+        """What is to be said; then nothing is."""
+        reply, self._out, self._since = self._reply(), None, self._clock()
+        return reply
 
     def _held(self) -> bool:
-        """Whether what is there has waited long enough."""
-        return self._clock() - self._since > HOLD
+        """Whether something to be said has waited long enough."""
+        return self._out is not None and self._clock() - self._since > HOLD
 
     def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
-        """Tells the bot, and puts into the message what is to be said about it."""
+        """Answers a heartbeat at once; tells the bot the rest, and puts into the reply what is to be said about it."""
+        if message.HasField("heartbeat"):
+            yield PlayRequest(heartbeat=message.heartbeat)
         for invitation in message.invitations:
             self._accept(invitation)
             if self._held():
-                yield self._begin()
+                yield self._take()
         for round_report in message.rounds:
             with self._bots_code():
                 self._bot.on_round(round_report)
@@ -122,7 +131,7 @@ class Session:
         for notice in message.notices:
             self._note(notice)
             if self._held():
-                yield self._begin()
+                yield self._take()
 
     def _accept(self, invitation: Invitation) -> None:
         match = invitation.match_id
@@ -130,9 +139,9 @@ class Session:
             self._progress.playing.add(match)
             with self._bots_code():
                 self._bot.on_match_start(invitation)
-            self._out.ready.add(match_id=match, nonce=os.urandom(16))
+            self._reply().ready.add(match_id=match, nonce=os.urandom(16))
         else:
-            self._out.declined.append(match)
+            self._reply().declined.append(match)
             self._room = -1
 
     def _end(self, report: MatchReport) -> None:
@@ -148,7 +157,7 @@ class Session:
         if notice.kind == NoticeKind.NOTICE_KIND_WITHDRAWN:
             self._progress.playing.discard(notice.match_id)
         elif notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
-            self._out.ready.add(match_id=notice.match_id)  # whoever reads this is back
+            self._reply().ready.add(match_id=notice.match_id)  # whoever reads this is back
 
     def _decision(self, message: play_pb2.Decision) -> Decision:
         game = message.WhichOneof("view") or ""
@@ -170,15 +179,23 @@ class Session:
 
     def _answers(self, decisions: list[Decision]) -> Iterator[PlayRequest]:
         """Fills the message; yields what is to be sent before everything is answered."""
-        done = 0
-        while done < len(decisions):
+        while decisions:
+            done = 0
             try:
-                for action in self._actions(decisions[done:]):
-                    self._answer(decisions[done], action)
+                self.thinking = True
+                choices = iter(self._bot.decide_many(decisions))
+                for decision in decisions:
+                    choice = next(choices, None)
+                    self.thinking = False
+                    self._answer(decision, _checked(decision, choice, done + 1, len(decisions)))
                     done += 1
                     if self._held():
-                        yield self._begin()
+                        yield self._take()
+                    self.thinking = True
+                if next(choices, None) is not None:
+                    raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
             except Exception:
+                self.thinking = False
                 if self._on_error == "raise":
                     raise
                 _log.exception("the bot failed; its first legal action is played instead")
@@ -186,27 +203,16 @@ class Session:
                     self._answer(decisions[done], decisions[done].legal[0])
                     done += 1
                     if self._held():
-                        yield self._begin()
+                        yield self._take()
+            finally:
+                self.thinking = False
+            decisions = decisions[done:]
 
     def _answer(self, decision: Decision, action: int) -> None:
-        self._out.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
-
-    def _actions(self, decisions: list[Decision]) -> Iterator[int]:
-        """The bot's choices, checked; they may end early by an exception only."""
-        self.thinking = True
-        try:
-            choices = iter(self._bot.decide_many(decisions))
-            for count, decision in enumerate(decisions, 1):
-                choice = next(choices, None)
-                self.thinking = False
-                yield _checked(decision, choice, count, len(decisions))
-                self.thinking = True
-            if next(choices, None) is not None:
-                raise BadAnswerError(
-                    f"decide_many() gave more than {len(decisions)} answers to {len(decisions)} decisions"
-                )
-        finally:
-            self.thinking = False
+        answer = self._reply().answers.add()
+        answer.match_id = decision.match_id
+        answer.decision_id = decision.decision_id
+        answer.action = action
 
     @contextmanager
     def _bots_code(self) -> Iterator[None]:

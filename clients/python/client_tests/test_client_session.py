@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import cast
 
 import pytest
@@ -103,11 +104,16 @@ def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
 
 def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
     # The clock is read at the beginning, after each answer, and after each message sent.
-    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2])
+    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
     assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
         [(1, 1, 0)],
         [(2, 1, 0), (3, 1, 0)],
     ]
+
+
+def test_a_bot_that_is_slow_over_a_notice_says_nothing_where_nothing_is_to_be_said() -> None:
+    slow = session(First(), clock=count(0.0, 1.0))
+    assert not list(slow.react(notice(NoticeKind.NOTICE_KIND_DRAINING)))
 
 
 def test_a_heartbeat_is_answered_before_the_bot_thinks() -> None:

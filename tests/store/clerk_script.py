@@ -64,7 +64,7 @@ def end(connection: Connection) -> None:
 
 
 def names(connection: Connection) -> list[str]:
-    return sorted(name for (name,) in connection.execute(text("SELECT name FROM bots")))
+    return [name for (name,) in connection.execute(text("SELECT name FROM bots ORDER BY id"))]
 
 
 async def results(store: Store) -> object:
@@ -100,7 +100,7 @@ async def order(store: Store) -> object:
         for number in range(20):
             nursery.start_soon(one, f"bot{number:02}")
             await wait_all_tasks_blocked()
-    return [ended, await store.read(names)]
+    return [sorted(ended), await store.read(names)]
 
 
 async def last(store: Store) -> object:

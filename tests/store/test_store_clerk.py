@@ -40,7 +40,7 @@ def test_what_waits_is_done_in_its_order_whoever_stops_waiting(directory: Path) 
     (ended, names), said, status = run("order", directory)
     wanted = [f"bot{number:02}" for number in range(20)]
     assert ended == wanted
-    assert names == [*wanted, "gone"]
+    assert names == ["gone", *wanted]
     assert (said, status) == ("", 0)
 
 

@@ -151,16 +151,16 @@ def encode(message: Outgoing) -> bytes:
 
 def _decision(question: Question) -> bytes:
     """A question as a serialized PlayResponse with this one decision."""
-    match_id, (_, decision, legal, view, soft, bank) = question
-    field, encode_view = _VIEWS[type(view)]
-    actions, seen = packed(legal), encode_view(view)
+    ask = question.ask
+    field, encode_view = _VIEWS[type(ask.view)]
+    actions, seen = packed(ask.legal), encode_view(ask.view)
     decided = b"".join(
         (
             _MATCH,
-            varint(match_id),
+            varint(question.match_id),
             _DECISION,
-            varint(decision),
-            _time_left(soft, bank),
+            varint(ask.decision),
+            _time_left(ask.soft, ask.bank),
             _LEGAL,
             varint(len(actions)),
             actions,

@@ -212,12 +212,10 @@ class Outgoing:
         return asks
 
     @property
-    def only_questions(self) -> bool:
-        """Whether there is nothing else in it: so are nearly all."""
+    def routine(self) -> bool:
+        """Whether there is nothing in it but questions and rounds: so are nearly all."""
         return (
-            not (self.notices or self.rounds or self.reports or self.invitations)
-            and self.heartbeat is None
-            and self.welcome is None
+            not (self.notices or self.reports or self.invitations) and self.heartbeat is None and self.welcome is None
         )
 
 

@@ -113,7 +113,7 @@ def test_a_message_carries_many_things() -> None:
 
 
 def test_an_empty_message_says_nothing() -> None:
-    assert decode(b"", 2.5) == Said(2.5, (), [], None, None, [])
+    assert decode(b"", 2.5) == Said(2.5, (), [], None, None, ())
 
 
 def test_a_second_hello_is_nonsense() -> None:

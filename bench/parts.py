@@ -187,7 +187,8 @@ def _record(course: Course) -> Recorder:
 
 def _answers(questions: Sequence[Question]) -> play_pb2.PlayRequest:
     answers = [
-        play_pb2.Answer(match_id=match, decision_id=ask.decision, action=ask.legal[0]) for match, ask in questions
+        play_pb2.Answer(match_id=each.match_id, decision_id=each.ask.decision, action=each.ask.legal[0])
+        for each in questions
     ]
     return play_pb2.PlayRequest(answers=answers)
 

@@ -18,7 +18,18 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "arena/match", "arena/house/nullern", "arena/house/sixth_sense")
 """What thinks."""
 WAY = {
-    "arena/wire": ("port", "line", "http2", "http2_stream", "grpc_stream", "codec", "packed", "sixth_sense", "nullern"),
+    "arena/wire": (
+        "port",
+        "line",
+        "http2",
+        "http2_stream",
+        "grpc_stream",
+        "codec",
+        "packed",
+        "answered",
+        "sixth_sense",
+        "nullern",
+    ),
     "arena/server": ("messages", "pace", "contestant", "session", "post", "table"),
     "arena/store": ("journal",),
     "arena/replay": ("chain", "lines", "record", "shown", "thinking"),

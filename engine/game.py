@@ -85,6 +85,8 @@ class SeatView(Protocol):
 class RoundReport(Protocol):
     """A round that is over with everything face up, the same for all seats: a `NamedTuple` as a view is."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def round(self) -> int:
         """Its number, from 0."""

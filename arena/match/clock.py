@@ -11,8 +11,8 @@ from typing import Final
 from arena.match.inputs import Instant
 from arena.match.policy import Policy
 
-NEVER: Final = Instant(1 << 62)
-"""When a clock that does not run falls: later than any instant."""
+NEVER: Final = Instant((1 << 62) - 1)
+"""When a clock that does not run falls: later than any instant. Compiled code compares larger numbers slowly."""
 
 
 class Clock:

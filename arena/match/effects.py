@@ -1,15 +1,20 @@
-"""What a match wants done. The server does it; the record keeps all of it, of the questions a digest."""
+"""What a match wants done. The server does it; the record keeps all of it, of the questions a digest.
+
+A question comes with every decision and has an `__init__` of its own: compiled, a named tuple takes eight times that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from engine.game import RoundReport, SeatView
 
 
-class Ask(NamedTuple):
+@dataclass(init=False, slots=True)
+class Ask:
     """A choice is due. Put again with the time that is left when a bot returns, and to a house bot that takes over."""
 
     seat: int
@@ -21,6 +26,14 @@ class Ask(NamedTuple):
     """Microseconds until the bank is used."""
     bank: int
     """Microseconds left in the bank."""
+
+    def __init__(self, seat: int, decision: int, legal: Sequence[int], view: SeatView, soft: int, bank: int) -> None:
+        self.seat = seat
+        self.decision = decision
+        self.legal = legal
+        self.view = view
+        self.soft = soft
+        self.bank = bank
 
 
 class Refusal(Enum):

@@ -131,14 +131,13 @@ class Match:
             self._go_on(effects)
 
     def _sent(self, event: Sent) -> None:
-        _, number, decision, lag = event
-        seat = self._seat(number)
-        if seat is not None and decision == seat.decision != NOTHING and not (seat.away or seat.substituted):
+        seat = self._seat(event.seat)
+        if seat is not None and event.decision == seat.decision != NOTHING and not (seat.away or seat.substituted):
             seat.sent = True
-            self._attendance.start(seat, self._now, lag)
+            self._attendance.start(seat, self._now, event.lag)
 
     def _acted(self, event: Acted, effects: list[Effect]) -> None:
-        _, number, decision, action = event
+        number, decision, action = event.seat, event.decision, event.action
         if not 0 < decision <= len(self._asked) or self._asked[decision - 1] != number:
             effects.append(Refuse(number, decision, action, Refusal.UNKNOWN, (), 0))
             return
@@ -156,7 +155,7 @@ class Match:
             self._rejected(event, seat, effects)
 
     def _rejected(self, event: Acted, seat: Seat, effects: list[Effect]) -> None:
-        _, number, decision, action = event
+        number, decision, action = event.seat, event.decision, event.action
         policy = self._policy
         seat.rejections += 1
         seat.rejections_here += 1

@@ -47,7 +47,7 @@ def _list_of(kind: Kind, words: str) -> Kind:
 WHOLE: Final = Kind("a whole number", _is_whole)
 NATURAL: Final = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
 NUMBER: Final = Kind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
-INSTANT: Final = Kind("microseconds, 0 to 2^62 − 1", lambda value: _is_whole(value) and 0 <= value < NEVER)
+INSTANT: Final = Kind("microseconds, 0 to 2^62 − 1", lambda value: _is_whole(value) and 0 <= value <= NEVER)
 TEXT: Final = Kind("text", lambda value: isinstance(value, str))
 YES_NO: Final = Kind("true or false", lambda value: isinstance(value, bool))
 NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(value, str))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from marshal import dumps
 from struct import pack
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from arena.match.effects import Ask
 
@@ -61,7 +61,8 @@ def _values(ask: Ask) -> bytes:
 
     Nothing else that is written in C takes bytes, tuples and None, and every decision of every match comes by here.
     """
-    return dumps((ask.decision, bytes(ask.legal), *ask.view), 2)
+    view = cast("tuple[Any, ...]", ask.view)
+    return dumps((ask.decision, bytes(ask.legal)) + view, 2)  # noqa: RUF005 - unpacked, a named tuple goes field by field
 
 
 def _numbers(ask: Ask) -> bytes:

@@ -64,7 +64,7 @@ def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
         if not isinstance(event, Acted | StoodIn):
             yield from _forced(event.at, match.receive(event))
             continue
-        _, seat, decision, action = event
+        seat, decision, action = event.seat, event.decision, event.action
         was_open = match.asking(seat) == decision
         effects = match.receive(event)
         if was_open and match.asking(seat) != decision and not _is_forced(decision, effects):

@@ -45,13 +45,11 @@ class Stopwatch:
             elif type(effect) is Refuse:
                 refused = True
         if type(event) is Sent:
-            at, _, decision, lag = event
-            self._started[decision] = at + min(lag, self._allowance)
+            self._started[event.decision] = event.at + min(event.lag, self._allowance)
         elif type(event) is Acted and not refused:
-            at, seat, decision, _ = event
-            self._own[seat] += 1
-            if (since := self._started.pop(decision, None)) is not None:
-                self._times[seat].append(at - since if at > since else 0)
+            self._own[event.seat] += 1
+            if (since := self._started.pop(event.decision, None)) is not None:
+                self._times[event.seat].append(max(0, event.at - since))
 
     def thinking(self) -> tuple[Thinking, ...]:
         """The figures so far, by seat."""

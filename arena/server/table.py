@@ -210,7 +210,7 @@ class Table:
             self._notify(seat, self._words.wait_for_the_round())
 
     def _instant(self, now: float) -> Instant:
-        return Instant(max(0, round((now - self._began) * 1e6)))
+        return Instant(max(0, int((now - self._began) * 1e6 + 0.5)))
 
     def _feed(self, first: Input) -> None:
         if self._frozen:
@@ -278,8 +278,9 @@ class Table:
         self._feed(self._choice(self._instant(trio.current_time()), ask, action))
 
     def _choice(self, at: Instant, ask: Ask, action: int) -> Input:
-        choice = StoodIn if isinstance(self.players[ask.seat], Contestant) else Acted
-        return choice(at, ask.seat, ask.decision, action)
+        if isinstance(self.players[ask.seat], Contestant):
+            return StoodIn(at, ask.seat, ask.decision, action)
+        return Acted(at, ask.seat, ask.decision, action)
 
     def _sessions(self) -> list[Session]:
         return [contestant.session for contestant in self._seats if contestant.session is not None]

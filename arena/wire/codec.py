@@ -27,6 +27,7 @@ from arena.server.messages import (
 from arena.v1 import play_pb2
 from arena.version import __version__
 from arena.wire import nullern, sixth_sense
+from arena.wire.answered import read_answers
 from arena.wire.catalog import encode_catalog
 from arena.wire.packed import RECURRING, packed, tag, varint
 from engine.game import RoundReport, SeatView
@@ -39,6 +40,8 @@ LONGEST_VERSION: Final = 40
 """Characters."""
 MOST_AT_ONCE: Final = 10_000
 """Acceptances and answers in one message: far more than a bot can owe, and no long turn for the others."""
+RECENT: Final = 128
+"""Reports of rounds kept serialized until every seat has been told."""
 
 
 class Codec(NamedTuple):
@@ -59,9 +62,9 @@ ROUNDS: Final[dict[type[RoundReport], Codec]] = {
 }
 """The fields of `RoundReport.record`."""
 
-_LONE_ANSWER: Final = {2 + size: tag(play_pb2.PlayRequest, "answers") + varint(size) for size in range(128)}
-"""By length of a message: what it begins with where it is one answer and no more, as most are."""
 _DECISIONS: Final = tag(play_pb2.PlayResponse, "decisions")
+_ROUNDS: Final = tag(play_pb2.PlayResponse, "rounds")
+_OF_MATCH: Final = tag(play_pb2.RoundReport, "match_id")
 _MATCH: Final = tag(play_pb2.Decision, "match_id")
 _DECISION: Final = tag(play_pb2.Decision, "decision_id")
 _SOFT: Final = tag(play_pb2.Decision, "soft_ms")
@@ -92,13 +95,8 @@ def decode_hello(message: bytes) -> Hello:
 
 def decode(message: bytes, at: float) -> Said:
     """A later message of a bot, which arrived at an instant; raises `Closed` where the protocol does not allow it."""
-    if message[:2] == _LONE_ANSWER.get(len(message)):
-        try:
-            answer = play_pb2.Answer.FromString(message[2:])
-        except DecodeError:
-            raise _nonsense() from None
-        said = Answer(answer.match_id, answer.decision_id, answer.action)
-        return Said(at, (), [said], None, None, (), len(message))
+    if (said := read_answers(message)) is not None and len(said) <= MOST_AT_ONCE:
+        return Said(at, (), said, None, None, (), len(message))
     request = _parsed(message)
     if request.HasField("hello"):
         raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
@@ -117,7 +115,7 @@ def decode(message: bytes, at: float) -> Said:
         [Answer(each.match_id, each.decision_id, each.action) for each in answers],
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
-        declined,
+        declined or (),
         len(message),
     )
 
@@ -126,41 +124,37 @@ def _parsed(message: bytes) -> play_pb2.PlayRequest:
     try:
         return play_pb2.PlayRequest.FromString(message)
     except DecodeError:
-        raise _nonsense() from None
-
-
-def _nonsense() -> Closed:
-    return Closed(Reason.NONSENSE, "the message cannot be parsed")
+        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
 
 
 def encode(message: Outgoing) -> bytes:
     """A message to a bot: a serialized PlayResponse. Two of them in a row are one with the fields of both."""
-    decisions = b"".join(map(_decision, message.questions))
-    if message.only_questions:
-        return decisions
+    parts = [_round(over) for over in message.rounds]
+    parts += [_decision(question) for question in message.questions]
+    if message.routine:
+        return b"".join(parts)
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
         notices=map(_notice, message.notices),
-        rounds=map(_round, message.rounds),
         reports=map(_report, message.reports),
         heartbeat=message.heartbeat,
     )
-    return response.SerializeToString() + decisions
+    return b"".join((response.SerializeToString(), *parts))
 
 
 def _decision(question: Question) -> bytes:
     """A question as a serialized PlayResponse with this one decision."""
-    match_id, (_, decision, legal, view, soft, bank) = question
-    field, encode_view = _VIEWS[type(view)]
-    actions, seen = packed(legal), encode_view(view)
+    ask = question.ask
+    field, encode_view = _VIEWS[type(ask.view)]
+    actions, seen = packed(ask.legal), encode_view(ask.view)
     decided = b"".join(
         (
             _MATCH,
-            varint(match_id),
+            varint(question.match_id),
             _DECISION,
-            varint(decision),
-            _time_left(soft, bank),
+            varint(ask.decision),
+            _time_left(ask.soft, ask.bank),
             _LEGAL,
             varint(len(actions)),
             actions,
@@ -178,16 +172,20 @@ def _time_left(soft: int, bank: int) -> bytes:
     return _SOFT + varint(soft // 1000) + _BANK + varint(bank // 1000)
 
 
-def _round(over: RoundOver) -> play_pb2.RoundReport:
+def _round(over: RoundOver) -> bytes:
+    """A report as a serialized PlayResponse with this one round."""
     match_id, report = over
+    number, told = varint(match_id), _told(report)
+    return b"".join((_ROUNDS, varint(len(_OF_MATCH) + len(number) + len(told)), _OF_MATCH, number, told))
+
+
+@lru_cache(maxsize=RECENT, typed=True)
+def _told(report: RoundReport) -> bytes:
+    """What every seat is told alike."""
     field, encode_round = ROUNDS[type(report)]
     return play_pb2.RoundReport(
-        match_id=match_id,
-        round=report.round,
-        points=report.points,
-        scores=report.scores,
-        **{field: encode_round(report)},
-    )
+        round=report.round, points=report.points, scores=report.scores, **{field: encode_round(report)}
+    ).SerializeToString()
 
 
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:

@@ -23,10 +23,26 @@ assert len(NULLERN.cards) < 128, "every number and every length in a view is sma
 
 def encode_view(view: NullernView) -> bytes:
     """The view of a seat, serialized: what hardly changes during a round, before what changes with every card."""
-    seat, *round_, hand, bids, plays, leaders, takers, taken, scores, hupfers = view
+    (
+        seat,
+        seats,
+        number,
+        rounds,
+        dealer,
+        hand_size,
+        turned,
+        hand,
+        bids,
+        plays,
+        leaders,
+        takers,
+        taken,
+        scores,
+        hupfers,
+    ) = view
     return b"".join(
         (
-            _settled(*round_, scores),
+            _settled(seats, number, rounds, dealer, hand_size, turned, scores),
             _SEAT[seat],
             _HAND[len(hand)],
             hand,

@@ -16,7 +16,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 RECURRING: Final = 16_384
-"""Numbers kept as they are written: matches and decisions going on, lengths, times."""
+"""Large numbers kept as they are written, such as those of matches going on, and as many times."""
 SETTLED: Final = 4096
 """Parts of views kept serialized that hardly change during a round: one or two for every match that is being played."""
 
@@ -43,18 +43,26 @@ def small(message: type[Message], name: str) -> tuple[bytes, ...]:
     return tuple(begin + varint(number) if number or present else b"" for number in range(128))
 
 
-@lru_cache(maxsize=RECURRING)
 def varint(number: int) -> bytes:
     """An unsigned number: seven bits a byte, the lowest first, with the highest bit where more follow.
 
     Raises ValueError for a negative one.
     """
+    return _SHORT[number] if 0 <= number < len(_SHORT) else _varint(number)
+
+
+@lru_cache(maxsize=RECURRING)
+def _varint(number: int) -> bytes:
     written = bytearray()
     while number > 127:
         written.append(number & 127 | 128)
         number >>= 7
     written.append(number)
     return bytes(written)
+
+
+_SHORT: Final = tuple(_varint(number) for number in range(1024))
+"""Numbers of decisions and lengths: this is faster than a cache."""
 
 
 def packed(numbers: Sequence[int]) -> bytes:

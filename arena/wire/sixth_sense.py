@@ -26,10 +26,31 @@ assert max(len(CARDS), HIDDEN_BLOCKS + BLOCKABLE - 1) < 128, "every number and e
 
 def encode_view(view: SixthSenseView) -> bytes:
     """The view of a seat, serialized: what hardly changes during a round, before what changes with every card."""
-    seat, *round_, hand, prediction, plays, leaders, takers, worths, peeks, taken, scores, known = view
+    (
+        seat,
+        seats,
+        number,
+        rounds,
+        target,
+        novice,
+        late_trump,
+        dealer,
+        hand_size,
+        turned,
+        hand,
+        prediction,
+        plays,
+        leaders,
+        takers,
+        worths,
+        peeks,
+        taken,
+        scores,
+        known,
+    ) = view
     return b"".join(
         (
-            _settled(*round_, scores),
+            _settled(seats, number, rounds, target, novice, late_trump, dealer, hand_size, turned, scores),
             _SEAT[seat],
             b"" if prediction is None else _PREDICTION[prediction],
             _HAND[len(hand)],

@@ -72,7 +72,9 @@ def test_a_round_arrives_as_it_is(table: Table) -> None:
         report = state.report
         if report is not None and len(reports) == report.round:
             reports.append(report)
-    content = encode(Outgoing(rounds=[RoundOver(8, report) for report in reports]))
+    message = Outgoing()
+    message.rounds += [RoundOver(8, report) for report in reports]
+    content = encode(message)
     for record, report in zip(play_pb2.PlayResponse.FromString(content).rounds, reports, strict=True):
         assert (record.match_id, record.round) == (8, report.round)
         assert (tuple(record.points), tuple(record.scores)) == (report.points, report.scores)

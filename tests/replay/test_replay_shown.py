@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -134,14 +135,14 @@ def shown_otherwise(ask: Ask, what: str) -> Ask:
     """The question with one thing in it changed."""
     match what:
         case "decision":
-            return ask._replace(decision=ask.decision + 1)
+            return replace(ask, decision=ask.decision + 1)
         case "legal":
-            return ask._replace(legal=bytes(ask.legal[:-1]))
+            return replace(ask, legal=bytes(ask.legal[:-1]))
         case _:
             view: Any = ask.view
             value = getattr(view, what)
             other = value + 1 if isinstance(value, int) else type(value)([*value[:-1], value[-1] + 1])
-            return ask._replace(view=view._replace(**{what: other}))
+            return replace(ask, view=view._replace(**{what: other}))
 
 
 @pytest.mark.parametrize("what", ["decision", "legal", "hand", "scores", "dealer", "known_predictions", "seat"])

@@ -206,7 +206,7 @@ async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_mat
             await ann.until(lambda: len(ann.reports) >= 4)
     assert {report.match_id for report in ann.reports if report.interrupted} == {unlucky}
     assert {match.id for match in listed(store) if match.state is MatchState.INTERRUPTED} == {unlucky}
-    assert len({ask.decision for match, ask in ann.questions if match == unlucky}) > 1
+    assert len({each.ask.decision for each in ann.questions if each.match_id == unlucky}) > 1
     [fault] = [entry for entry in logs if "a fault of the server" in entry["event"]]
     assert fault["match"] == unlucky
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 import trio
@@ -152,7 +153,7 @@ async def test_stale_answers_of_a_seat_are_recorded_up_to_a_limit_and_then_close
         first = bad.questions[0]
         [table] = arena._tables
         before = recorded(table)
-        stray = answer(first)._replace(decision=first.ask.decision + 7)
+        stray = replace(answer(first), decision=first.ask.decision + 7)
         for _ in range(MOST_STRAYS + 1):
             bad.line.say(answers=[stray])
         await bad.until(lambda: bad.end)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 import trio
@@ -72,7 +73,7 @@ def turn(client: Client, *asked: Case) -> Mapping[int, int]:
 async def test_a_lone_question_is_answered_here_as_long_as_that_takes_a_part_of_the_servers_time(
     rest: float, waits: bool
 ) -> None:
-    second = HARD._replace(ask=HARD.ask._replace(decision=1000))
+    second = HARD._replace(ask=replace(HARD.ask, decision=1000))
     async with working(1, rest) as client:
         await client.up()
         client.pool._rested = 0.0
@@ -83,7 +84,7 @@ async def test_a_lone_question_is_answered_here_as_long_as_that_takes_a_part_of_
 
 
 async def test_questions_of_one_turn_go_to_a_worker_together() -> None:
-    second = HARD._replace(ask=HARD.ask._replace(decision=1000))
+    second = HARD._replace(ask=replace(HARD.ask, decision=1000))
     async with working(1, 0.0) as client:
         await client.up()
         assert turn(client, HARD, second) == {}
@@ -114,7 +115,7 @@ async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.Mon
     monkeypatch.setattr(pool, "MOST_WAITING", 5)
     async with working(1) as client:
         await client.up()
-        asked = [case._replace(ask=case.ask._replace(decision=number)) for number, case in enumerate([HARD] * 20)]
+        asked = [case._replace(ask=replace(case.ask, decision=number)) for number, case in enumerate([HARD] * 20)]
         for case in asked:
             client.ask(case)
         assert len(client.actions) == 20 - 5
@@ -176,8 +177,8 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the second worker with the first legal action; other questions, asked with it, as they should."""
-    fatal = HARD._replace(ask=HARD.ask._replace(decision=1000, view=Fatal(0)))
-    first = HARD._replace(ask=HARD.ask._replace(decision=1001))
+    fatal = HARD._replace(ask=replace(HARD.ask, decision=1000, view=Fatal(0)))
+    first = HARD._replace(ask=replace(HARD.ask, decision=1001))
     others = [case for case in NULLERN if case.bot in THINKERS and len(case.ask.legal) > 1][:20]
     with capture_logs() as logs:
         async with working(1) as client:
@@ -192,7 +193,7 @@ async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkey
 
 
 async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
-    wrong = HARD._replace(ask=HARD.ask._replace(view=EVERY[0].ask.view))  # of another game
+    wrong = HARD._replace(ask=replace(HARD.ask, view=EVERY[0].ask.view))  # of another game
     with capture_logs() as logs:
         async with working(1) as client:
             await client.up()

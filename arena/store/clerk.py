@@ -9,6 +9,7 @@ A server whose clerk has ended cannot go on and says so.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import select
@@ -159,7 +160,7 @@ def _be_clerk(line: socket.socket) -> NoReturn:
 
 def _serve(line: socket.socket) -> None:
     """Writes what it is asked to, until its server is gone or has no more."""
-    signal.set_wakeup_fd(-1)
+    gc.freeze()  # what the server had is looked through no more
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)  # they are for the server, which ends this one
     begun, _, _, _ = socket.recv_fds(line, 1, 1)  # and the lock, which is let go of at the end of the process

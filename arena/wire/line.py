@@ -17,7 +17,7 @@ from arena.wire.http2_stream import Headers, Http2Stream
 from arena.wire.tls import Tls, TlsError
 
 if TYPE_CHECKING:
-    from arena.wire.door import Origin
+    from arena.wire.gate import Origin
     from arena.wire.port import Port
 
 Accept: TypeAlias = Callable[["Line", Http2Connection, int, Headers], Http2Stream | None]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import structlog
 import trio
 
-from arena.wire.door import Door
+from arena.wire.gate import Gate
 from arena.wire.line import Accept, Line
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Port:
         self.lines: set[Line] = set()
         self.empty = trio.Event()
         """Closed, and the last connection is gone."""
-        self._door = Door(settings.connections, settings.connections_per_address)
+        self._gate = Gate(settings.connections, settings.connections_per_address)
         self._listeners = _bind(address)
         self._exhausted: list[socket.socket] = []
         self._token = trio.lowlevel.current_trio_token()
@@ -131,7 +131,7 @@ class Port:
     def forget(self, line: Line) -> None:
         """A connection is over."""
         self.lines.discard(line)
-        self._door.leave(line.origin)
+        self._gate.leave(line.origin)
         self._speaking.pop(line, None)
         self._selector.unregister(line.socket)
         if self.closed and not self.lines:
@@ -180,7 +180,7 @@ class Port:
                     self._exhausted.append(listener)
                     return
                 continue  # this one was given up while it waited
-            origin = self._door.enter(address[0], self.now)
+            origin = self._gate.enter(address[0], self.now)
             if origin is None:
                 connection.close()
                 continue

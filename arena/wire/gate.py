@@ -1,6 +1,6 @@
-"""The door: how many connections there may be at once, of one address and in all. Whoever comes beyond is sent away.
+"""The gate: how many connections there may be at once, of one address and in all. Whoever comes beyond is sent away.
 
-Without a word: to a farewell in HTTP/2 gRPC clients answer by connecting again at once, to a closed door after a while.
+Without a word: to a farewell in HTTP/2 gRPC clients answer by connecting again at once, to a closed gate after a while.
 Loopback counts in all only, for what comes from there has a user of this machine, or a proxy, behind it.
 """
 
@@ -28,7 +28,7 @@ QUIET: Final = 10.0
 log = structlog.get_logger(__name__)
 
 
-class Door:
+class Gate:
     """Counts who is in."""
 
     def __init__(self, most: int, most_of_one: int) -> None:

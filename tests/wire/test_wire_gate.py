@@ -1,4 +1,4 @@
-"""The door: so many connections of one address, so many in all, and room again when one is gone."""
+"""The gate: so many connections of one address, so many in all, and room again when one is gone."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import grpc
 import pytest
 import structlog
 
-from arena.wire import door
-from arena.wire.door import LOOPBACK, QUIET, RESERVED, Door, Origin, origin_of
+from arena.wire import gate
+from arena.wire.gate import LOOPBACK, QUIET, RESERVED, Gate, Origin, origin_of
 from arena.wire.settings import Settings
 from tests.end_to_end.e2e_rig import until
 from tests.wire.grpc_rig import PATIENCE, converse, echo, in_thread, play_service, refusal, serving
@@ -48,14 +48,14 @@ def test_what_counts_as_one_address(host: str, origin: str) -> None:
 
 
 def test_an_address_has_so_many_and_another_the_same() -> None:
-    one = Door(100, 2)
+    one = Gate(100, 2)
     assert [one.enter(host, 0.0) for host in (THERE, THERE, THERE, ELSEWHERE)] == [THERE, THERE, None, ELSEWHERE]
     one.leave(Origin(THERE))
     assert [one.enter(THERE, 0.0), one.enter(THERE, 0.0)] == [THERE, None]
 
 
 def test_loopback_counts_in_all_only() -> None:
-    one = Door(4, 2)
+    one = Gate(4, 2)
     assert [one.enter("127.0.0.1", 0.0) for _ in range(5)] == [LOOPBACK] * 4 + [None]
     assert one.enter(THERE, 0.0) is None
     one.leave(LOOPBACK)
@@ -63,7 +63,7 @@ def test_loopback_counts_in_all_only() -> None:
 
 
 def test_the_log_is_not_filled_by_those_sent_away() -> None:
-    one = Door(1, 1)
+    one = Gate(1, 1)
     one.enter(THERE, 0.0)
     with structlog.testing.capture_logs() as said:
         for second in range(int(2 * QUIET) + 1):
@@ -84,9 +84,9 @@ def few_files() -> Iterator[int]:
 
 
 def test_files_stay_for_what_is_no_connection(few_files: int) -> None:
-    assert Door(100, 1).most == 100
+    assert Gate(100, 1).most == 100
     with structlog.testing.capture_logs() as said:
-        assert Door(4000, 1).most == few_files - RESERVED
+        assert Gate(4000, 1).most == few_files - RESERVED
     assert [line["connections"] for line in said] == [few_files - RESERVED]
 
 
@@ -130,7 +130,7 @@ async def test_who_comes_beyond_the_limit_of_an_address_is_sent_away_and_others_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All of loopback counts as one address; here it does not."""
-    monkeypatch.setattr(door, "origin_of", Origin)
+    monkeypatch.setattr(gate, "origin_of", Origin)
 
     def crowd(address: str) -> None:
         lines = [came_in(address, "127.0.0.2") for _ in range(6)]

@@ -15,6 +15,8 @@ from arena.ladder.live import NEW, SCALE, Rating
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
+LEAST: Final = 1e-6
+"""Elo that a rating errs by at least: where the ladder's scale hangs on one bot, that bot's has no error at all."""
 BLOCK: Final = 1_000_000
 """Pairs of bots that are looked at together, which bounds memory."""
 
@@ -59,17 +61,17 @@ class Stakes(Generic[KeyT]):
 def stakes(ratings: Mapping[KeyT, Rating]) -> Stakes[KeyT]:
     """The stakes from the ratings of a ladder, in time of the square of their number: 0.1 s for 2,000 bots.
 
-    ValueError: a rating is not finite, or its deviation not positive.
+    ValueError: a rating is not finite, or its deviation negative.
     """
     import numpy as np
 
     for key, rating in ratings.items():
-        if not isfinite(rating.value) or not 0 < rating.deviation < float("inf"):
+        if not isfinite(rating.value) or not 0 <= rating.deviation < float("inf"):
             raise ValueError(f"the rating of {key!r} is {rating.value} ± {rating.deviation}; it takes finite numbers")
     if not ratings:
         return Stakes()
     values = np.array([rating.value for rating in (*ratings.values(), NEW)])
-    variances = np.array([rating.deviation**2 for rating in (*ratings.values(), NEW)])
+    variances = np.array([max(LEAST, rating.deviation) ** 2 for rating in (*ratings.values(), NEW)])
     value, variance = values[:-1], variances[:-1]
     reach: list[float] = []
     rows = max(1, BLOCK // len(value))
@@ -79,7 +81,7 @@ def stakes(ratings: Mapping[KeyT, Rating]) -> Stakes[KeyT]:
         reach += (np.exp(-(difference**2) / (2 * spread)) / np.sqrt(spread)).sum(axis=1).tolist()
     itself = 1 / np.sqrt(2 * variance)
     known = {
-        key: Stake(rating.deviation**2 / SCALE**2, max(0.0, total - own))
-        for (key, rating), total, own in zip(ratings.items(), reach, itself.tolist(), strict=False)
+        key: Stake(own_variance / SCALE**2, max(0.0, total - own))
+        for key, own_variance, total, own in zip(ratings, variance.tolist(), reach, itself.tolist(), strict=False)
     }
     return Stakes(known, Stake(NEWCOMER.variance, reach[-1]))

@@ -134,13 +134,12 @@ class Publisher:
         """Tells whoever forms tables what is to be gained from whose matches."""
         try:
             titles = await self._store.read(versions.titles)
-        except StoreError as error:
+            ratings: dict[tuple[int, str], Rating] = {
+                titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines
+            }
+            self._rated(game, await trio.to_thread.run_sync(partial(stakes, ratings)))
+        except (StoreError, ValueError) as error:
             log.error("tables are formed by an older ladder", game=game, error=str(error))
-            return
-        ratings: dict[tuple[int, str], Rating] = {
-            titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines
-        }
-        self._rated(game, await trio.to_thread.run_sync(partial(stakes, ratings)))
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
         """How many events of each game its published ladder does not have, and how many baselines."""

@@ -73,7 +73,16 @@ def test_of_equally_known_bots_those_in_the_crowd_have_most_to_gain() -> None:
     assert min(gains[1:4]) > 5 * max(gains[0], gains[4])
 
 
-@pytest.mark.parametrize("rating", [Rating(nan, 40), Rating(inf, 40), Rating(1500, 0), Rating(1500, nan)])
+def test_who_holds_the_scale_alone_has_no_error_and_nothing_to_gain() -> None:
+    others = {"ann": Rating(1480, 40), "bob": Rating(1560, 60)}
+    exact, known = stakes({"house": Rating(1500, 0), **others}), stakes({"house": Rating(1500, 0.01), **others})
+    assert exact.of("house").gain(0, 4) < 1e-9
+    assert exact.of("house").expected(3, 4) < 1e-9
+    for bot in ("ann", "bob", "house", "new"):
+        assert exact.of(bot).weight == pytest.approx(known.of(bot).weight)
+
+
+@pytest.mark.parametrize("rating", [Rating(nan, 40), Rating(inf, 40), Rating(1500, -1), Rating(1500, nan)])
 def test_ratings_that_are_none_are_named(rating: Rating) -> None:
     with pytest.raises(ValueError, match=r"the rating of 'ann' is .* ± .*; it takes finite numbers"):
         stakes({"bob": NEW, "ann": rating})

@@ -129,6 +129,29 @@ async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
             await arena.void(playing, "a test")
 
 
+async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: Path) -> None:
+    """Its rating is 1500 by definition, without any error."""
+
+    def with_the_house(connection: Connection) -> None:
+        played(connection, 1)
+        [house] = bots.ensure_house_bots(connection, ["house-only"], 1)
+        for other in ("ann", "bob", "cleo"):
+            match = matches.begin(connection, GAME.name, {}, [house.id, bots.known(connection, other).id], 1)
+            finish(connection, match, [1, 2])
+
+    async with real(tmp_path, fit_matches=1) as (store, arena):
+        await store.write(with_the_house)
+        arena.truth.recorded(GAME.name)
+
+        async def told() -> bool:
+            return len(arena.hall._lobbies[GAME.name].stakes.known) == 5
+
+        await until(told)
+        ladder = await store.read(partial(as_published, game=GAME.name))
+        assert ladder is not None
+        assert 0.0 in [line.error for line in ladder.lines]
+
+
 async def test_a_killed_process_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(truth, "RETRY", 0.01)
     async with real(tmp_path, fit_matches=1) as (store, arena):

@@ -105,6 +105,8 @@ class Connection:
             try:
                 return await self._stream()
             except DroppedError as dropped:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
                 if self._session is not None:
                     tries, seen = 0 if time.monotonic() - begun > STEADY else tries, time.monotonic()
                     self._session = None

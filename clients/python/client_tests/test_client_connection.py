@@ -74,6 +74,28 @@ def test_the_default_token_file_is_below_the_home(
         assert kept.name == f"127.0.0.1_{peer.port}-bot.token"
 
 
+async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, token_file: Path) -> None:
+    async def stream(self: connection.Connection) -> None:
+        try:
+            await asyncio.sleep(PATIENCE)
+        except asyncio.CancelledError:
+            raise DroppedError("the server went away") from None
+
+    monkeypatch.setattr(connection.Connection, "_stream", stream)
+    playing = asyncio.create_task(play(First(), "127.0.0.1:1", token_file=token_file))
+    await asyncio.sleep(0)
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(playing, PATIENCE)
+
+
+def test_a_bot_that_is_stopped_while_its_stream_breaks_does_not_connect_again(
+    monkeypatch: pytest.MonkeyPatch, token_file: Path
+) -> None:
+    """gRPC then says that the stream broke, and nothing of the stop."""
+    asyncio.run(_stopped_while_the_stream_breaks(monkeypatch, token_file))
+
+
 def test_a_given_token_needs_no_file(token_file: Path) -> None:
     with Peer([one_match], tokens={"given": "bot"}) as peer:
         Playing(First(), peer.address, token_file, token="given", matches=1).result()

@@ -3,9 +3,9 @@
     python -m bench.wire [--case one --case "1x16" …] [--compiled] [--json]
 
 A real server process, everything on, is pinned to one core and plays two-seat games of 6th Sense with bots of the SDK
-that answer at random and live in one process on another core; the processes that the server has for house bots and for
-fits may use both. The echo, pinned alike, has as many streams as there are
-bots, each with one message in flight. Arena and echo take turns, so that what else the machine does falls on both. A
+that answer at random and live in one process on another core; the server's helpers, the processes that it has for its
+database, for house bots and for fits, may use both. The echo, pinned alike, has as many streams as there are bots, each
+with one message in flight. Arena and echo take turns, so that what else the machine does falls on both. A
 round trip is from an answer to the next decision of that match, in whichever of the seats.
 """
 
@@ -73,6 +73,8 @@ class Pair(NamedTuple):
     """Of one decision, on average."""
     client_cpu_us: float
     """CPU time of the bots for one decision, in microseconds."""
+    helpers_cpu_us: float
+    """That of the server's helpers."""
     batch: float
     """Decisions in a message, on average."""
 
@@ -114,9 +116,9 @@ def measure(case: Case, seconds: float, compiled: bool) -> Pair:
         with subprocess.Popen([*command, str(seconds), str(process.pid)], text=True, stdout=subprocess.PIPE) as bots:
             pin(bots.pid, CLIENT_CORE)
             load = json.loads(bots.communicate()[0])
-    size, client_cpu, batch = load.pop("bytes"), load.pop("client_cpu_us"), load.pop("batch")
-    echo = run_echo("bare", case.streams, ANSWER_BYTES, round(size), seconds)
-    return Pair(Figures(**load), echo, size, client_cpu, batch)
+    means = [load.pop(name) for name in ("bytes", "client_cpu_us", "helpers_cpu_us", "batch")]
+    echo = run_echo("bare", case.streams, ANSWER_BYTES, round(means[0]), seconds)
+    return Pair(Figures(**load), echo, *means)
 
 
 @contextmanager
@@ -213,10 +215,13 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
         await asyncio.sleep(WARM_UP)
         free_helpers(server)
         tally.restart()
+        others = helpers(server)
         before, own, began = cpu(server), time.process_time(), time.perf_counter()
+        before_helpers = sum(map(cpu, others))
         await asyncio.sleep(seconds)
         took, count, messages = time.perf_counter() - began, len(tally.trips), tally.messages
         used, own = cpu(server) - before, time.process_time() - own
+        helped = sum(map(cpu, others)) - before_helpers
         percentiles = quantiles(tally.trips[:count], n=100)
         for task in playing:
             task.cancel()
@@ -225,15 +230,21 @@ async def _load(address: str, bots: int, capacity: int, seconds: float, server: 
                 await task
     figures = Figures(count / took, 1e6 * percentiles[49], 1e6 * percentiles[98], 1e6 * used / count)
     means = {"bytes": mean(tally.sizes), "batch": count / messages}
-    print(json.dumps({**asdict(figures), **means, "client_cpu_us": 1e6 * own / count}))
+    means |= {"client_cpu_us": 1e6 * own / count, "helpers_cpu_us": 1e6 * helped / count}
+    print(json.dumps({**asdict(figures), **means}))
+
+
+def helpers(process: int) -> list[int]:
+    """The processes that a server has started; none where there is no /proc."""
+    found = Path("/proc").glob(f"{process}/task/*/children")
+    return [int(child) for children in found for child in children.read_text().split()]
 
 
 def free_helpers(process: int) -> None:
-    """Lets the processes that a server has started, for house bots and for fits, use the other core, too."""
-    for children in Path("/proc").glob(f"{process}/task/*/children"):
-        for child in children.read_text().split():
-            for thread in Path(f"/proc/{child}/task").iterdir():
-                os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
+    """Lets the processes that a server has started use the other core, too."""
+    for helper in helpers(process):
+        for thread in Path(f"/proc/{helper}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
 
 
 def cpu(process: int) -> float:
@@ -269,7 +280,7 @@ def main(
     if as_json:
         click.echo(json.dumps({name: [_plain(pair) for pair in pairs] for name, pairs in turns.items()}, indent=2))
     else:
-        Console(width=150).print(_table(turns, compiled))
+        Console(width=180).print(_table(turns, compiled))
 
 
 def _plain(pair: Pair) -> dict[str, object]:
@@ -278,6 +289,7 @@ def _plain(pair: Pair) -> dict[str, object]:
         **own,
         "bytes": pair.bytes,
         "client_cpu_us": pair.client_cpu_us,
+        "helpers_cpu_us": pair.helpers_cpu_us,
         "batch": pair.batch,
         "rate": pair.rate,
         "trip": pair.trip,
@@ -285,7 +297,7 @@ def _plain(pair: Pair) -> dict[str, object]:
 
 
 def _table(turns: dict[str, list[Pair]], compiled: bool) -> Table:
-    how = "engine and matches compiled" if compiled else "nothing compiled"
+    how = "compiled" if compiled else "nothing compiled"
     table = Table(title=f"Decisions through Play ({how}), beside a bare grpc.aio echo: median (range) of the turns")
     for heading in (
         "bots × matches",
@@ -294,6 +306,7 @@ def _table(turns: dict[str, list[Pair]], compiled: bool) -> Table:
         "median µs",
         "p99 µs",
         "server CPU µs",
+        "helpers' CPU µs",
         "bots' CPU µs",
         "a message",
         "ratio",
@@ -311,6 +324,7 @@ def _table(turns: dict[str, list[Pair]], compiled: bool) -> Table:
                 _spread([run.median_us for run in runs]),
                 _spread([run.p99_us for run in runs]),
                 f"{median(run.server_cpu_us for run in runs):,.0f}",
+                f"{median(pair.helpers_cpu_us for pair in pairs):,.0f}" if arena else "",
                 f"{median(pair.client_cpu_us for pair in pairs):,.0f}" if arena else "",
                 f"{median(pair.batch for pair in pairs):,.1f}" if arena else "1",
                 _spread([case.meets(pair) for pair in pairs], ".2f") if arena else "",

@@ -19,7 +19,7 @@ from arena.store.errors import StoreLocked, StoreUnusable
 _LOCK: Final = "arena.lock"
 _OPERATOR: Final = "operator.token"
 _LAST_WORK: Final = 30.0
-"""Seconds that the clerk of a dead server may take to write what it was told last."""
+"""Seconds that the clerk of a server that is gone may take to write what it was told last."""
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def _take(lock: int, directory: Path) -> None:
             return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             pid = _holder(lock)
-            if pid is None or _alive(pid) or time.monotonic() > patience:
+            if (pid is not None and _alive(pid)) or time.monotonic() > patience:
                 raise StoreLocked(directory, pid) from None
             time.sleep(0.01)
 

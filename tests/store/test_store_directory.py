@@ -79,7 +79,10 @@ async def test_the_lock_goes_with_a_killed_server(directory: Path) -> None:
     assert caught.value.pid == os.getpid()
 
 
-async def test_a_holder_that_has_not_yet_said_its_process_id(directory: Path) -> None:
+async def test_a_holder_that_does_not_say_its_process_id_is_waited_for_as_long_as_a_clerk_may_take(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.store.directory._LAST_WORK", 0.05)
     async with open_store(directory, 2):
         os.truncate(directory / "arena.lock", 0)
         with pytest.raises(StoreLocked, match="another server") as caught:

@@ -36,7 +36,9 @@ def journal_of(data: Path) -> dict[int, list[str]]:
     for path in sorted((data / "journal").glob("*.log")):
         with path.open("rb") as file:
             while head := file.readline():
-                crc, size = head.split()
+                crc, _, size = head.strip().partition(b" ")
+                if not size.isdigit():
+                    break
                 body = file.read(int(size) + 1)
                 if len(body) <= int(size) or f"{zlib.crc32(body[:-1]):08x}".encode() != crc:
                     break

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import select
 import signal
 import socket
@@ -194,7 +193,7 @@ def _packed(outcome: Outcome) -> bytes:
         outcome.error.add_note("".join(traceback.format_exception(outcome.error)))
     try:
         frame = packed(outcome)
-        pickle.loads(frame[4:])  # noqa: S301 - our own
+        next(Frames().take(frame))
     except Exception:  # noqa: BLE001 - errors of others may not survive the journey
         return packed(Outcome(None, StoreError(f"{type(outcome.error).__name__}: {outcome.error}")))
     return frame

@@ -1,8 +1,9 @@
 """The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
 
-What is asked in a turn of the server leaves at its end, and a worker's answers are a turn. A lone question may be
-answered here, and everything is while no worker can take it; one that two workers ended over is answered with the first
-legal action. So nothing that befalls a worker holds up a match for longer than `worker.LIMIT` allows.
+What costs this thread less to think about than to hand over is answered here, and everything is while no worker can
+take it. What is handed over in a turn of the server leaves at its end, and a worker's answers are a turn; a question
+that two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match
+for longer than `worker.LIMIT` allows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import count
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 import trio
@@ -33,9 +34,10 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
-REST: Final = 1.0
-"""So many times as long as it thought the server's thread then leaves even lone questions to workers, though they are
-cheaper here than there."""
+WEIGHT: Final = 1 / 64
+"""Of the latest choice made here in the mean of what one takes."""
+FADING: Final = 1 / 4096
+"""Of that mean with each choice handed over: else one slow moment would be believed for ever."""
 FAILURES: Final = 2
 """Workers that may end over the same question."""
 FIRST_PAUSE: Final = 1.0
@@ -49,21 +51,33 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
     """Deals could not be replayed; the message says why."""
 
 
+class Handing(NamedTuple):
+    """Seconds of this thread that a batch takes on its way to a worker and back (`bench.house`)."""
+
+    batch: float
+    question: float
+    """For each of its questions."""
+
+
+HANDING: Final = Handing(55e-6, 5e-6)
+
+
 class WorkerPool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
-    def __init__(self, workers: int, post: Post, rest: float = REST) -> None:
+    def __init__(self, workers: int, post: Post, handing: Handing = HANDING) -> None:
         """`post` has it send what waits."""
         self._size = workers
         self._post = post
-        self._rest = rest
+        self._handing = handing
+        self._choice = 0.0
+        """Seconds that this thread takes for a choice, on average."""
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
         self._thoughts: deque[Thought] = deque()
         self._errands: deque[Errand] = deque()
         self._numbers = count()
-        self._rested = 0.0  # when this thread may think again
         self._wanted = trio.Event()
 
     async def run(self) -> None:
@@ -82,6 +96,8 @@ class WorkerPool:
         place = self._places.get(bot) if self._size else None
         if place is None:
             return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
+        if self._choice <= self._handing.question:
+            return self._think(bot, match, ask, chance)
         if not self._workers or len(self._thoughts) >= MOST_WAITING:
             self._wanted.set()
             return self._think(bot, match, ask, chance)
@@ -96,9 +112,12 @@ class WorkerPool:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
                 batch.append(thoughts.popleft())  # what a worker ended over goes alone
-            if len(batch) == 1 and not batch[0].failures and perf_counter() >= self._rested:
-                self._answer_here(batch[0])
+            size = len(batch)
+            if not batch[0].failures and size * self._choice <= self._handing.batch + size * self._handing.question:
+                for thought in batch:
+                    self._answer_here(thought)
             else:
+                self._choice *= 1 - FADING * size
                 self._idle.pop().think(batch)
 
     async def baseline(
@@ -238,7 +257,7 @@ class WorkerPool:
         """What this thread chooses."""
         began = perf_counter()
         action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._rested = began + self._rest * (perf_counter() - began)
+        self._choice += WEIGHT * (perf_counter() - began - self._choice)
         return action
 
 

@@ -1,13 +1,15 @@
 """One connection of one bot: what it says is heard where it arrives, what waits for it is sent at the end of a turn.
 
-Questions that become due while the bot still owes answers wait and go out together: at most one unanswered batch is in
-flight, which bounds memory and batches without a timer. Everything else goes out at once.
+Questions that become due while the bot still owes answers wait and go out together, when it owes none any more or when
+they are half of what it can play at once: so a bot with many matches thinks about one half of them while the server
+plays the other, and batches need no timer. Everything else goes out at once.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -128,9 +130,9 @@ class Session:
         self.round_trip = median(self._round_trips)
 
     def ask(self, table: Table, ask: Ask) -> None:
-        """Queues a question. It goes out with all others as soon as the bot owes no answer."""
+        """Queues a question, to go out with others."""
         self._questions[table.match_id, ask.decision] = (table, ask)
-        if not self._in_flight:
+        if self._may_ask():
             self._post.due(self)
 
     def settle(self, match_id: int, decision: int) -> None:
@@ -140,6 +142,14 @@ class Session:
         self._in_flight.discard(key)
         if self._questions and not self._in_flight:
             self._post.due(self)
+
+    def _most(self) -> int:
+        """Questions in one message: with half of what the bot can play at once another half can be thought about."""
+        return max(1, (self.capacity + 1) // 2)
+
+    def _may_ask(self) -> bool:
+        """Whether what waits is to go out."""
+        return not self._in_flight or len(self._questions) >= self._most()
 
     def send(self) -> None:
         """Sends what waits, unless the message before has yet to leave: then it goes when that has.
@@ -161,6 +171,8 @@ class Session:
             self._end = fault
         if self._end is not None:
             self._scope.cancel()
+        elif self._questions and self._may_ask():
+            self._post.due(self)  # more than one message holds
 
     def _free(self) -> None:
         """A message has left."""
@@ -177,15 +189,25 @@ class Session:
         self._post.due(self)
         return self._waiting
 
-    def _send(self) -> None:
-        message, asked = self._waiting, self._questions
-        if self._in_flight or not asked:
-            if message is None:
-                return  # what was due has been taken back
-            asked = {}
+    def _next(self) -> dict[tuple[int, int], tuple[Table, Ask]]:
+        """The questions that go out now, which are no longer waiting then."""
+        if not self._may_ask():
+            return {}
+        asked, most = self._questions, self._most()
+        if len(asked) > most:
+            asked = dict(islice(asked.items(), most))
+            for key in asked:
+                del self._questions[key]
         else:
-            self._questions, self._in_flight = {}, set(asked)
+            self._questions = {}
+        self._in_flight.update(asked)
+        return asked
+
+    def _send(self) -> None:
+        message, asked = self._waiting, self._next()
         if message is None:
+            if not asked:
+                return  # what was due has been taken back
             message = Outgoing()
         else:
             self._waiting = None

@@ -18,7 +18,7 @@ from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.question import Question
 from arena.house.selfplay import baseline
 from arena.server import pool, worker
-from arena.server.pool import ReplayFailed
+from arena.server.pool import Handing, ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
 from tests.server.fatal_view import Fatal
@@ -69,23 +69,55 @@ def turn(client: Client, *asked: Case) -> Mapping[int, int]:
     return {**client.actions}
 
 
-@pytest.mark.parametrize(("rest", "waits"), [(1e9, True), (0.0, False)])
-async def test_a_lone_question_is_answered_here_as_long_as_that_takes_a_part_of_the_servers_time(
-    rest: float, waits: bool
-) -> None:
-    second = HARD._replace(ask=replace(HARD.ask, decision=1000))
-    async with working(1, rest) as client:
+def again(case: Case, *decisions: int) -> list[Case]:
+    """The same question under other numbers."""
+    return [case._replace(ask=replace(case.ask, decision=decision)) for decision in decisions]
+
+
+async def test_a_choice_that_costs_less_than_its_way_to_a_worker_is_made_at_once() -> None:
+    async with working(1, Handing(0.0, 1e9)) as client:
+        client.pool._choice = 2e9
         await client.up()
-        client.pool._rested = 0.0
-        assert turn(client, HARD) == right([HARD])
-        assert turn(client, second) == ({} if waits else right([second]))
-        await client.until(1)
-        assert client.actions == right([second])
+        client.pool._choice = 0.5e9
+        client.ask(HARD)
+        assert client.actions == right([HARD])
+
+
+@pytest.mark.parametrize(("size", "here"), [(1, True), (2, True), (3, False)])
+async def test_a_turns_questions_are_answered_here_if_together_they_cost_less_than_to_hand_them_over(
+    size: int, here: bool
+) -> None:
+    asked = again(HARD, *range(1000, 1000 + size))
+    async with working(1, Handing(1e9, 1.0)) as client:
+        client.pool._choice = 2e9
+        await client.up()
+        client.pool._choice = 0.4e9
+        assert turn(client, *asked) == (right(asked) if here else {})
+        await client.until(size)
+        assert client.actions == right(asked)
+
+
+async def test_what_a_choice_costs_is_measured_and_a_slow_moment_forgotten() -> None:
+    async with working(1, Handing(0.0, 0.1)) as client:
+        client.pool._choice = 1e9
+        await client.up()
+        client.pool._choice = 0.2
+        turns = 0
+        with trio.fail_after(60):
+            while client.pool._choice > 0.1 and turns < 100:
+                turn(client, *again(HARD, *range(64)))
+                await client.until(64)
+                turns += 1
+        assert 30 < turns < 100
+        client.actions.clear()
+        client.ask(HARD)
+        assert client.actions == right([HARD])
+        assert 0.0 < client.pool._choice < 0.1
 
 
 async def test_questions_of_one_turn_go_to_a_worker_together() -> None:
-    second = HARD._replace(ask=replace(HARD.ask, decision=1000))
-    async with working(1, 0.0) as client:
+    (second,) = again(HARD, 1000)
+    async with working(1) as client:
         await client.up()
         assert turn(client, HARD, second) == {}
         await client.until(2)
@@ -115,7 +147,7 @@ async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.Mon
     monkeypatch.setattr(pool, "MOST_WAITING", 5)
     async with working(1) as client:
         await client.up()
-        asked = [case._replace(ask=replace(case.ask, decision=number)) for number, case in enumerate([HARD] * 20)]
+        asked = again(HARD, *range(20))
         for case in asked:
             client.ask(case)
         assert len(client.actions) == 20 - 5
@@ -325,11 +357,11 @@ import sys, trio
 from arena.server.pool import WorkerPool
 from arena.server.post import Post
 from tests.server.fatal_view import Fatal
-from tests.server.pool_rig import Client, workers_of
+from tests.server.pool_rig import FREE, Client, workers_of
 
 async def main():
     post = Post(lambda: None, 0.0)
-    pool = WorkerPool(2, post)
+    pool = WorkerPool(2, post, FREE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         await Client(pool, post).up(2)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena.server.table import Table
 
-HELLO = Hello(("counting",), 4, "test")
+HELLO = Hello(("counting",), 6, "test")
 
 
 class SilentTable:
@@ -120,6 +120,25 @@ async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig, autojump_clo
     assert await rig.sent() is None
     rig.session.settle(1, 1)
     assert asked(await rig.sent()) == [(1, 3)]
+
+
+async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_other_half(
+    rig: Rig, autojump_clock: MockClock
+) -> None:
+    for match in range(6):
+        rig.session.ask(table(match), ask(1))
+    assert asked(await rig.sent()) == [(0, 1), (1, 1), (2, 1)], "a message has half of what it can play at most"
+    assert asked(rig.line.unread()) == [(3, 1), (4, 1), (5, 1)], "and the other half does not wait"
+    for match in (0, 3):
+        rig.session.settle(match, 1)
+        rig.session.ask(table(match), ask(2))
+    assert await rig.sent() is None
+    rig.session.settle(4, 1)
+    rig.session.ask(table(4), ask(2))
+    assert asked(await rig.sent()) == [(0, 2), (3, 2), (4, 2)]
+    rig.session.capacity = 1
+    rig.session.ask(table(9), ask(1))
+    assert asked(await rig.sent()) == [(9, 1)], "it has said that it can play fewer"
 
 
 async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig, autojump_clock: MockClock) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -29,7 +28,7 @@ from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.registry import GAMES
-from tests.server.pool_rig import Client, until
+from tests.server.pool_rig import FREE, Client, until
 from tests.server.server_rig import Bot, MemoryStore, answer, config
 
 
@@ -44,7 +43,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._scribe._pool
-        pool._rest = math.inf
+        pool._handing = FREE
         await Client(pool, arena.post).up()
         yield arena
         await arena.drain(0)

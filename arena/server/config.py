@@ -53,6 +53,8 @@ class Config:
     """New results of all games after which the ladders are fitted."""
     fit_seconds: float = 60.0
     """Time after which they are with fewer."""
+    fit_rest: float = 9.0
+    """For so many times as long as a fit took new results wait, however many they are: fits must not take a core."""
     drain: float = 10.0
     """How long a stopping server lets running matches go on."""
 

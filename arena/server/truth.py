@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -55,13 +56,14 @@ class Publisher:
         self._rated = rated
         self._news: Counter[str] = Counter()
         self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
+        self._rested_at = 0.0  # until then results wait
         self._due = trio.Event()
         self._turn = trio.Lock()
 
     def recorded(self, game: str) -> None:
         """A result of a game was stored."""
         self._news[game] += 1
-        if self._news.total() >= self._config.fit_matches:
+        if self._news.total() >= self._config.fit_matches and trio.current_time() >= self._rested_at:
             self._due.set()
 
     def voided(self, game: str) -> None:
@@ -91,7 +93,10 @@ class Publisher:
             with trio.move_on_after(wait):
                 await self._due.wait()
             self._due = trio.Event()
+            began, self._rested_at = trio.current_time(), math.inf
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
+            now = trio.current_time()
+            self._rested_at = now + self._config.fit_rest * (now - began)
 
     async def last(self) -> None:
         """Fits what has news, if that can be done in no time: no match runs any more."""

@@ -188,7 +188,8 @@ class MemoryStore:
 def config(**changes: Any) -> Config:
     """A configuration; `games`, `seats` and `options` make its offers, every game at the same tables."""
     settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}}
-    settings |= {"house": False, "house_workers": 0, "policy": POLICY, "heartbeat": 1000.0} | changes
+    settings |= {"house": False, "house_workers": 0, "policy": POLICY, "heartbeat": 1000.0}
+    settings |= {"fit_rest": 0.0} | changes
     games, seats, options = (settings.pop(name) for name in ("games", "seats", "options"))
     return Config(offers=tuple(Offer(game, seats, options) for game in games), **settings)
 

@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -218,9 +219,10 @@ class Fake:
     def __init__(self) -> None:
         self.asked: list[tuple[float, str]] = []
         self.troubles: list[Exception] = []
+        self.takes = 0.0
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
-        await trio.lowlevel.checkpoint()
+        await trio.sleep(self.takes)
         self.asked.append((trio.current_time(), game))
         if self.troubles:
             raise self.troubles.pop(0)
@@ -251,6 +253,28 @@ async def test_new_results_are_fitted_after_a_minute_and_nothing_is_when_there_a
         (asked,) = fitter.asked
         assert asked[1] == GAME.name
         assert asked[0] - began <= 60
+
+
+async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_does_not_wait(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store, fitter = MemoryStore(), Fake()
+    fitter.takes = 2.0
+    async with faked(store, fitter, fit_matches=1, fit_rest=9.0, fit_seconds=10_000.0) as arena:
+        ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        ann.accepts = bob.accepts = False
+        for _ in range(500):
+            await trio.sleep(0.1)
+            arena.truth.recorded(GAME.name)
+        made = [at for at, _ in fitter.asked]
+        assert len(made) > 1
+        assert all(later - at >= 20 for at, later in pairwise(made)), "2 of 20 seconds at most"
+        arena.truth.voided(GAME.name)
+        await trio.sleep(5)
+        assert len(fitter.asked) > len(made)
 
 
 @pytest.mark.parametrize("trouble", [NotFitted("a test"), StoreError("a test"), ZeroDivisionError()])

@@ -271,7 +271,7 @@ async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_d
             arena.truth.recorded(GAME.name)
         made = [at for at, _ in fitter.asked]
         assert len(made) > 1
-        assert all(later - at >= 20 for at, later in pairwise(made)), "2 of 20 seconds at most"
+        assert all(later - at > 19.9 for at, later in pairwise(made)), "2 of 20 seconds at most"
         arena.truth.voided(GAME.name)
         await trio.sleep(5)
         assert len(fitter.asked) > len(made)

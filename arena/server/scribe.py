@@ -6,17 +6,20 @@ Whatever the store cannot do at the moment is tried again until it can; meanwhil
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import structlog
 import trio
 
 from arena.house import title
 from arena.house.random_bot import RandomBot
+from arena.ladder import live
 from arena.match.effects import Over
 from arena.replay.header import Bot, Header
 from arena.replay.read import read_unfinished
+from arena.replay.record import Draft
 from arena.replay.replay import ReplayError
+from arena.replay.thinking import Thinking
 from arena.server.players import HousePlayer
 from arena.server.table import Table
 from arena.server.wall import now_us
@@ -32,10 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.house import HouseBot
-    from arena.ladder import live
     from arena.match.inputs import Input
-    from arena.replay.record import Draft
-    from arena.replay.thinking import Thinking
     from arena.server.config import Config
     from arena.server.contestant import Contestant
     from arena.server.gathering import Gathering
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 RETRY: Final = 2.0
 """Seconds after which what could not be stored is tried again."""
+Figures: TypeAlias = tuple[float, float, float, float]
+"""A rating and its deviation, before and after a match."""
 
 log = structlog.get_logger(__name__)
 
@@ -140,16 +142,16 @@ class Scribe:
         number, at = matches.MatchId(table.match_id), now_us()
         while True:
             try:
-                store = partial(
+                finish = partial(
                     _finish,
                     match=number,
-                    over=over,
                     at=at,
-                    draft=table.draft(),
-                    thinking=table.thinking,
+                    over=tuple(over),
+                    draft=tuple(table.draft()),
+                    thinking=[tuple(each) for each in table.thinking],
                     park_after=self._config.park_after,
                 )
-                recorded = await self._store.write(store)
+                figures, parked = await self._store.write(finish)
                 break
             except StoreError as error:
                 log.error("result not stored yet", match=number, error=str(error), retry_in=RETRY)
@@ -161,7 +163,7 @@ class Scribe:
                 return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), ())
         self._store.journal.forget(number)
         log.info("match over", match=number, scores=over.scores, places=over.places)
-        return recorded
+        return Recorded(over, tuple(map(_change, figures)), parked)
 
     async def void(self, number: int, reason: str) -> None:
         """Records that a match has no result, as often as it takes."""
@@ -207,22 +209,32 @@ class Scribe:
 def _finish(
     connection: Connection,
     match: matches.MatchId,
-    over: Over,
     at: int,
-    draft: Draft,
-    thinking: Sequence[Thinking],
+    over: tuple[Any, ...],
+    draft: tuple[Any, ...],
+    thinking: Sequence[tuple[Any, ...]],
     park_after: int,
-) -> Recorded:
-    """The result, what it does to the ladder and to those in trouble: one transaction."""
+) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
+    """The result, what it does to the ladder and to those in trouble: one transaction.
+
+    All comes and goes as plain tuples, since what has a class is pickled and unpickled in many times the time.
+    """
+    result = Over(*over)
     changes = matches.finish(
         connection,
         match,
-        scores=over.scores,
-        places=over.places,
-        forced=over.forced,
-        counts=over.counts,
+        scores=result.scores,
+        places=result.places,
+        forced=result.forced,
+        counts=result.counts,
         at=at,
-        replay=draft.rated,
-        thinking=thinking,
+        replay=Draft(*draft).rated,
+        thinking=[Thinking(*each) for each in thinking],
     )
-    return Recorded(over, changes, parking.count(connection, match, over.troubled, park_after, at))
+    figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
+    return figures, parking.count(connection, match, result.troubled, park_after, at)
+
+
+def _change(figures: Figures) -> live.RatingChange:
+    value, deviation, new_value, new_deviation = figures
+    return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation))

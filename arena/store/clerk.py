@@ -73,8 +73,9 @@ async def clerk_writer(clerk: Clerk, path: Path, lock: int) -> AsyncIterator[Wri
     """
     socket.send_fds(clerk.line, [b"\0"], [lock])
     clerk.line.sendall(packed(path))
+    clerk.line.setblocking(False)
     async with trio.open_nursery() as nursery:
-        writer = ClerkWriter(clerk)
+        writer = ClerkWriter(clerk, nursery)
         nursery.start_soon(writer.run)
         try:
             yield writer
@@ -83,13 +84,15 @@ async def clerk_writer(clerk: Clerk, path: Path, lock: int) -> AsyncIterator[Wri
 
 
 class ClerkWriter:
-    """Has a clerk do what is to be written."""
+    """Has a clerk do what is to be written. A job leaves when it is asked for: it costs the server one system call."""
 
-    def __init__(self, clerk: Clerk) -> None:
-        self._stream: Final = trio.SocketStream(trio.socket.from_stdlib_socket(clerk.line))
+    def __init__(self, clerk: Clerk, nursery: trio.Nursery) -> None:
+        self._line: Final = clerk.line
         self._pid: Final = clerk.pid
+        self._nursery: Final = nursery
+        self._unsent: Final = bytearray()
+        """What the line has no room for; `_send_rest` is at it."""
         self._tickets: Final[deque[Ticket]] = deque()
-        self._sending: Final = trio.Lock()
         self._gone: Final = trio.Event()
         self._end: StoreError | None = None
         """Why no more is taken."""
@@ -101,42 +104,65 @@ class ClerkWriter:
         frame = packed(job)
         ticket = Ticket()
         self._tickets.append(ticket)
-        try:
-            with trio.CancelScope(shield=True):  # half a job would be the end of all
-                async with self._sending:
-                    await self._stream.send_all(frame)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            await self._gone.wait()  # and everybody is told
+        self._send(frame)
         return await ticket.result()
 
     async def close(self) -> None:
         """See `Writer`."""
         with trio.CancelScope(shield=True):
-            async with self._sending:
-                if self._end is None:
-                    self._end = StoreClosed()
-                    await self._stream.send_eof()
+            if self._end is None:
+                self._end = StoreClosed()
+                if not self._unsent:
+                    self._line.shutdown(socket.SHUT_WR)
             await self._gone.wait()
 
     async def run(self) -> None:
         """Hears what came of jobs, until the clerk ends; StoreError if it was not told to."""
         frames = Frames()
         with trio.CancelScope(shield=True):  # until `close`
-            try:
-                while piece := await self._stream.receive_some(PIECE):
-                    for outcome in frames.take(piece):
-                        self._tickets.popleft().settle(outcome)
-            except trio.BrokenResourceError:
-                pass  # it has ended, leaving jobs unread
-            lost = StoreError(
-                f"the process that writes the database (pid {self._pid}) has ended; start the server again"
-            )
-            self._end = self._end or lost
-            while self._tickets:
-                self._tickets.popleft().settle(Outcome(None, lost))
-            self._gone.set()
+            while piece := await self._heard():
+                for outcome in frames.take(piece):
+                    self._tickets.popleft().settle(Outcome(*outcome))
+        lost = StoreError(f"the process that writes the database (pid {self._pid}) has ended; start the server again")
+        self._end = self._end or lost
+        while self._tickets:
+            self._tickets.popleft().settle(Outcome(None, lost))
+        self._gone.set()
         if self._end is lost:
             raise lost
+
+    async def _heard(self) -> bytes:
+        """Waits until the clerk says something; nothing when it has ended."""
+        await trio.lowlevel.wait_readable(self._line)
+        try:
+            return self._line.recv(PIECE)
+        except ConnectionError:
+            return b""  # it has left jobs unread
+
+    def _send(self, frame: bytes) -> None:
+        if not self._unsent:
+            frame = frame[self._taken(frame) :]
+            if not frame:
+                return  # nearly always
+            self._nursery.start_soon(self._send_rest)
+        self._unsent.extend(frame)
+
+    async def _send_rest(self) -> None:
+        with trio.CancelScope(shield=True):  # half a job would be the end of all
+            while self._unsent:
+                await trio.lowlevel.wait_writable(self._line)
+                del self._unsent[: self._taken(self._unsent)]
+        if self._end is not None:
+            self._line.shutdown(socket.SHUT_WR)
+
+    def _taken(self, content: bytes | bytearray) -> int:
+        """The bytes of it that the line takes now: all, once nobody reads them."""
+        try:
+            return self._line.send(content)
+        except BlockingIOError:
+            return 0
+        except ConnectionError:
+            return len(content)  # `run` tells everybody
 
 
 # --- the process itself ---
@@ -188,7 +214,7 @@ def _batches(line: socket.socket) -> Iterator[list[Any]]:
 
 def _packed(outcome: Outcome) -> bytes:
     if outcome.error is None:
-        return packed(outcome)
+        return packed((outcome.value, None))
     if not isinstance(outcome.error, StoreError | Refused):  # a fault: where it was raised can be told only here
         outcome.error.add_note("".join(traceback.format_exception(outcome.error)))
     try:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def rest(connection: Connection, seconds: float) -> None:
     time.sleep(seconds)
 
 
-def end(connection: Connection) -> None:
+def end(connection: Connection, after: float) -> None:
+    time.sleep(after)
     os._exit(3)
 
 
@@ -104,23 +106,31 @@ async def order(store: Store) -> object:
 
 
 async def last(store: Store) -> object:
-    """What was asked for is stored when the store is closed, though nobody waits."""
-    for name in ("Ada", "Bob"):
+    """What was asked for is stored when the store is closed, though nobody waits and most has yet to be sent."""
+    busy, large = partial(rest, seconds=0.2), partial(echo, large=bytes(LARGE))
+    for job in (busy, large, partial(register, name="Ada"), partial(register, name="Bob")):
         with trio.CancelScope() as scope:
             scope.cancel()
-            await store.write(partial(register, name=name))
+            await store.write(job)
     return store
 
 
 async def death(store: Store) -> object:
     """A clerk that ends takes everybody's hope, and the program's."""
+    seen: list[str] = []
+
+    async def one(job: Callable[[Connection], object]) -> None:
+        try:
+            await store.write(job)
+        except StoreError as error:
+            seen.append(f"{type(error).__name__}: {error}")
+
     with trio.CancelScope(shield=True):
-        seen: list[str] = []
-        for job in (end, partial(register, name="Ada")):
-            try:
-                await store.write(job)
-            except StoreError as error:
-                seen.append(f"{type(error).__name__}: {error}")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(one, partial(end, after=0.2))
+            await wait_all_tasks_blocked()
+            nursery.start_soon(one, partial(echo, large=bytes(LARGE)))  # of which the clerk reads nothing
+        await one(partial(register, name="Ada"))
         print(json.dumps(seen), flush=True)
     await trio.sleep_forever()
 

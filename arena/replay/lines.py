@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, Final, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
@@ -33,11 +33,12 @@ INPUTS: Final[dict[str, type[Input]]] = {
 }
 """The inputs by the name they have in a replay."""
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
+_Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_quoted: Final = cache(_write)  # of the names of actions, which are few
+_policy: Final = cache(asdict)  # of which a server has one
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
@@ -53,12 +54,12 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
         "rated": rated,
         "options": dict(sorted(header.options.items())),
         "seats": len(header.bots),
-        "bots": [bot._asdict() for bot in header.bots],
+        "bots": [{"name": bot.name, "house": bot.house} for bot in header.bots],
         "seed": header.seed.hex(),
         "commitment": header.commitment.hex(),
         "nonces": [nonce.hex() for nonce in header.nonces],
         "stand_in": header.stand_in,
-        "policy": asdict(header.policy),
+        "policy": _policy(header.policy),
         "started": written_instant(header.started),
         "server": header.server,
     }
@@ -85,9 +86,11 @@ def input_line(event: Input, game: Game) -> str:
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
     if isinstance(event, Acted):
+        names, action = _quoted_names(game), event.action
+        name = names[action] if 0 <= action < len(names) else "null"
         return (
             f'{{"in":"acted","at":{event.at},"seat":{event.seat},"decision":{event.decision},'
-            f'"action":{event.action},"name":{_quoted(_name(game, event.action))}}}'
+            f'"action":{action},"name":{name}}}'
         )
     named = {"name": _name(game, event.action)} if isinstance(event, StoodIn) else {}
     return _write({"in": _NAMES[type(event)], **event._asdict(), **named})
@@ -95,12 +98,19 @@ def input_line(event: Input, game: Game) -> str:
 
 def effect_line(effect: Effect, game: Game) -> str:
     """The line of an effect; questions have none, ValueError."""
-    return _write(_effect(effect, game))
+    match effect:
+        case Show(report):
+            return _report_line(report)
+        case Ask():
+            raise ValueError("questions have no lines of their own: playing the inputs again asks them again")
+        case _:
+            return _write(_effect(effect, game))
 
 
 def shown_line(shown: ShownRound) -> str:
     """The line of what was shown in a round."""
-    return _write({"shown": shown.round, "views": shown.views, "banks": shown.banks})
+    views = '","'.join(shown.views)
+    return f'{{"shown":{shown.round},"views":["{views}"],"banks":{_numbers(shown.banks)}}}'
 
 
 def result_line(over: Over, names: Sequence[str]) -> str:
@@ -127,7 +137,7 @@ def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
     )
 
 
-def _effect(effect: Effect, game: Game) -> dict[str, Any]:
+def _effect(effect: _Plain, game: Game) -> dict[str, Any]:
     match effect:
         case Refuse(seat, decision, action, why, legal, time):
             answer = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
@@ -147,12 +157,8 @@ def _effect(effect: Effect, game: Game) -> dict[str, Any]:
             return {"out": "hold", "time": time}
         case Release():
             return {"out": "release"}
-        case Show(report):
-            return {"out": "round", **_report(report)}
         case Over():
             return {"out": "over", **effect._asdict()}
-        case Ask():
-            raise ValueError("questions have no lines of their own: playing the inputs again asks them again")
     assert_never(effect)
 
 
@@ -161,5 +167,24 @@ def _name(game: Game, action: int) -> str | None:
     return game.actions[action].name if 0 <= action < len(game.actions) else None
 
 
-def _report(report: RoundReport) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, bytes) else value for name, value in report._asdict().items()}
+@cache
+def _quoted_names(game: Game) -> tuple[str, ...]:
+    """What people call the actions, as JSON."""
+    return tuple([_write(action.name) for action in game.actions])
+
+
+def _report_line(report: RoundReport) -> str:
+    """One comes with every round, and there is a faster way than an encoder."""
+    fields = [f',"{name}":{_value(value)}' for name, value in report._asdict().items()]
+    return f'{{"out":"round"{"".join(fields)}}}'
+
+
+def _value(value: Any) -> str:
+    """A value of a report; see `engine.game.SeatView`."""
+    if isinstance(value, bytes | tuple):
+        return _numbers(value)
+    return str(value) if type(value) is int else _write(value)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return str([*numbers]).replace(" ", "")

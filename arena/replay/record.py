@@ -1,7 +1,7 @@
 """Writing a match down while it runs: its lines one by one, and at the end the whole.
 
-Views are seconds old at the end and many matches run at once, so a `Recorder` takes from every input and effect what a
-replay says of it, and lets go of it. It never changes what it is given.
+Many matches run at once, so a `Recorder` takes from every input and effect what a replay says of it, and lets go of it;
+what was shown it keeps until the round is over. It never changes what it is given.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from arena.match.effects import Ask, Effect, Over, Show
-from arena.match.inputs import Input
+from arena.match.effects import Ask, Effect, Force, Over, Refuse, Show
+from arena.match.inputs import Acted, Input, Sent
 from arena.replay.chain import chained, pack
 from arena.replay.header import Bot, ChangeLike, Entry, Header
 from arena.replay.lines import VERSION, effect_line, header_line, input_line, ratings_line, result_line, shown_line
@@ -23,13 +23,14 @@ __all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "record
 class Draft(NamedTuple):
     """A replay but for what the match does to the ratings: plain values, for whoever comes to know that."""
 
-    lines: list[str]
+    text: str
+    """All lines but the last, which is of the ratings."""
     names: list[str]
     """Of the bots, by seat."""
 
     def rated(self, ratings: Sequence[ChangeLike]) -> bytes:
         """The replay as it is stored, without its chain; `ratings` by seat."""
-        return pack([*self.lines, ratings_line(ratings, self.names)])
+        return pack([self.text, ratings_line(ratings, self.names)])
 
 
 class Recorder:
@@ -53,16 +54,25 @@ class Recorder:
         All of it is added or, if it raises, nothing that `lines` tells.
         """
         lines = [line]
+        refused = False
         for effect in effects:
             if type(effect) is Ask:  # nearly always
                 self._shown.add(effect)
+                self._stopwatch.due(effect.seat, effect.decision)
                 continue
             lines.append(effect_line(effect, self._header.game))
-            if isinstance(effect, Over):
+            if isinstance(effect, Force):
+                self._stopwatch.due(effect.seat, effect.decision)
+            elif isinstance(effect, Refuse):
+                refused = True
+            elif isinstance(effect, Over):
                 self._over = effect
             if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
                 lines.append(shown_line(self._shown.close()))
-        self._stopwatch.add(event, effects)
+        if type(event) is Sent:
+            self._stopwatch.sent(event)
+        elif type(event) is Acted and not refused:
+            self._stopwatch.made(event)
         self._lines += lines
 
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
@@ -70,27 +80,30 @@ class Recorder:
 
         While the match is not over there is neither result nor ratings.
         """
-        lines, names = self._draft(ratings is not None)
+        lines = self._told(rated=ratings is not None)
         if self._over is not None and ratings is not None:
-            lines.append(ratings_line(ratings, names))
+            lines.append(ratings_line(ratings, self._names()))
         return lines
 
     def draft(self) -> Draft:
         """The replay of a match that is to be rated; ValueError when it is not over."""
         self._must_be_over()
-        return self._draft(rated=True)
+        return Draft("\n".join(self._told(rated=True)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
         """The replay of the match as it is stored, without its chain; ValueError when the match is not over."""
         self._must_be_over()
         return pack(self.lines(ratings))
 
-    def _draft(self, rated: bool) -> Draft:
-        names = [bot.name for bot in self._header.bots]
+    def _told(self, rated: bool) -> list[str]:
+        """All lines so far but that of the ratings."""
         lines = [header_line(self._header, rated, self._version), *self._lines]
         if self._over is not None:
-            lines.append(result_line(self._over, names))
-        return Draft(lines, names)
+            lines.append(result_line(self._over, self._names()))
+        return lines
+
+    def _names(self) -> list[str]:
+        return [bot.name for bot in self._header.bots]
 
     def _must_be_over(self) -> None:
         if self._over is None:

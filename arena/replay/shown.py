@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from marshal import dumps
 from struct import pack
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from arena.match.effects import Ask
+
+Question: TypeAlias = tuple[Any, ...]
+"""The values of a question, in their order."""
+_LIST: Final = len(dumps([], 2))
+"""Bytes before the first item of a list that is marshalled."""
 
 
 class ShownRound(NamedTuple):
@@ -30,53 +35,54 @@ class ShownRound(NamedTuple):
 class Shown:
     """The questions of a match, round by round."""
 
+    __slots__ = ("_banks", "_bytes", "_questions", "_round")
+
     def __init__(self, seats: int, bank: int, version: int) -> None:
         """A match about to begin, with so many microseconds in each bank, for a version of the format."""
         self._round = 0
         self._banks = [bank] * seats
-        self._digests = [sha256() for _ in range(seats)]
-        self._latest = [b""] * seats
+        self._questions: list[list[Question]] = [[] for _ in range(seats)]
         self._bytes = QUESTIONS[version]
 
     def add(self, ask: Ask) -> None:
         """A question was put."""
-        seat = ask.seat
-        question = self._bytes(ask)
-        if self._latest[seat] != question:
-            self._latest[seat] = question
-            self._digests[seat].update(question)
-        self._banks[seat] = ask.bank
+        questions = self._questions[ask.seat]
+        view = cast("Question", ask.view)
+        question = (ask.decision, bytes(ask.legal)) + view  # noqa: RUF005 - unpacked, a named tuple goes field by field
+        if not questions or questions[-1] != question:
+            questions.append(question)
+        self._banks[ask.seat] = ask.bank
 
     def close(self) -> ShownRound:
         """The round is over, or broken off; what comes now belongs to the next one."""
-        views = tuple(each.hexdigest() for each in self._digests)
+        views = tuple([sha256(self._bytes(questions)).hexdigest() for questions in self._questions])
         closed = ShownRound(self._round, views, tuple(self._banks))
         self._round += 1
-        self._digests = [sha256() for _ in self._digests]
+        self._questions = [[] for _ in self._banks]
         return closed
 
 
-def _values(ask: Ask) -> bytes:
-    """One tuple of values as Python marshals it in its format 2, which docs/replay-format.md tells byte by byte.
+def _values(questions: list[Question]) -> bytes:
+    """The questions as Python marshals tuples in its format 2, which docs/replay-format.md tells byte by byte.
 
     Nothing else that is written in C takes bytes, tuples and None, and every decision of every match comes by here.
     """
-    view = cast("tuple[Any, ...]", ask.view)
-    return dumps((ask.decision, bytes(ask.legal)) + view, 2)  # noqa: RUF005 - unpacked, a named tuple goes field by field
+    return dumps(questions, 2)[_LIST:]
 
 
-def _numbers(ask: Ask) -> bytes:
+def _numbers(questions: list[Question]) -> bytes:
     """A row of numbers of 4 bytes, signed, big-endian: of a list its length and its items; true is 1, absent is −1."""
-    numbers = [ask.decision, len(ask.legal), *ask.legal]
-    for value in ask.view:
-        if isinstance(value, int):
-            numbers.append(value)
-        elif value is None:
-            numbers.append(-1)
-        else:
-            numbers += [len(value), *value]
+    numbers: list[int] = []
+    for question in questions:
+        for value in question:
+            if isinstance(value, int):
+                numbers.append(value)
+            elif value is None:
+                numbers.append(-1)
+            else:
+                numbers += [len(value), *value]
     return pack(f">{len(numbers)}i", *numbers)
 
 
-QUESTIONS: Final[Mapping[int, Callable[[Ask], bytes]]] = {2: _numbers, 3: _values}
-"""The bytes of a question, by the version of the replay's format."""
+QUESTIONS: Final[Mapping[int, Callable[[list[Question]], bytes]]] = {2: _numbers, 3: _values}
+"""The bytes of the questions of a seat in a round, by the version of the replay's format."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arena.match.effects import Ask
-from arena.match.inputs import Acted, Begun, Instant, Sent
+from arena.match.inputs import Acted, Instant, Sent
 from arena.match.policy import Policy
-from arena.replay.header import Entry
 from arena.replay.read import read
 from arena.replay.record import encode, record
 from arena.replay.thinking import Stopwatch, Thinking
@@ -44,17 +42,21 @@ def test_figures_are_those_of_the_timeline(game: object, chance: int, stays_away
 
 def test_the_round_trip_is_taken_off_up_to_the_allowance() -> None:
     stopwatch = Stopwatch(1, allowance=100)
-    view: object = None
-    asks = [Ask(0, number, (1,), view, 1, 1) for number in (1, 2, 3)]  # type: ignore[arg-type]
-    entries: list[Entry] = [
-        (Begun(Instant(0)), [asks[0]]),
-        (Sent(Instant(1000), 0, 1, 50), []),
-        (Acted(Instant(1500), 0, 1, 1), [asks[1]]),
-        (Sent(Instant(2000), 0, 2, 700), []),
-        (Acted(Instant(2150), 0, 2, 1), [asks[2]]),
-        (Sent(Instant(3000), 0, 3, 90), []),
-        (Acted(Instant(3010), 0, 3, 1), []),
-    ]
-    for event, effects in entries:
-        stopwatch.add(event, effects)
+    for number, sent, lag, acted in ((1, 1000, 50, 1500), (2, 2000, 700, 2150), (3, 3000, 90, 3010)):
+        stopwatch.due(0, number)
+        stopwatch.sent(Sent(Instant(sent), 0, number, lag))
+        stopwatch.made(Acted(Instant(acted), 0, number, 1))
     assert stopwatch.thinking() == (Thinking(3, 0, (450, 50, 0)),)
+
+
+def test_a_sending_of_what_is_not_due_to_the_seat_starts_no_clock() -> None:
+    stopwatch = Stopwatch(2, allowance=100)
+    stopwatch.due(0, 1)
+    stopwatch.due(1, 2)
+    for seat, decision in ((1, 1), (0, 2), (-1, 1), (2, 1)):
+        stopwatch.sent(Sent(Instant(5), seat, decision, 0))
+    stopwatch.made(Acted(Instant(9), 0, 1, 1))
+    stopwatch.sent(Sent(Instant(10), 1, 2, 0))
+    stopwatch.due(1, 3)
+    stopwatch.made(Acted(Instant(20), 1, 3, 1))
+    assert stopwatch.thinking() == (Thinking(1, 0, ()), Thinking(2, 1, ()))

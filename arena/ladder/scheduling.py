@@ -9,9 +9,7 @@ or draws chance: both come from the caller.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import cycle, islice
 from math import inf
@@ -89,18 +87,20 @@ class Past(NamedTuple):
         return Past(self.tables + 1, max(-ANCHORED, self.owed + seats - ANCHORED * house))
 
 
-@dataclass(slots=True, eq=False)
 class _Guest(Generic[BotT]):
     """A waiting bot, as tables are formed."""
 
-    bot: BotT
-    owner: str
-    since: float
-    room: int
-    stake: Stake
-    pending: int
-    lot: float
-    """Drawn; one more after each table, so that everybody's turn comes before anybody's second."""
+    __slots__ = ("bot", "lot", "owner", "pending", "room", "since", "stake")
+
+    def __init__(self, waiting: Waiting[BotT], lot: float) -> None:
+        self.bot = waiting.bot
+        self.owner = waiting.owner
+        self.since = waiting.since
+        self.room = waiting.room
+        self.stake = waiting.stake
+        self.pending = waiting.pending
+        self.lot = lot
+        """Drawn; one more after each table, so that everybody's turn comes before anybody's second."""
 
 
 class _Queue(Generic[BotT]):
@@ -179,10 +179,12 @@ class Pool(Generic[BotT]):
         self._mixing_until = -inf
         if guests and (met := guests[0].met) is not None and all(guest.met == met for guest in guests):
             self._mixing_until = guests[-1].since + min(patience, MIXING * met.seconds)
-        self._guests = {each.bot: _Guest(*each[:6], lot=chance.random()) for each in guests}
+        self._guests = {each.bot: _Guest(each, chance.random()) for each in guests}
         self._waits = [(guest, guest.since) for guest in self._guests.values()]
-        self._room = Counter(guest.owner for guest in guests)
+        self._room: dict[str, int] = {}
         """By owner, how many bots have room."""
+        for each in guests:
+            self._room[each.owner] = self._room.get(each.owner, 0) + 1
         self._coverage = _Queue(self._guests.values(), self._turn)
         self._contention: dict[int, _Queue[BotT]] = {}
         """By table size, since that is part of what a match tells."""
@@ -227,9 +229,7 @@ class Pool(Generic[BotT]):
         guest.room -= 1
         if not guest.room:
             del self._guests[bot]
-            self._room[guest.owner] -= 1
-            if not self._room[guest.owner]:
-                del self._room[guest.owner]
+            count_off(self._room, guest.owner)
 
     @property
     def due(self) -> float:
@@ -267,3 +267,11 @@ class Pool(Generic[BotT]):
         if self.past.tables % 2:
             return first
         return [guest for guest in first if guest.stake.expected(guest.pending, seats) > PLACED]
+
+
+def count_off(counts: dict[str, int], owner: str) -> None:
+    """An owner has one bot less; whoever has none is not counted."""
+    if counts[owner] > 1:
+        counts[owner] -= 1
+    else:
+        del counts[owner]

@@ -63,6 +63,8 @@ class Alarms:
     async def run(self) -> None:
         """Rings for ever."""
         while True:
+            while self._heap and self._heap[0][1] not in self._sleepers:
+                heapq.heappop(self._heap)  # nobody is to be woken for those that are forgotten
             with trio.move_on_at(self._heap[0][0] if self._heap else math.inf):
                 await self._sooner.wait()
             self._sooner = trio.Event()

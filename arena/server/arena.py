@@ -1,11 +1,10 @@
 """The server without its wire: bots come in through `attend`; matches are formed, played and recorded.
 
-A match is one task from its invitations to its record; nothing runs per decision.
+The matches themselves are the floor's (`arena.server.floor`).
 """
 
 from __future__ import annotations
 
-import secrets
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,13 +15,12 @@ import trio
 from arena.house import HOUSE_BOTS
 from arena.server.alarms import Alarms
 from arena.server.baselines import Baselines
-from arena.server.contestant import Contestant
 from arena.server.door import Door
-from arena.server.gathering import Gathering
+from arena.server.floor import Floor
 from arena.server.hall import Hall
 from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.missed import missed
-from arena.server.players import HousePlayer, Player
+from arena.server.players import HousePlayer
 from arena.server.pool import WorkerPool
 from arena.server.post import Post
 from arena.server.roster import Roster, parked_notice
@@ -31,22 +29,16 @@ from arena.server.session import Session
 from arena.server.truth import Publisher
 from arena.server.wall import now_us
 from arena.store import bots, matches
-from arena.store.errors import StoreError
-from engine.deal import SEED_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from arena.house import HouseBot
-    from arena.server.config import Config, Offer
+    from arena.server.config import Config
     from arena.server.fitter import Fitter
-    from arena.server.messages import Hello, Link, Said
-    from arena.server.table import Table
+    from arena.server.messages import Hello, Link
     from arena.store.store import Store
 
-LAST_RETRIES: Final = 10.0
-"""Seconds a stopping server goes on trying."""
-STOPPED: Final = "the server was stopped"
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 
 log = structlog.get_logger(__name__)
@@ -76,11 +68,15 @@ async def open_arena(
         pool = WorkerPool(config.house_workers, post)
         nursery.start_soon(pool.run)
         scribe = Scribe(config, store, house_bots, pool, alarms.watch)
-        hall = Hall(config, house)
+        hall = Hall(config, house, post, alarms.watch)
+        roster = Roster(store, hall, config.limits)
         truth = Publisher(config, store, fitter, hall.rated)
         baselines = Baselines(config, store, pool, truth.replayed)
-        arena = Arena(config, store, hall, scribe, post, alarms, truth, baselines, newest, nursery)
-        await arena.take_up()
+        floor = Floor(config, hall, scribe, alarms, roster, truth, baselines, newest, nursery)
+        arena = Arena(config, store, hall, floor, roster, post, truth, nursery)
+        await floor.take_up()
+        hall.open(floor.announce)
+        nursery.start_soon(alarms.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
         try:
@@ -93,19 +89,17 @@ async def open_arena(
 
 
 class Arena:
-    """Everything a running server is: its store, its hall, its alarms and its tables."""
+    """What bots and operators meet: the hall and the floor behind it, the roster, the store and the ladder."""
 
     def __init__(
         self,
         config: Config,
         store: Store,
         hall: Hall,
-        scribe: Scribe,
+        floor: Floor,
+        roster: Roster,
         post: Post,
-        alarms: Alarms,
         truth: Publisher,
-        baselines: Baselines,
-        newest: int,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
@@ -115,40 +109,24 @@ class Arena:
         """Set when no more matches are formed."""
         self.drained = trio.Event()
         """Set when no match runs any more, or those that do are left to the next start."""
-        self.roster = Roster(store, hall, config.limits)
+        self.roster = roster
         self.door = Door(config.limits)
         self.post = post
         self.truth = truth
         self._games = {game.name: game for game in config.games}
-        self._newest = newest
+        self._floor = floor
         self._nursery = nursery
-        self._alarms = alarms
-        self._gatherings: set[Gathering] = set()
-        self._tables: set[Table] = set()
-        self._scribe = scribe
-        self._baselines = baselines
-        self._leaving = False  # running matches are left to the next server
-        self._changed = trio.Event()
 
     @property
     def playing(self) -> int:
         """Matches being played."""
-        return len(self._tables)
-
-    async def take_up(self) -> None:
-        """Goes on with the matches that an earlier server left running."""
-        for table, inputs in await self._scribe.restore(self.hall.contestant):
-            self._tables.add(table)
-            table.resume(inputs)
-            self._nursery.start_soon(self._finish, table)
+        return self._floor.playing
 
     async def run(self) -> None:
-        """Forms tables, rings alarms, sends heartbeats and what else is to be said, until cancelled."""
+        """Sends heartbeats and what else is to be said, and has ladders fitted, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.post.run)
-            nursery.start_soon(self._alarms.run)
             nursery.start_soon(self.truth.run)
-            nursery.start_soon(self.hall.run, self._seat)
             while True:
                 await trio.sleep(self.config.heartbeat)
                 for session in self.hall.sessions():
@@ -163,7 +141,9 @@ class Arena:
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
-        reports = await missed(self.store, self.hall, bot, [each for each in hello.playing if each <= self._newest])
+        reports = await missed(
+            self.store, self.hall, bot, [each for each in hello.playing if each <= self._floor.newest]
+        )
         contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
         if contestant.session is not None:
             contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
@@ -179,14 +159,8 @@ class Arena:
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
         if self.stopping.is_set():
             session.notify(DRAINING)
-
-        def hear(said: Said) -> None:
-            contestant.hear(said)
-            if said.capacity is not None:
-                self.hall.changed(contestant)
-
         try:
-            await session.run(hear)
+            await session.run(partial(self.hall.hear, contestant))
         finally:
             contestant.disconnected(trio.current_time(), session)
             self.hall.release(contestant)
@@ -206,7 +180,7 @@ class Arena:
     @property
     def next_change(self) -> trio.Event:
         """Is set when a match ends or a drain is over."""
-        return self._changed
+        return self._floor.changed
 
     async def drain(self, limit: float) -> None:
         """Forms no more matches and lets those that run end; what is left after `limit` seconds the next server plays.
@@ -217,95 +191,12 @@ class Arena:
         self.hall.close()
         for session in self.hall.sessions():
             session.notify(DRAINING)
-        for gathering in self._gatherings:
-            gathering.call_off(STOPPED)
-        with trio.move_on_after(limit):
-            await self._until(lambda: self._leaving or not (self._tables or self._gatherings))
-        self._leaving = True
-        for table in self._tables:
-            table.freeze()
-        self._change()
-        with trio.move_on_after(LAST_RETRIES):
-            await self._until(lambda: not self._gatherings and not any(table.over for table in self._tables))
-        if self._tables:
-            log.info("matches are left to the next start", matches=sorted(table.match_id for table in self._tables))
+        await self._floor.clear(limit)
         self.drained.set()
-        self._change()
+        self._floor.change()
 
     def dismiss(self) -> None:
         """Ends every bot's line, its last words sent."""
         with self.post:
             for session in self.hall.sessions():
                 session.close(Reason.STOPPING, "the server is stopping; come back later")
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        """Returns when a condition holds that the end of matches brings about."""
-        while not condition():
-            await self._changed.wait()
-
-    def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
-        """A table was formed: its match is announced, which keeps the players' places."""
-        self._newest += 1
-        gathering = Gathering(self._newest, offer.game, offer.options, players, secrets.token_bytes(SEED_BYTES))
-        self._gatherings.add(gathering)
-        self._nursery.start_soon(self._play, gathering)
-
-    async def _play(self, gathering: Gathering) -> None:
-        """A match, from its invitations to its record."""
-        table = None
-        try:
-            with trio.move_on_after(self.config.ready_limit):
-                await gathering.complete()
-            if gathering.failure is None:
-                table = await self._open(gathering)
-            if table is None:
-                gathering.withdraw()
-        finally:
-            gathering.dissolve()
-            self._gatherings.discard(gathering)
-        if table is None:
-            self._release(gathering.players)
-            return
-        if self._leaving:
-            table.freeze()
-        table.begin()
-        await self._finish(table)
-
-    async def _open(self, gathering: Gathering) -> Table | None:
-        """The table of a match that everybody is ready for; None if it cannot be stored."""
-        try:
-            table = await self._scribe.begin(gathering)
-        except StoreError as error:
-            log.error("match not begun", match=gathering.match_id, error=str(error))
-            self.hall.close(trio.current_time() + RETRY)
-            gathering.call_off("the server cannot store matches at the moment")
-            return None
-        self._tables.add(table)
-        return table
-
-    async def _finish(self, table: Table) -> None:
-        """Waits for the end of a match that is being played, stores it and tells its bots."""
-        over, changes, parked = await self._scribe.record(table, await table.played())
-        if changes:
-            self.truth.recorded(table.game)
-            self._baselines.finished(table.header)
-        table.report(over, changes)
-        self.roster.park(parked)
-        self._tables.discard(table)
-        self._alarms.forget(table)
-        table.dissolve()
-        for player in table.players:
-            if isinstance(player, Contestant):
-                self.hall.got_up(player, table.game, table.met)
-        self._release(table.players)
-
-    def _release(self, players: Sequence[Player]) -> None:
-        for player in players:
-            if isinstance(player, Contestant):
-                self.hall.release(player)
-        self._change()
-
-    def _change(self) -> None:
-        """Whoever waits for matches to end looks again."""
-        self._changed.set()
-        self._changed = trio.Event()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
-
-import trio
 
 from arena.server.contestant import Contestant
 from arena.server.messages import Invitation
@@ -12,7 +11,7 @@ from engine.deal import NONCE_BYTES, commitment
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arena.server.players import Player
     from engine.game import Game, Option
@@ -24,18 +23,31 @@ class Gathering:
     """The seats of a match to come."""
 
     def __init__(
-        self, match_id: int, game: Game, options: Mapping[str, Option], players: Sequence[Player], seed: bytes
+        self,
+        match_id: int,
+        game: Game,
+        options: Mapping[str, Option],
+        players: Sequence[Player],
+        seed: bytes,
+        deadline: float,
+        settled: Callable[[Gathering], None],
     ) -> None:
+        """`settled` is called once: when all are ready, at the deadline, or when the match is called off before."""
         self.match_id = match_id
         self.game = game
         self.options = options
         self.players = players
         self.seed = seed
         self.commitment = commitment(seed)
+        self.deadline = deadline
+        """Until when the bots have time, in seconds of the server's clock."""
+        self.wakes_at = math.inf
+        self.alarm = 0
         self._contestants = {player: seat for seat, player in enumerate(players) if isinstance(player, Contestant)}
         self._nonces: dict[Contestant, bytes] = {}
-        self._settled = trio.Event()
         self._called_off = ""
+        self._waits = True
+        self._settled = settled
         for contestant in self._contestants:
             contestant.gatherings[match_id] = self
 
@@ -43,8 +55,10 @@ class Gathering:
     def nonces(self) -> tuple[bytes, ...]:
         """16 bytes a seat; zeros for house bots."""
         return tuple(
-            self._nonces.get(player, NO_NONCE) if isinstance(player, Contestant) else NO_NONCE
-            for player in self.players
+            [
+                self._nonces.get(player, NO_NONCE) if isinstance(player, Contestant) else NO_NONCE
+                for player in self.players
+            ]
         )
 
     @property
@@ -52,15 +66,14 @@ class Gathering:
         """Why the match cannot take place now; None if it can."""
         if self._called_off:
             return self._called_off
-        missing = [contestant.name for contestant in self._contestants if contestant not in self._nonces]
-        return f"{', '.join(missing)} did not come" if missing else None
+        if len(self._nonces) == len(self._contestants):
+            return None
+        return f"{', '.join([each.name for each in self._contestants if each not in self._nonces])} did not come"
 
-    async def complete(self) -> None:
-        """Invites everybody and returns when all are ready or the match is called off."""
+    def invite_all(self) -> None:
+        """Sends everybody an invitation."""
         for contestant in self._contestants:
             self.invite(contestant)
-        if self.failure is not None:
-            await self._settled.wait()
 
     def invite(self, contestant: Contestant) -> None:
         """Sends the invitation, again if need be."""
@@ -70,7 +83,7 @@ class Gathering:
                     self.match_id,
                     self.game.name,
                     self._contestants[contestant],
-                    tuple(player.name for player in self.players),
+                    tuple([player.name for player in self.players]),
                     {name: option_text(value) for name, value in self.options.items()},
                     self.commitment,
                 )
@@ -80,7 +93,7 @@ class Gathering:
         """A bot is ready; the first nonce counts."""
         self._nonces.setdefault(contestant, nonce or NO_NONCE)
         if self.failure is None:
-            self._settled.set()
+            self._settle()
 
     def forgo(self, contestant: Contestant, how: str) -> None:
         """A bot does not come: it "left" or "declined". Once all are ready it is too late for that."""
@@ -90,7 +103,11 @@ class Gathering:
     def call_off(self, why: str) -> None:
         """The match does not take place."""
         self._called_off = why
-        self._settled.set()
+        self._settle()
+
+    def ring(self, now: float) -> None:
+        """The alarm rings: whoever is not ready has not come."""
+        self._settle()
 
     def withdraw(self) -> None:
         """Tells those invited that nothing comes of it."""
@@ -102,3 +119,9 @@ class Gathering:
         """Nobody is expected any more."""
         for contestant in self._contestants:
             contestant.gatherings.pop(self.match_id, None)
+
+    def _settle(self) -> None:
+        if self._waits:
+            self._waits = False
+            self.deadline = math.inf
+            self._settled(self)

@@ -1,6 +1,7 @@
 """Where bots wait: who is here, who has room for a match, and which tables come next.
 
-It decides nothing about fairness itself; that is `arena.ladder.scheduling`.
+Tables are formed at the end of a turn in which somebody came, went or got up, so that who gets up hears of its next
+match with the result of the last. It decides nothing about fairness itself; that is `arena.ladder.scheduling`.
 """
 
 from __future__ import annotations
@@ -17,22 +18,37 @@ from arena.server.lobby import Lobby
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from arena.ladder.scheduling import Met, Pool, Table
+    from arena.ladder.scheduling import Chance, Met, Pool, Table
     from arena.ladder.stakes import Stakes
     from arena.server.config import Config, Offer
+    from arena.server.messages import Said
     from arena.server.players import HousePlayer, Player
+    from arena.server.post import Post
     from arena.server.session import Session
 
 
 class Hall:
     """The bots of a server and the forming of tables."""
 
-    def __init__(self, config: Config, house: Mapping[str, Sequence[HousePlayer]]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        house: Mapping[str, Sequence[HousePlayer]],
+        post: Post,
+        watch: Callable[[Hall], None],
+    ) -> None:
+        """`post` has it form tables at the end of a turn; `watch` is told when its deadline may have moved."""
         self.contestants: dict[int, Contestant] = {}
         """By number; a bot stays until it is gone and its matches are over."""
+        self.deadline = math.inf
+        """When to look again though nothing changes, in seconds of the server's clock."""
+        self.wakes_at = math.inf
+        self.alarm = 0
         self._lobbies = {offer.game.name: Lobby(offer, house[offer.game.name], config) for offer in config.offers}
-        self._chance = secrets.SystemRandom()
-        self._changed = trio.Event()
+        self._chance: Chance = secrets.SystemRandom()
+        self._post = post
+        self._watch = watch
+        self._seat: Callable[[Offer, Sequence[Player]], None] | None = None
         self._open_from = 0.0
 
     def contestant(self, bot_id: int, name: str, owner: str) -> Contestant:
@@ -43,10 +59,16 @@ class Hall:
         """The bots' current connections."""
         return [contestant.session for contestant in self.contestants.values() if contestant.session is not None]
 
+    def hear(self, contestant: Contestant, said: Said) -> None:
+        """Takes a message of a bot."""
+        contestant.hear(said)
+        if said.capacity is not None:
+            self.changed(contestant)
+
     def changed(self, contestant: Contestant) -> None:
         """A bot came, went, was parked or un-parked, or has more or less room."""
         self._update(contestant)
-        self._changed.set()
+        self._post.due(self)
 
     def release(self, contestant: Contestant) -> None:
         """Forgets a bot that is gone and plays nothing, and looks who can play now."""
@@ -66,18 +88,25 @@ class Hall:
         for contestant in self.contestants.values():
             contestant.pending[game] = contestant.busy  # of all games: few bots play several, and it is soon over
 
+    def open(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
+        """Forms tables from now on; `seat` is to make every player of a table busy at once."""
+        self._seat = seat
+
     def close(self, until: float = math.inf) -> None:
         """Forms no tables before an instant; an earlier closing that lasts longer stands."""
         self._open_from = max(self._open_from, until)
 
-    async def run(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
-        """Forms tables for ever; `seat` is to make every player of a table busy at once."""
-        while True:
+    def ring(self, now: float) -> None:
+        """The alarm rings."""
+        self.deadline = math.inf
+        self._post.due(self)
+
+    def send(self) -> None:
+        """Forms all tables that can be formed: their invitations are what it has to send."""
+        if self._seat is not None:
             now = trio.current_time()
-            wait_until = self._open_from if now < self._open_from else self._form(now, seat)
-            with trio.move_on_at(wait_until):
-                await self._changed.wait()
-            self._changed = trio.Event()
+            self.deadline = self._open_from if now < self._open_from else self._form(now, self._seat)
+            self._watch(self)
 
     def _form(self, now: float, seat: Callable[[Offer, Sequence[Player]], None]) -> float:
         """Forms all tables that can be formed; returns when to look again.
@@ -87,7 +116,7 @@ class Hall:
         pools = {lobby: pool for lobby in self._lobbies.values() if (pool := lobby.pool(now, self._chance)) is not None}
         open_lobbies = list(pools)
         while open_lobbies:
-            lobby = self._chance.choice(open_lobbies)
+            lobby = open_lobbies[int(self._chance.random() * len(open_lobbies)) if len(open_lobbies) > 1 else 0]
             table = self._next(lobby, pools[lobby], now)
             if table is None:
                 open_lobbies.remove(lobby)
@@ -104,7 +133,7 @@ class Hall:
                     self._update(player)
         for lobby, pool in pools.items():
             lobby.formed(pool)
-        return min((lobby.due for lobby in self._lobbies.values() if lobby.due > now), default=math.inf)
+        return min([lobby.due for lobby in self._lobbies.values() if lobby.due > now], default=math.inf)
 
     def _next(self, lobby: Lobby, pool: Pool[Player], now: float) -> Table[Player] | None:
         """The next table of a game. Its size is chance, but when somebody's patience is over any size will do."""

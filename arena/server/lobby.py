@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from arena.ladder.scheduling import Past, Pool, Waiting
+from arena.ladder.scheduling import Past, Pool, Waiting, count_off
 from arena.ladder.stakes import Stakes
 
 if TYPE_CHECKING:
@@ -33,8 +32,9 @@ class Lobby:
         self._past = Past()
         self._here: dict[Contestant, str] = {}
         self._waiting: dict[Contestant, str] = {}
-        self._owners_here: Counter[str] = Counter()
-        self._owners_waiting: Counter[str] = Counter()
+        self._owners_here: dict[str, int] = {}
+        """How many of their bots are."""
+        self._owners_waiting: dict[str, int] = {}
 
     @property
     def sizes(self) -> list[int]:
@@ -85,15 +85,12 @@ class Lobby:
         self._past, self.due = pool.past, pool.due
 
 
-def _keep(bots: dict[Contestant, str], owners: Counter[str], bot: Contestant, there: bool) -> None:
+def _keep(bots: dict[Contestant, str], owners: dict[str, int], bot: Contestant, there: bool) -> None:
     """Adds a bot or removes it, and counts its owner's."""
     if there == (bot in bots):
         return
     if there:
         bots[bot] = bot.owner
-        owners[bot.owner] += 1
+        owners[bot.owner] = owners.get(bot.owner, 0) + 1
     else:
-        owner = bots.pop(bot)
-        owners[owner] -= 1
-        if not owners[owner]:
-            del owners[owner]
+        count_off(owners, bots.pop(bot))

@@ -130,3 +130,12 @@ async def test_a_sleeper_that_is_forgotten_is_neither_kept_nor_missed(rig: Rig, 
     assert left() is None
     await trio.sleep(10)
     assert rig.rings == [("here", 2)]
+
+
+async def test_alarms_of_sleepers_that_are_forgotten_wake_nobody(rig: Rig, autojump_clock: MockClock) -> None:
+    for step in range(100):
+        gone = rig.sleeper("gone")
+        gone.wants(rig.start + 1 + step / 100)
+        rig.alarms.forget(gone)
+    await wait_all_tasks_blocked()
+    assert len(rig.alarms._heap) == 0, "nor do they wait for their time"

@@ -15,8 +15,9 @@ from arena.match.effects import Effect, Show
 from arena.match.inputs import Input
 from arena.match.policy import Policy
 from arena.replay.record import Recorder
-from arena.server.arena import LAST_RETRIES, open_arena
-from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Ready, Reason
+from arena.server.arena import open_arena
+from arena.server.floor import LAST_RETRIES
+from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Outgoing, Ready, Reason
 from arena.server.players import HousePlayer
 from arena.server.scribe import RETRY
 from arena.store import bots, matches
@@ -74,6 +75,29 @@ async def test_a_match_is_played_recorded_rated_and_reported(
         assert seat.forced == 0
         assert bot.rounds == 2
     assert store.now(partial(matches.get_replay, match=match.id)).startswith(b"\x1f\x8b")
+
+
+async def test_a_result_comes_with_the_next_invitation(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """What is sent costs much more than what is in it."""
+    messages: list[Outgoing] = []
+
+    class Attentive(Bot):
+        def hear(self, message: Outgoing) -> None:
+            messages.append(message)
+            super().hear(message)
+
+    async with running(store) as arena:
+        for bot in (attentive := Attentive(ann.row), bob):
+            nursery.start_soon(bot.attend, arena)
+        await bob.until(lambda: bob.questions)
+        store.gate = trio.Event()  # the match is over long before its result is stored
+        await wait_all_tasks_blocked()
+        store.gate.set()
+        await attentive.until(lambda: attentive.reports)
+    message = next(message for message in messages if message.reports)
+    assert [invitation.match_id for invitation in message.invitations] == [2]
 
 
 async def test_a_match_counts_for_the_versions_that_begin_it(

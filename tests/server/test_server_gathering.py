@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+import math
+from collections.abc import Callable
+
+from trio.testing import MockClock
 
 from arena.server.contestant import Contestant
 from arena.server.gathering import NO_NONCE, Gathering
@@ -42,24 +44,16 @@ class Guest(Contestant):
         return self.session._waiting or Outgoing()
 
 
-def gathering(*players: Player) -> Gathering:
-    return Gathering(7, GAME, {"rounds": 3}, players, SEED)
+def gathering(*players: Player, settled: Callable[[Gathering], None] = lambda _: None) -> Gathering:
+    return Gathering(7, GAME, {"rounds": 3}, players, SEED, 30.0, settled)
 
 
-async def complete(gathering: Gathering, done: trio.Event) -> None:
-    await gathering.complete()
-    done.set()
-
-
-async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autojump_clock: MockClock) -> None:
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
     (filler,) = house_players("house-a")
-    table = gathering(ann, filler, bob)
-    done = trio.Event()
-    nursery.start_soon(complete, table, done)
-    await wait_all_tasks_blocked()
+    settled: list[Gathering] = []
+    table = gathering(ann, filler, bob, settled=settled.append)
+    table.invite_all()
     (invitation,) = bob.invitations
     assert invitation.match_id == 7
     assert invitation.seat == 2
@@ -68,11 +62,10 @@ async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(
     assert opens(SEED, invitation.commitment)
     assert [invitation.seat for invitation in ann.invitations] == [0]
     table.ready(bob, NONCE)
-    await wait_all_tasks_blocked()
-    assert not done.is_set()
+    assert settled == []
     assert table.failure == "ann did not come"
     table.ready(ann, b"")
-    await done.wait()
+    assert settled == [table]
     assert table.failure is None
     assert table.nonces == (NO_NONCE, NO_NONCE, NONCE)
 
@@ -85,22 +78,30 @@ async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
     assert table.nonces == (NONCE,)
 
 
-async def test_a_match_called_off_is_over_even_if_all_are_ready(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: MockClock) -> None:
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
-    table = gathering(ann, bob)
-    done = trio.Event()
-    nursery.start_soon(complete, table, done)
-    await wait_all_tasks_blocked()
+    settled: list[Gathering] = []
+    table = gathering(ann, bob, settled=settled.append)
     table.call_off("the server was stopped")
-    await done.wait()
     table.ready(ann, NONCE)
     table.ready(bob, NONCE)
+    assert settled == [table], "once"
     assert table.failure == "the server was stopped"
     table.withdraw()
     assert ann.notices == bob.notices
     assert ann.notices == [(NoticeKind.WITHDRAWN, "match 7 does not take place: the server was stopped")]
+
+
+async def test_whoever_is_not_ready_when_the_alarm_rings_did_not_come(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    settled: list[Gathering] = []
+    table = gathering(ann, bob, settled=settled.append)
+    assert table.deadline == 30.0
+    table.ready(ann, NONCE)
+    table.ring(30.0)
+    assert settled == [table]
+    assert table.failure == "bob did not come"
+    assert table.deadline == math.inf, "it rings once"
 
 
 async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from arena.ladder.live import NEW, Rating
 from arena.ladder.scheduling import Met, Pool
 from arena.ladder.stakes import stakes
 from arena.server import lobby
+from arena.server.alarms import Alarms
 from arena.server.config import Offer
 from arena.server.contestant import Contestant
 from arena.server.gathering import Gathering
@@ -39,9 +41,13 @@ class Rig:
 
     def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
         self.start = trio.current_time()
-        self.hall = Hall(config(**{"patience": PATIENCE, "house": bool(house)} | changes), dict.fromkeys(BOTH, house))
+        settings = config(**{"patience": PATIENCE, "house": bool(house)} | changes)
+        alarms, self.post = Alarms(), post()
+        self.hall = Hall(settings, dict.fromkeys(BOTH, house), self.post, alarms.watch)
+        self.hall.open(self._seat)
         self.tables: list[tuple[float, Gathering]] = []
-        nursery.start_soon(self.hall.run, self._seat)
+        nursery.start_soon(self.post.run)
+        nursery.start_soon(alarms.run)
 
     def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> Contestant:
         contestant = self.hall.contestant(len(self.hall.contestants) + 1, name, owner or name)
@@ -70,7 +76,8 @@ class Rig:
 
     def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
         number = len(self.tables) + 1
-        self.tables.append((trio.current_time(), Gathering(number, offer.game, {}, players, bytes(32))))
+        gathering = Gathering(number, offer.game, {}, players, bytes(32), math.inf, lambda _: None)
+        self.tables.append((trio.current_time(), gathering))
 
 
 async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:

@@ -42,7 +42,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     """A server with house bots at every table, and one worker for them, which is up."""
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
-        pool = arena._scribe._pool
+        pool = arena._floor._scribe._pool
         pool._handing = FREE
         await Client(pool, arena.post).up()
         yield arena
@@ -116,7 +116,7 @@ async def test_a_match_goes_on_when_its_worker_is_killed_while_it_thinks(
     ann = Bot(store.register("ann"), games=("nullern",))
     ann.answers = False
     async with thinking(store, GAMES["nullern"], 4) as arena:
-        pool = arena._scribe._pool
+        pool = arena._floor._scribe._pool
         nursery.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
         for _ in range(3):
@@ -137,8 +137,8 @@ async def test_a_question_a_house_bot_had_not_answered_is_put_again_by_the_next_
     async with thinking(store, game, 4) as arena, trio.open_nursery() as first:
         first.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
-        stopped = await stopped_thinking(arena._scribe._pool, ann)
-        (table,) = arena._tables
+        stopped = await stopped_thinking(arena._floor._scribe._pool, ann)
+        (table,) = arena._floor._tables
         await arena.drain(0)
         first.cancel_scope.cancel()
         house = [seat for seat, player in enumerate(table.players) if isinstance(player, HousePlayer)]

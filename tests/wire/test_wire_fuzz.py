@@ -63,7 +63,7 @@ def store() -> MemoryStore:
 
 def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
     """All chance comes from `rng`, that of the deals and of trio's scheduler included."""
-    monkeypatch.setattr("arena.server.arena.secrets.token_bytes", rng.randbytes)
+    monkeypatch.setattr("arena.server.floor.secrets.token_bytes", rng.randbytes)
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", True)
     monkeypatch.setattr("trio._core._run._r", Random(rng.random()))
 

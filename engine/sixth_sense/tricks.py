@@ -42,9 +42,9 @@ VALUES: Final = bytes(
 ).ljust(256, bytes([NOTHING]))
 """Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
 
-_SECOND: Final = bytes(plays[1] for plays in PLAYS_OF if len(plays) > 1)
-_CARD: Final = bytes(action.card or 0 for _, action in enumerate(ACTIONS)).ljust(256, b"\0")
-_PREDICTION: Final = bytes(PREDICT + card for card in _CARD[:HIDDEN_BLOCKS]).ljust(256, b"\0")
+_SECOND: Final = SINGLE[NOTHING]
+_CARD: Final = bytes(NOTHING if action.value == 9 else action.card or 0 for action in ACTIONS).ljust(256, b"\0")
+_PREDICTION: Final = bytes(card if card == NOTHING else PREDICT + card for card in _CARD)
 
 
 def hand_of(cards: Iterable[int]) -> bytes:
@@ -54,12 +54,17 @@ def hand_of(cards: Iterable[int]) -> bytes:
 
 def cards_of(hand: bytes) -> bytes:
     """The cards of a hand, in card order."""
-    return hand.translate(_CARD, _SECOND)
+    return hand.translate(_CARD).replace(_SECOND, b"")  # to translate and delete at once takes twice as long
 
 
 def predictions_of(hand: bytes) -> bytes:
     """The predictions a hand offers (S4)."""
-    return hand.translate(_PREDICTION, _SECOND)
+    return hand.translate(_PREDICTION).replace(_SECOND, b"")
+
+
+def put(numbers: bytes, place: int, number: int) -> bytes:
+    """A list of small numbers with another one in a place."""
+    return numbers[:place] + SINGLE[number] + numbers[place + 1 :]
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from engine.sixth_sense.cards import HIDDEN_BLOCKS
-from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of, put
+from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
 from engine.sixth_sense.view import SixthSenseView
+from engine.small import put
 
 if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState

@@ -23,16 +23,15 @@ from engine.sixth_sense.tricks import (
     OTHERS,
     PLACE_BLOCKED,
     RANKING,
-    SINGLE,
     VALUES,
     ZEROS,
     cards_of,
     hand_of,
     predictions_of,
-    put,
     with_blocks,
 )
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
+from engine.small import SINGLE, put
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.sixth_sense.cards import ACTIONS, BLOCKABLE, BLOCKS, CARDS, COLOURS, HIDDEN_BLOCKS, PLAYS_A_COLOUR, PREDICT
+from engine.small import SINGLE
 
 NO_TRUMP: Final = len(COLOURS)
 NOTHING: Final = 255
@@ -26,8 +27,6 @@ COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """By action, the place that a block names; −1 for every other action."""
-SINGLE: Final = tuple(bytes([number]) for number in range(256))
-"""By small number, the string of it alone."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """By colour, the plays of all other colours. Stripped of these, a hand offers what follows (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
@@ -60,11 +59,6 @@ def cards_of(hand: bytes) -> bytes:
 def predictions_of(hand: bytes) -> bytes:
     """The predictions a hand offers (S4)."""
     return hand.translate(_PREDICTION).replace(_SECOND, b"")
-
-
-def put(numbers: bytes, place: int, number: int) -> bytes:
-    """A list of small numbers with another one in a place."""
-    return numbers[:place] + SINGLE[number] + numbers[place + 1 :]
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:

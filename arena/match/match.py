@@ -219,9 +219,10 @@ class Match:
     def _ask(self, effects: list[Effect]) -> bool:
         """Asks everybody who owes a choice. True when it made one for a suspended seat: that may move the game on."""
         state = self._state
-        if state.round != self._round or state.player == OVER:
+        waiting = state.waiting()
+        if not waiting or state.round != self._round:
             self._close_round(effects)
-        for number in state.waiting():
+        for number in waiting:
             seat = self._seats[number]
             if seat.decision == NOTHING:
                 self._asked.append(number)

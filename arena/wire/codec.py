@@ -29,7 +29,7 @@ from arena.version import __version__
 from arena.wire import nullern, sixth_sense
 from arena.wire.answered import read_answers
 from arena.wire.catalog import encode_catalog
-from arena.wire.packed import RECURRING, packed, tag, varint
+from arena.wire.packed import Head, packed
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
@@ -62,15 +62,15 @@ ROUNDS: Final[dict[type[RoundReport], Codec]] = {
 }
 """The fields of `RoundReport.record`."""
 
-_DECISIONS: Final = tag(play_pb2.PlayResponse, "decisions")
-_ROUNDS: Final = tag(play_pb2.PlayResponse, "rounds")
-_OF_MATCH: Final = tag(play_pb2.RoundReport, "match_id")
-_MATCH: Final = tag(play_pb2.Decision, "match_id")
-_DECISION: Final = tag(play_pb2.Decision, "decision_id")
-_SOFT: Final = tag(play_pb2.Decision, "soft_ms")
-_BANK: Final = tag(play_pb2.Decision, "bank_ms")
-_LEGAL: Final = tag(play_pb2.Decision, "legal")
-_VIEWS: Final = {view: (tag(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
+_DECISIONS: Final = Head(play_pb2.PlayResponse, "decisions")
+_ROUNDS: Final = Head(play_pb2.PlayResponse, "rounds")
+_OF_MATCH: Final = Head(play_pb2.RoundReport, "match_id")
+_MATCH: Final = Head(play_pb2.Decision, "match_id")
+_DECISION: Final = Head(play_pb2.Decision, "decision_id")
+_SOFT: Final = Head(play_pb2.Decision, "soft_ms")
+_BANK: Final = Head(play_pb2.Decision, "bank_ms")
+_LEGAL: Final = Head(play_pb2.Decision, "legal")
+_VIEWS: Final = {view: (Head(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
 
 
 def decode_hello(message: bytes) -> Hello:
@@ -146,37 +146,28 @@ def encode(message: Outgoing) -> bytes:
 def _decision(question: Question) -> bytes:
     """A question as a serialized PlayResponse with this one decision."""
     ask = question.ask
-    field, encode_view = _VIEWS[type(ask.view)]
+    view, encode_view = _VIEWS[type(ask.view)]
     actions, seen = packed(ask.legal), encode_view(ask.view)
     decided = b"".join(
         (
-            _MATCH,
-            varint(question.match_id),
-            _DECISION,
-            varint(ask.decision),
-            _time_left(ask.soft, ask.bank),
-            _LEGAL,
-            varint(len(actions)),
+            _MATCH.of(question.match_id),
+            _DECISION.of(ask.decision),
+            _SOFT.of(ask.soft // 1000),
+            _BANK.of(ask.bank // 1000),
+            _LEGAL.of(len(actions)),
             actions,
-            field,
-            varint(len(seen)),
+            view.of(len(seen)),
             seen,
         )
     )
-    return b"".join((_DECISIONS, varint(len(decided)), decided))
-
-
-@lru_cache(maxsize=RECURRING)
-def _time_left(soft: int, bank: int) -> bytes:
-    """The same for most decisions: who keeps to the soft limit leaves the bank as it was."""
-    return _SOFT + varint(soft // 1000) + _BANK + varint(bank // 1000)
+    return _DECISIONS.of(len(decided)) + decided
 
 
 def _round(over: RoundOver) -> bytes:
     """A report as a serialized PlayResponse with this one round."""
     match_id, report = over
-    number, told = varint(match_id), _told(report)
-    return b"".join((_ROUNDS, varint(len(_OF_MATCH) + len(number) + len(told)), _OF_MATCH, number, told))
+    told = _OF_MATCH.of(match_id) + _told(report)
+    return _ROUNDS.of(len(told)) + told
 
 
 @lru_cache(maxsize=RECENT, typed=True)

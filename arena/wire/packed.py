@@ -9,16 +9,18 @@ numbers and names of fields come from there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-RECURRING: Final = 16_384
-"""Large numbers kept as they are written, such as those of matches going on, and as many times."""
 SETTLED: Final = 4096
 """Parts of views kept serialized that hardly change during a round: one or two for every match that is being played."""
+
+_LAST: Final = tuple(bytes([number]) for number in range(128))
+_MORE: Final = tuple(bytes([number | 128]) for number in range(128))
+_SHORT: Final = (*_LAST, *(more + last for last in _LAST[1:8] for more in _MORE))
+"""Numbers of decisions and lengths."""
 
 _WIRE_TYPES: Final = {
     FieldDescriptor.TYPE_UINT32: 0,
@@ -48,25 +50,30 @@ def varint(number: int) -> bytes:
 
     Raises ValueError for a negative one.
     """
-    return _SHORT[number] if 0 <= number < len(_SHORT) else _varint(number)
+    if 0 <= number < len(_SHORT):
+        return _SHORT[number]
+    if number < 0:
+        raise ValueError(f"an unsigned number must be in range, 0 or more, not {number}")
+    return _MORE[number & 127] + varint(number >> 7)
 
 
-@lru_cache(maxsize=RECURRING)
-def _varint(number: int) -> bytes:
-    written = bytearray()
-    while number > 127:
-        written.append(number & 127 | 128)
-        number >>= 7
-    written.append(number)
-    return bytes(written)
+class Head:
+    """How a field begins: its tag, and its number or the length of the list or message that follows."""
 
+    __slots__ = ("_short", "_tag")
 
-_SHORT: Final = tuple(_varint(number) for number in range(1024))
-"""Numbers of decisions and lengths: this is faster than a cache."""
+    def __init__(self, message: type[Message], name: str) -> None:
+        """Raises KeyError as `tag` does."""
+        self._tag = tag(message, name)
+        self._short = tuple([self._tag + number for number in _SHORT])
+
+    def of(self, number: int) -> bytes:
+        """With this number; ValueError for a negative one."""
+        return self._short[number] if 0 <= number < len(self._short) else self._tag + varint(number)
 
 
 def packed(numbers: Sequence[int]) -> bytes:
     """The numbers of a list, one after the other; ValueError where one is negative."""
     if isinstance(numbers, bytes) and numbers.isascii():
         return numbers
-    return b"".join(map(varint, numbers))
+    return b"".join([varint(number) for number in numbers])

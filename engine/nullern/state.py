@@ -1,7 +1,7 @@
 """One game of Nullern in progress: the order of play, N1–N5 and N7–N8; tricks and points are tables.
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables; whatever only a view or a report needs is worked out there.
+look-ups in tables. What all may know of the tricks grows with them, so that a view or a report just takes it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Final
 
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
-from engine.nullern.look import Finished, face_up, look
+from engine.nullern.look import look
 from engine.nullern.observation import vector
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
 from engine.nullern.view import NullernRound, NullernView
+from engine.small import put
 
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
 """By round; the last is blind (N1)."""
@@ -38,7 +39,6 @@ class NullernState:
     __slots__ = (
         "_decks",
         "_due",
-        "_finished",
         "_is_trump",
         "_leader",
         "_next",
@@ -48,11 +48,14 @@ class NullernState:
         "hand_size",
         "hands",
         "hupfers",
+        "leaders",
         "player",
         "plays",
+        "report",
         "round",
         "scores",
         "seats",
+        "taken",
         "takers",
         "turned",
     )
@@ -73,12 +76,18 @@ class NullernState:
     """The card turned over."""
     hands: list[bytes]
     """By seat, its cards in order."""
-    bids: bytearray
+    bids: bytes
     """By seat, the bid plus one; 0 until it has bid."""
     plays: bytes
     """The cards of the round's tricks, one after the other."""
+    leaders: bytes
+    """By trick, the one in progress included."""
     takers: bytes
     """By completed trick."""
+    taken: bytes
+    """Tricks taken this round, by seat."""
+    report: NullernRound | None
+    """The last round that is over; None during the first."""
     _due: int
     """The choice that is due: one of the numbers above."""
     _ranks: bytes
@@ -87,7 +96,6 @@ class NullernState:
     _others: bytes
     _leader: int
     """Who leads the trick, once all have bid."""
-    _finished: Finished | None
 
     def __init__(
         self,
@@ -105,7 +113,7 @@ class NullernState:
         if like is None:
             self.scores = scores or (0,) * seats
             self.hupfers = hupfers or bytes(seats)
-            self._finished = None
+            self.report = None
             self._deal(first)
             return
         self.player = like.player
@@ -115,15 +123,17 @@ class NullernState:
         self.hupfers = like.hupfers
         self.turned = like.turned
         self.hands = like.hands[:]
-        self.bids = like.bids[:]
+        self.bids = like.bids
         self.plays = like.plays
+        self.leaders = like.leaders
         self.takers = like.takers
+        self.taken = like.taken
+        self.report = like.report
         self._due = like._due
         self._ranks = like._ranks
         self._is_trump = like._is_trump
         self._others = like._others
         self._leader = like._leader
-        self._finished = like._finished
 
     def __repr__(self) -> str:
         return "NullernState(secret)"
@@ -142,11 +152,6 @@ class NullernState:
     def blind(self) -> bool:
         """Whether nobody may see the cards in hand, not even their owner (N8)."""
         return self.round == _ROUNDS - 1
-
-    @property
-    def report(self) -> NullernRound | None:
-        """The last round that is over; None during the first."""
-        return None if self._finished is None else face_up(self._finished)
 
     def waiting(self) -> tuple[int, ...]:
         """The seat that owes a choice; none after the end."""
@@ -215,18 +220,20 @@ class NullernState:
         self._others = OTHERS[trump]
         self.round = number
         self.hand_size = size
-        self.bids = bytearray(seats)
+        self.bids = bytes(seats)
         self.plays = b""
+        self.leaders = b""
         self.takers = b""
+        self.taken = bytes(seats)
         self.player = self._leader = (number + 1) % seats
         self._due = _BID
 
     def _bid(self, action: int, seat: int) -> None:
         """Takes a bid (N3); after the last the first trick begins (N4)."""
-        self.bids[seat] = action - BID + 1
+        self.bids = put(self.bids, seat, action - BID + 1)
         self.player = seat = self._next[seat]
         if self.bids[seat]:
-            self.player = self._leader = first_leader(self.bids, self.dealer)
+            self._lead(first_leader(self.bids, self.dealer))
             self._due = _TURN_BLIND if self.blind else _LEAD
 
     def _complete(self) -> None:
@@ -242,26 +249,41 @@ class NullernState:
         if taker >= seats:
             taker -= seats
         self.takers = self.takers + SINGLE[taker]
+        self.taken = put(self.taken, taker, self.taken[taker] + 1)
         if len(self.takers) == self.hand_size:
             self._end_round()
         else:
-            self._leader = self.player = taker
+            self._lead(taker)
             self._due = _LEAD
+
+    def _lead(self, seat: int) -> None:
+        """A trick begins."""
+        self.player = self._leader = seat
+        self.leaders = self.leaders + SINGLE[seat]
 
     def _end_round(self) -> None:
         """Counts the points and the Hupfers (N7); then the next round, or the end (N1)."""
         bids = self.bids
-        counts = [self.takers.count(seat) for seat in range(self.seats)]
-        won = tuple([POINTS[bid - 1][tricks] for bid, tricks in zip(bids, counts, strict=True)])
-        missed = bytes([bid - 1 != tricks for bid, tricks in zip(bids, counts, strict=True)])
+        won = tuple([POINTS[bid - 1][tricks] for bid, tricks in zip(bids, self.taken, strict=True)])
+        missed = bytes([bid - 1 != tricks for bid, tricks in zip(bids, self.taken, strict=True)])
         self.hupfers = bytes(map(add, self.hupfers, missed))
         self.scores = tuple(map(add, self.scores, won))
         if self.blind:
             self.scores = tuple(
                 score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True)
             )
-        self._finished = Finished(
-            self.round, won, self.scores, self.turned, bids, self.plays, self.takers, missed, self.hupfers
+        self.report = NullernRound(
+            self.round,
+            won,
+            self.scores,
+            self.turned,
+            bytes([bid - 1 for bid in bids]),
+            self.plays,
+            self.leaders,
+            self.takers,
+            self.taken,
+            missed,
+            self.hupfers,
         )
         if self.blind:
             self._due = _NOTHING

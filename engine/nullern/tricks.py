@@ -27,7 +27,7 @@ RANKING: Final = tuple(
 """By trump, the rank of every card (N6)."""
 
 
-def first_leader(bids: bytes | bytearray, dealer: int) -> int:
+def first_leader(bids: bytes, dealer: int) -> int:
     """The seat that was first, in bidding order, to name the highest bid; `bids` by seat, as in a view (N4)."""
     first = dealer + 1
     in_order = bids[first:] + bids[:first]

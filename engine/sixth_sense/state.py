@@ -1,7 +1,7 @@
 """One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables; whatever only a view or a report needs is worked out there.
+look-ups in tables. What all may know of the tricks grows with them, so that a view or a report just takes it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
-from engine.sixth_sense.look import face_up, look
+from engine.sixth_sense.look import look
 from engine.sixth_sense.observation import vector
-from engine.sixth_sense.record import Finished, Tricks, taken
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
     BLOCKS_OF,
@@ -24,7 +23,6 @@ from engine.sixth_sense.tricks import (
     OTHERS,
     PLACE_BLOCKED,
     RANKING,
-    SINGLE,
     VALUES,
     ZEROS,
     cards_of,
@@ -33,6 +31,7 @@ from engine.sixth_sense.tricks import (
     with_blocks,
 )
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
+from engine.small import SINGLE, put
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
@@ -46,7 +45,6 @@ _DOUBLE: Final = -3
 _PEEK: Final = -4
 _NOTHING: Final = -5
 _DOUBLING: Final = bytes((KEEP, SPLIT))
-_NO_CARD: Final = bytes([NOTHING])
 _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
@@ -71,25 +69,28 @@ class SixthSenseState:
         "_blocked",
         "_deck",
         "_due",
-        "_finished",
         "_leader",
         "_next",
         "_peeker",
         "_ranking",
         "_seats",
         "_tricks",
-        "doubled",
+        "blocks",
         "hands",
-        "peeked",
+        "known",
+        "leaders",
+        "peeks",
         "player",
         "plays",
         "predictions",
-        "record",
+        "report",
         "round",
         "scores",
         "setting",
+        "taken",
         "takers",
         "turned",
+        "worths",
     )
 
     setting: Setting
@@ -109,16 +110,24 @@ class SixthSenseState:
     """By seat, the plays it offers, without blocks."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
+    known: list[bytes]
+    """By seat, the prediction cards it knows, by seat: plus one, and 0 for all others."""
     plays: bytes
     """The actions of the round's tricks, one after the other."""
+    blocks: bytes
+    """Where among them the blocks are."""
+    leaders: bytes
+    """By trick that has begun; a trick begins when its leader is to play."""
     takers: bytes
     """By completed trick; the number of seats where nobody took it."""
-    doubled: bytes
-    """The tricks of this round that their takers split."""
-    peeked: bytes
-    """The tricks of this round whose leaders looked at the takers' prediction cards."""
-    record: Tricks | None
-    """What all may know of the tricks, once a seat has looked; None again when that has changed."""
+    worths: bytes
+    """By completed trick, what it counts so far (S8, S13)."""
+    peeks: bytes
+    """By completed trick, 1 where its leader looked (S12)."""
+    taken: bytes
+    """Tricks taken this round, by seat."""
+    report: SixthSenseRound | None
+    """The last round that is over; None during the first."""
     _due: int
     """The choice that is due: a play that follows this colour, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
@@ -129,7 +138,6 @@ class SixthSenseState:
     """The place in the trick that was blocked, −1 for none."""
     _peeker: int
     """Who is to be asked about peeking after the taker about doubling, −1 for nobody."""
-    _finished: Finished | None
 
     def __init__(
         self,
@@ -145,7 +153,7 @@ class SixthSenseState:
         self._next = _NEXT[setting.seats]
         if like is None:
             self.scores = scores or (0,) * setting.seats
-            self._finished = None
+            self.report = None
             self._deal(first)
             return
         self.player = like.player
@@ -155,25 +163,23 @@ class SixthSenseState:
         self._deck = like._deck
         self.hands = like.hands[:]
         self.predictions = like.predictions[:]
+        self.known = like.known[:]
         self.plays = like.plays
+        self.blocks = like.blocks
+        self.leaders = like.leaders
         self.takers = like.takers
-        self.doubled = like.doubled
-        self.peeked = like.peeked
-        self.record = like.record
+        self.worths = like.worths
+        self.peeks = like.peeks
+        self.taken = like.taken
+        self.report = like.report
         self._due = like._due
         self._ranking = like._ranking
         self._leader = like._leader
         self._blocked = like._blocked
         self._peeker = like._peeker
-        self._finished = like._finished
 
     def __repr__(self) -> str:
         return "SixthSenseState(secret)"
-
-    @property
-    def report(self) -> SixthSenseRound | None:
-        """The last round that is over; None during the first."""
-        return None if self._finished is None else face_up(self._finished)
 
     def waiting(self) -> tuple[int, ...]:
         """Every seat that owes a choice, in rising order."""
@@ -242,11 +248,6 @@ class SixthSenseState:
         """Places by seat, 1 the best; equal scores share a place (S15)."""
         return places(self.scores)
 
-    @property
-    def begun(self) -> int:
-        """Tricks of this round that have begun: a trick begins when its leader is to play."""
-        return len(self.takers) + (self._due >= _LEAD)
-
     def _deal(self, number: int) -> None:
         """Begins a round (S1–S3)."""
         seats = self._seats
@@ -259,11 +260,14 @@ class SixthSenseState:
         self._ranking = RANKING[NO_TRUMP]
         self.round = number
         self.predictions = [-1] * seats
+        self.known = [bytes(seats)] * seats
         self.plays = b""
+        self.blocks = b""
+        self.leaders = b""
         self.takers = b""
-        self.doubled = b""
-        self.peeked = b""
-        self.record = None
+        self.worths = b""
+        self.peeks = b""
+        self.taken = bytes(seats)
         self.player = 0
         self._due = _PREDICT
         self._leader = (number + 1) % seats
@@ -273,37 +277,38 @@ class SixthSenseState:
     def _predict(self, action: int, seat: int) -> None:
         """Lays a card aside, face down (S4); after the last the first trick begins."""
         self.hands[seat] = self.hands[seat].replace(GONE[action], b"")
-        self.predictions[seat] = action - PREDICT
+        card = action - PREDICT
+        self.predictions[seat] = card
+        self.known[seat] = put(self.known[seat], seat, card + 1)
         if -1 in self.predictions:
             self.player = self.predictions.index(-1)
             return
         if not self.setting.novice:
             self.turned = self._deck[-1]
             self._ranking = RANKING[CARDS[self.turned].colour]
-        self.record = None
-        self._due = _LEAD
-        self.player = self._leader
+        self._lead()
 
     def _block(self, place: int, seat: int) -> None:
         """Takes the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""
         self._blocked = place
+        self.blocks = self.blocks + SINGLE[len(self.plays) - 1]
         if place == 0:
             blocker = (seat - self._leader) % self._seats
             self._due = COLOUR_OF[self.plays[-blocker]] if blocker > 1 else _LEAD
 
     def _complete(self) -> None:
         """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
-        self.record = None
         seats = self._seats
         led = self._due
+        self.peeks = self.peeks + SINGLE[0]
         if led < 0:
             self.takers = self.takers + SINGLE[seats]
+            self.worths = self.worths + SINGLE[0]
             self._next_trick()
             return
         trick = self.plays[-seats:]
-        blocked = self._blocked
-        if blocked >= 0:
-            trick = trick[:blocked] + _NO_CARD + trick[blocked + 1 :]
+        if self._blocked >= 0:
+            trick = put(trick, self._blocked, NOTHING)
         values = trick.translate(VALUES)
         reverse = values.count(4) & 1 if 4 in values else 0
         leader = taker = seat = self._leader
@@ -316,26 +321,29 @@ class SixthSenseState:
         if taker >= seats:
             taker -= seats
         self.takers = self.takers + SINGLE[taker]
-        self._leader = self.player = taker
-        self._due = _LEAD
-        self._blocked = -1
+        self.worths = self.worths + SINGLE[1]
+        self.taken = put(self.taken, taker, self.taken[taker] + 1)
+        self._leader = taker
         if values[0] == 8 and taker != leader:
             self._peeker = leader
         if 12 in values:
             self._due = _DOUBLE
+            self.player = taker
         elif self._peeker >= 0:
             self._ask_to_peek()
-        elif len(self.takers) == self._tricks:
-            self._end_round()
+        else:
+            self._next_trick()
 
     def _answer(self, action: int) -> None:
         """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
-        self.record = None
-        trick = len(self.takers) - 1
+        taker = self._leader
         if action == SPLIT:
-            self.doubled += bytes([trick])
+            self.worths = self.worths[:-1] + SINGLE[2]
+            self.taken = put(self.taken, taker, self.taken[taker] + 1)
         elif action == PEEK:
-            self.peeked += bytes([trick])
+            leader = self.player
+            self.peeks = self.peeks[:-1] + SINGLE[1]
+            self.known[leader] = put(self.known[leader], taker, self.predictions[taker] + 1)
         if self._peeker >= 0:
             self._ask_to_peek()
         else:
@@ -348,27 +356,35 @@ class SixthSenseState:
 
     def _next_trick(self) -> None:
         """Begins the next trick or ends the round."""
-        self._due = _LEAD
-        self.player = self._leader
-        self._blocked = -1
         if len(self.takers) == self._tricks:
             self._end_round()
+        else:
+            self._blocked = -1
+            self._lead()
+
+    def _lead(self) -> None:
+        """A trick begins: its leader is to play."""
+        self._due = _LEAD
+        self.player = self._leader
+        self.leaders = self.leaders + SINGLE[self._leader]
 
     def _end_round(self) -> None:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
-        counts = taken(self.takers, self.doubled, self._seats)
+        taken = self.taken
         table = POINTS[self.setting.novice]
-        won = tuple([table[card][counts[seat]] for seat, card in enumerate(self.predictions)])
+        won = tuple([table[card][taken[seat]] for seat, card in enumerate(self.predictions)])
         self.scores = tuple([self.scores[seat] + points for seat, points in enumerate(won)])
-        self._finished = Finished(
+        self.report = SixthSenseRound(
             self.round,
             won,
             self.scores,
             self.turned,
-            self.predictions,
+            bytes(self.predictions),
             self.plays,
+            self.leaders,
             self.takers,
-            self.doubled,
+            self.worths,
+            taken,
         )
         played = self.round + 1
         if played == (self.setting.rounds or _LAST_ROUND) or 0 < self.setting.target <= max(self.scores):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.sixth_sense.cards import ACTIONS, BLOCKABLE, BLOCKS, CARDS, COLOURS, HIDDEN_BLOCKS, PLAYS_A_COLOUR, PREDICT
+from engine.small import SINGLE
 
 NO_TRUMP: Final = len(COLOURS)
 NOTHING: Final = 255
@@ -26,8 +27,6 @@ COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """By action, the place that a block names; −1 for every other action."""
-SINGLE: Final = tuple(bytes([number]) for number in range(256))
-"""By small number, the string of it alone."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
 """By colour, the plays of all other colours. Stripped of these, a hand offers what follows (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
@@ -42,9 +41,9 @@ VALUES: Final = bytes(
 ).ljust(256, bytes([NOTHING]))
 """Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
 
-_SECOND: Final = bytes(plays[1] for plays in PLAYS_OF if len(plays) > 1)
-_CARD: Final = bytes(action.card or 0 for _, action in enumerate(ACTIONS)).ljust(256, b"\0")
-_PREDICTION: Final = bytes(PREDICT + card for card in _CARD[:HIDDEN_BLOCKS]).ljust(256, b"\0")
+_SECOND: Final = SINGLE[NOTHING]
+_CARD: Final = bytes(NOTHING if action.value == 9 else action.card or 0 for action in ACTIONS).ljust(256, b"\0")
+_PREDICTION: Final = bytes(card if card == NOTHING else PREDICT + card for card in _CARD)
 
 
 def hand_of(cards: Iterable[int]) -> bytes:
@@ -54,12 +53,12 @@ def hand_of(cards: Iterable[int]) -> bytes:
 
 def cards_of(hand: bytes) -> bytes:
     """The cards of a hand, in card order."""
-    return hand.translate(_CARD, _SECOND)
+    return hand.translate(_CARD).replace(_SECOND, b"")  # to translate and delete at once takes twice as long
 
 
 def predictions_of(hand: bytes) -> bytes:
     """The predictions a hand offers (S4)."""
-    return hand.translate(_PREDICTION, _SECOND)
+    return hand.translate(_PREDICTION).replace(_SECOND, b"")
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:

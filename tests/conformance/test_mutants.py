@@ -115,17 +115,15 @@ IN_THE_FINGERPRINT = [
     ),
     (
         "three seats: a blocked 4, 8 and 12 have no effect",
-        sixth_sense(
-            "a blocked card still counts", "state", "trick[:blocked] + _NO_CARD + trick[blocked + 1 :]", "trick"
-        ),
+        sixth_sense("a blocked card still counts", "state", "trick = put(trick, self._blocked, NOTHING)", "pass"),
     ),
     (
         "two seats: a block leaves nothing in the trick, and the same seat leads again",
         sixth_sense(
             "a blocked trick of two goes to its leader",
             "state",
-            "self.takers + SINGLE[seats]",
-            "self.takers + SINGLE[self._leader]",
+            "self.worths = self.worths + SINGLE[0]",
+            "self.taken = put(self.taken, self._leader, self.taken[self._leader] + 1)",
         ),
     ),
     (
@@ -177,7 +175,12 @@ IN_THE_FINGERPRINT = [
     ),
     (
         "three seats: who led an 8 may peek, after the taker chose to split",
-        sixth_sense("a split trick counts three", "record", "counts[takers[trick]] += 1", "counts[takers[trick]] += 2"),
+        sixth_sense(
+            "a split trick counts three",
+            "state",
+            "SPLIT:",
+            "SPLIT:\n            self.taken = put(self.taken, taker, self.taken[taker] + 1)",
+        ),
     ),
     (
         "two seats, nothing special",
@@ -234,7 +237,12 @@ BESIDE_THE_ORACLE = [
     nullern("the server bids the higher of two as near", "score", "hand_size), bid)", "hand_size), -bid)"),
     nullern("the ninth round has ten cards, too", "state", "8, 9, 10, 9,", "8, 10, 10, 9,"),
     sixth_sense("a block lies open", "look", "+ index) % seats != seat:", "+ index) % seats < 0:"),
-    sixth_sense("all see what one peeks at", "look", "if led[trick] == seat:", "if led[trick] >= 0:"),
+    sixth_sense(
+        "all see what one peeks at",
+        "state",
+        "self.known[leader] = put(self.known[leader], taker, self.predictions[taker] + 1)",
+        "self.known = [put(known, taker, self.predictions[taker] + 1) for known in self.known]",
+    ),
     sixth_sense(
         "a late trump is seen early",
         "state",
@@ -244,8 +252,8 @@ BESIDE_THE_ORACLE = [
     sixth_sense(
         "a split is asked of the leader",
         "state",
-        "self._due = _DOUBLE\n",
-        "self._due = _DOUBLE\n            self.player = leader\n",
+        "self.player = taker",
+        "self.player = leader",
     ),
     sixth_sense("the server splits", "state", "return legal[0]", "return legal[-1]"),
 ]

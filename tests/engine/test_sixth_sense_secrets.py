@@ -10,9 +10,8 @@ from engine.deal import SeededDecks
 from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE
 from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
-from engine.sixth_sense.record import leaders
 from engine.sixth_sense.state import SixthSenseState
-from engine.sixth_sense.tricks import cards_of, hand_of
+from engine.sixth_sense.tricks import cards_of, hand_of, put
 
 ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.values == (0,))
 
@@ -24,11 +23,10 @@ def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random
     predicting = -1 in state.predictions
     others = [other for other in range(seats) if other != seat]
     unknown = [other for other in others if state.predictions[other] >= 0 and other not in peeked_at]
-    led = leaders(state.round, state.takers, seats)
     hidden_blocks = [
         index
         for index, action in enumerate(state.plays)
-        if SIXTH_SENSE.actions[action].kind == "block" and (led[index // seats] + index) % seats != seat
+        if SIXTH_SENSE.actions[action].kind == "block" and (state.leaders[index // seats] + index) % seats != seat
     ]
     hidden = {SIXTH_SENSE.actions[state.plays[index]].card for index in hidden_blocks}
     seen = {SIXTH_SENSE.actions[action].card for action in state.plays} - hidden
@@ -50,7 +48,9 @@ def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random
         plays[index] = SIXTH_SENSE.cards[zero].colour * PLAYS_A_COLOUR + BLOCKS + place
     other.plays = bytes(plays)
     for unknown_seat in unknown:
-        other.predictions[unknown_seat] = pool.pop()
+        prediction = pool.pop()
+        other.predictions[unknown_seat] = prediction
+        other.known[unknown_seat] = put(state.known[unknown_seat], unknown_seat, prediction + 1)
     for other_seat in others:
         other.hands[other_seat] = hand_of([pool.pop() for _ in cards_of(state.hands[other_seat])])
     if trump_is_hidden:

@@ -11,7 +11,8 @@ from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE
 from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
 from engine.sixth_sense.state import SixthSenseState
-from engine.sixth_sense.tricks import cards_of, hand_of, put
+from engine.sixth_sense.tricks import cards_of, hand_of
+from engine.small import put
 
 ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.values == (0,))
 

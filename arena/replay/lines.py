@@ -38,6 +38,7 @@ HEADER_START: Final = '{"arena_replay":'
 """How a header's line begins, and no other."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_quoted: Final = cache(_write)  # of the names of actions, which are few
 _policy: Final = cache(asdict)  # of which a server has one
 
 
@@ -86,11 +87,9 @@ def input_line(event: Input, game: Game) -> str:
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
     if isinstance(event, Acted):
-        names, action = _quoted_names(game), event.action
-        name = names[action] if 0 <= action < len(names) else "null"
         return (
             f'{{"in":"acted","at":{event.at},"seat":{event.seat},"decision":{event.decision},'
-            f'"action":{action},"name":{name}}}'
+            f'"action":{event.action},"name":{_quoted(_name(game, event.action))}}}'
         )
     named = {"name": _name(game, event.action)} if isinstance(event, StoodIn) else {}
     return _write({"in": _NAMES[type(event)], **event._asdict(), **named})
@@ -165,12 +164,6 @@ def _effect(effect: _Plain, game: Game) -> dict[str, Any]:
 def _name(game: Game, action: int) -> str | None:
     """What people call an action; None for a number that is no action's."""
     return game.actions[action].name if 0 <= action < len(game.actions) else None
-
-
-@cache
-def _quoted_names(game: Game) -> tuple[str, ...]:
-    """What people call the actions, as JSON."""
-    return tuple([_write(action.name) for action in game.actions])
 
 
 def _report_line(report: RoundReport) -> str:

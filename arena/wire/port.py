@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import selectors
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -35,7 +35,7 @@ EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 LARGEST_TURN: Final = 32
 """Connections heard in one turn: peers need not wait for what others said, and work while the rest is heard."""
 MOMENT: Final = 0.002
-"""Seconds after which the other tasks have their turn: a look at the sockets costs less than a round of all tasks."""
+"""Seconds after which sockets are not looked at again before the other tasks have their turn."""
 ROUND: Final = 0.5
 """Seconds between two looks at every connection."""
 
@@ -68,8 +68,6 @@ class Port:
         self._in_turn = self._over = False
         self._next: list[Callable[[], None]] = []
         self._speaking: dict[Line, None] = {}
-        self._ready: list[tuple[selectors.SelectorKey, int]] = []
-        """Connections that can be read or written, and have not been heard yet."""
         self._selector = selectors.DefaultSelector()
 
     @property
@@ -144,29 +142,25 @@ class Port:
         if self._over:
             return False
         until = trio.current_time() + MOMENT
-        while self._look():
-            self._take()
+        while True:
+            self.now = trio.current_time()
+            ready = self._selector.select(0)
+            if not ready and not self._next:
+                return False
+            for start in range(0, max(len(ready), 1), LARGEST_TURN):
+                self._take(ready[start : start + LARGEST_TURN])
             if trio.current_time() >= until:
                 return True
-        return False
 
     def _step_aside(self) -> None:
         """A step besides those of `run`, which may be waiting for a socket."""
         if self._step():
             self._token.run_sync_soon(self._step_aside, idempotent=True)
 
-    def _look(self) -> bool:
-        """Whether there is anything for a turn."""
-        if not self._ready:
-            self.now = trio.current_time()
-            self._ready = self._selector.select(0)
-        return bool(self._ready or self._next)
-
-    def _take(self) -> None:
+    def _take(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
         """One turn."""
         self.turn += 1
         self._in_turn = True
-        ready, self._ready = self._ready[:LARGEST_TURN], self._ready[LARGEST_TURN:]
         try:
             with self._turn:
                 callbacks, self._next = self._next, []

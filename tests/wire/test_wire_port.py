@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import trio
 import trio.testing
 
-from arena.wire.port import LARGEST_TURN, MOMENT, Port
+from arena.wire.port import MOMENT, Port
 from arena.wire.settings import Settings
 from tests.wire.grpc_rig import PATIENCE
 
@@ -56,25 +55,6 @@ async def test_other_tasks_have_their_turn_while_there_is_always_more_to_do() ->
         assert flooding
         assert turns > 10, "the tasks have their turn after a moment, not after each of the port's"
         flooding = False
-
-
-async def test_other_tasks_have_their_turn_while_a_crowd_is_heard() -> None:
-    port = Port("127.0.0.1:0", Settings(), turn=LongTurns())
-    crowd = 3 * LARGEST_TURN + 8
-    async with running(port):
-        with ExitStack() as clients:
-            sockets = [
-                clients.enter_context(socket.create_connection(("127.0.0.1", port.number))) for _ in range(crowd)
-            ]
-            while len(port.lines) < crowd:
-                await trio.lowlevel.checkpoint()
-            for client in sockets:
-                client.sendall(b"this is no HTTP/2, so the server hangs up")
-            left = set()
-            while port.lines:
-                await trio.lowlevel.checkpoint()
-                left.add(len(port.lines))
-    assert left - {crowd, 0}, "nobody else had a turn before all were heard"
 
 
 async def test_what_becomes_due_in_a_turn_that_nobody_on_a_socket_caused_is_done() -> None:

@@ -34,6 +34,8 @@ WELCOMED: Final = 8
 EXHAUSTED: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 LARGEST_TURN: Final = 32
 """Connections heard in one turn: peers need not wait for what others said, and work while the rest is heard."""
+MOMENT: Final = 0.002
+"""Seconds after which sockets are not looked at again before the other tasks have their turn."""
 ROUND: Final = 0.5
 """Seconds between two looks at every connection."""
 
@@ -83,11 +85,9 @@ class Port:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._look_around)
                 while True:
-                    if self._next:
+                    while self._step():
                         await trio.lowlevel.checkpoint()
-                    else:
-                        await trio.lowlevel.wait_readable(self._selector.fileno())
-                    self._step()
+                    await trio.lowlevel.wait_readable(self._selector.fileno())
         finally:
             for line in list(self.lines):
                 line.lose()
@@ -114,7 +114,7 @@ class Port:
         """Have something called in the next turn."""
         self._next.append(callback)
         if not self._in_turn:
-            self._token.run_sync_soon(self._step, idempotent=True)
+            self._token.run_sync_soon(self._step_aside, idempotent=True)
 
     def speak(self, line: Line) -> None:
         """A connection has something to send."""
@@ -137,14 +137,25 @@ class Port:
         if self.closed and not self.lines:
             self.empty.set()
 
-    def _step(self) -> None:
-        """What has arrived by now, in as many turns as it takes."""
+    def _step(self) -> bool:
+        """Turns until nothing more has arrived; True where the other tasks are to have theirs before that."""
         if self._over:
-            return
-        self.now = trio.current_time()
-        ready = self._selector.select(0)
-        for start in range(0, max(len(ready), 1), LARGEST_TURN):
-            self._take(ready[start : start + LARGEST_TURN])
+            return False
+        until = trio.current_time() + MOMENT
+        while True:
+            self.now = trio.current_time()
+            ready = self._selector.select(0)
+            if not ready and not self._next:
+                return False
+            for start in range(0, max(len(ready), 1), LARGEST_TURN):
+                self._take(ready[start : start + LARGEST_TURN])
+            if trio.current_time() >= until:
+                return True
+
+    def _step_aside(self) -> None:
+        """A step besides those of `run`, which may be waiting for a socket."""
+        if self._step():
+            self._token.run_sync_soon(self._step_aside, idempotent=True)
 
     def _take(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
         """One turn."""

@@ -15,7 +15,6 @@ import select
 import signal
 import socket
 import sys
-import time
 import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -34,8 +33,6 @@ from arena.store.writer import Ticket, Writer
 
 PIECE: Final = 1 << 18
 """The most bytes read at once."""
-APART: Final = 0.01
-"""Seconds from one commit to the next, at least, so that under load many jobs share one: it costs what a match does."""
 
 
 class Clerk(NamedTuple):
@@ -203,14 +200,12 @@ def _serve(line: socket.socket) -> None:
 
 
 def _batches(line: socket.socket) -> Iterator[list[Any]]:
-    """What came since the last time, at once or when that is long enough ago; until the other end is closed."""
+    """All messages that are there, whenever there are any; until the other end is closed."""
     frames = Frames()
     waiting: list[Any] = []
-    due = time.monotonic()
     while piece := line.recv(PIECE):
         waiting += frames.take(piece)
-        if waiting and not select.select((line,), (), (), max(0, due - time.monotonic()))[0]:
-            due = time.monotonic() + APART
+        if waiting and not select.select((line,), (), (), 0)[0]:
             yield waiting
             waiting = []
     if waiting:

@@ -22,8 +22,6 @@ from tests.store.jobs import NOW
 
 LARGE = 3_000_000
 """Bytes: more than any buffer holds."""
-JOBS = 20
-"""Those of which the time is taken."""
 
 
 class Strange(Exception):  # noqa: N818 - one of others
@@ -107,14 +105,6 @@ async def order(store: Store) -> object:
     return [sorted(ended), await store.read(names)]
 
 
-async def pace(store: Store) -> object:
-    """Jobs that wait for one another: the seconds that they take."""
-    began = time.monotonic()
-    for _ in range(JOBS):
-        await store.write(writer)
-    return time.monotonic() - began
-
-
 async def last(store: Store) -> object:
     """What was asked for is stored when the store is closed, though nobody waits and most has yet to be sent."""
     busy, large = partial(rest, seconds=0.2), partial(echo, large=bytes(LARGE))
@@ -147,7 +137,7 @@ async def death(store: Store) -> object:
 
 async def main(case: str, directory: Path, clerk: Clerk | None) -> None:
     async with open_store(directory, NOW, clerk) as store:
-        seen = await {"results": results, "order": order, "pace": pace, "last": last, "death": death}[case](store)
+        seen = await {"results": results, "order": order, "last": last, "death": death}[case](store)
     if isinstance(seen, Store):
         try:
             await seen.write(partial(register, name="Eve"))

@@ -7,19 +7,16 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from arena.store.clerk import APART
 from arena.store.directory import locked
 from arena.store.errors import EventsGone, MatchNotPlaying, StoreLocked
-from tests.store.clerk_script import JOBS
 
 CHECKOUT = Path(__file__).parents[2]
 
 
-def run(case: str, directory: Path) -> tuple[Any, str, int]:
+def run(case: str, directory: Path) -> tuple[list[object], str, int]:
     """What a program saw, what it said, and its status."""
     command = [sys.executable, "-W", "error", "-m", "tests.store.clerk_script", case, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False, timeout=120)
@@ -44,12 +41,6 @@ def test_what_waits_is_done_in_its_order_whoever_stops_waiting(directory: Path) 
     wanted = [f"bot{number:02}" for number in range(20)]
     assert ended == wanted
     assert names == ["gone", *wanted]
-    assert (said, status) == ("", 0)
-
-
-def test_commits_are_apart_so_that_what_comes_meanwhile_is_one_of_them(directory: Path) -> None:
-    seconds, said, status = run("pace", directory)
-    assert seconds >= (JOBS - 1) * APART
     assert (said, status) == ("", 0)
 
 

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from arena.house import THINKERS, HouseBot
 from arena.match.effects import Ask
-from arena.server.pool import Handing, WorkerPool
+from arena.server.pool import WorkerPool
 from arena.server.post import Post
 from engine.deal import SeededDecks
 from engine.game import OVER
@@ -96,7 +96,7 @@ async def measure(game: str) -> Figures:
     asked, strongest = questions(game), next(bot for bot in reversed(THINKERS) if bot.game == game)
     post = Post(lambda: None, 0.0)
     here, _ = await rounds(WorkerPool(0, post), asked, SIZES[-1])
-    pool = WorkerPool(1, post, Handing(-1.0, -1.0))  # whatever it costs
+    pool = WorkerPool(1, post, -1.0)  # whatever it costs
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         nursery.start_soon(post.run)

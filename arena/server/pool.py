@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import count
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
@@ -34,8 +34,11 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
+AWAY: Final = 40e-6
+"""Seconds that a choice costs the server when a worker makes it: its way there and back, a turn that is not the one in
+which it was asked, and smaller messages to bots."""
 WEIGHT: Final = 1 / 64
-"""Of the latest choice made here in the mean of what one takes."""
+"""Of the latest choice made here in the mean of what a bot takes for one."""
 FADING: Final = 1 / 4096
 """Of that mean with each choice handed over: else one slow moment would be believed for ever."""
 FAILURES: Final = 2
@@ -51,27 +54,16 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
     """Deals could not be replayed; the message says why."""
 
 
-class Handing(NamedTuple):
-    """Seconds of this thread that a batch takes on its way to a worker and back (`bench.house`)."""
-
-    batch: float
-    question: float
-    """For each of its questions."""
-
-
-HANDING: Final = Handing(55e-6, 5e-6)
-
-
 class WorkerPool:
     """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
 
-    def __init__(self, workers: int, post: Post, handing: Handing = HANDING) -> None:
-        """`post` has it send what waits."""
+    def __init__(self, workers: int, post: Post, away: float = AWAY) -> None:
+        """`post` has it send what waits; choices that take longer than `away` seconds are left to workers."""
         self._size = workers
         self._post = post
-        self._handing = handing
-        self._choice = 0.0
-        """Seconds that this thread takes for a choice, on average."""
+        self._away = away
+        self._takes = [0.0] * len(THINKERS)
+        """Seconds that this thread takes for a choice of each, on average."""
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
@@ -96,29 +88,23 @@ class WorkerPool:
         place = self._places.get(bot) if self._size else None
         if place is None:
             return _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        if self._choice <= self._handing.question:
-            return self._think(bot, match, ask, chance)
-        if not self._workers or len(self._thoughts) >= MOST_WAITING:
+        if self._takes[place] > self._away:
+            if self._workers and len(self._thoughts) < MOST_WAITING:
+                self._takes[place] *= 1 - FADING
+                self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
+                self._post.due(self)
+                return None
             self._wanted.set()
-            return self._think(bot, match, ask, chance)
-        self._thoughts.append(Thought(bot, match, ask, (place, ask.view, ask.legal, chance), later))
-        self._post.due(self)
-        return None
+        return self._think(place, match, ask, chance)
 
     def send(self) -> None:
-        """Gives idle workers what waits, or answers it here. Called by `Post`, at the end of a turn."""
+        """Gives idle workers what waits. Called by `Post`, at the end of a turn."""
         thoughts = self._thoughts
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
                 batch.append(thoughts.popleft())  # what a worker ended over goes alone
-            size = len(batch)
-            if not batch[0].failures and size * self._choice <= self._handing.batch + size * self._handing.question:
-                for thought in batch:
-                    self._answer_here(thought)
-            else:
-                self._choice *= 1 - FADING * size
-                self._idle.pop().think(batch)
+            self._idle.pop().think(batch)
 
     async def baseline(
         self,
@@ -250,14 +236,14 @@ class WorkerPool:
         self._post.due(self)
 
     def _answer_here(self, thought: Thought) -> None:
-        bot, match, ask, (*_, chance), later, _ = thought
-        later(ask, self._think(bot, match, ask, chance))
+        place, _, _, chance = thought.question
+        thought.later(thought.ask, self._think(place, thought.match, thought.ask, chance))
 
-    def _think(self, bot: HouseBot, match: int, ask: Ask, chance: bytes) -> int:
+    def _think(self, place: int, match: int, ask: Ask, chance: bytes) -> int:
         """What this thread chooses."""
-        began = perf_counter()
+        bot, began = THINKERS[place], perf_counter()
         action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._choice += WEIGHT * (perf_counter() - began - self._choice)
+        self._takes[place] += WEIGHT * (perf_counter() - began - self._takes[place])
         return action
 
 

@@ -13,7 +13,7 @@ import trio
 
 from arena.house import HOUSE_BOTS, THINKERS, HouseBot
 from arena.match.effects import Ask
-from arena.server.pool import Handing, WorkerPool
+from arena.server.pool import WorkerPool
 from arena.server.post import Post
 from engine.deal import SeededDecks
 from engine.registry import GAMES
@@ -21,8 +21,8 @@ from engine.registry import GAMES
 PATIENCE = 60
 """Seconds after which a test gives up."""
 WORKER = b"arena.house.worker"
-FREE: Final = Handing(-1.0, -1.0)
-"""Handing over takes less than nothing: no choice is so cheap that it would be made here."""
+FREE: Final = -1.0
+"""Seconds that a choice costs away: no choice is so cheap that it would be made here."""
 
 
 class Case(NamedTuple):
@@ -85,10 +85,10 @@ class Client:
 
 
 @asynccontextmanager
-async def working(size: int, handing: Handing = FREE) -> AsyncIterator[Client]:
+async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
     """A pool that runs. Once its workers are up they are asked everything, as that is said to cost nothing."""
     post = Post(lambda: None, 0.0)
-    pool = WorkerPool(size, post, handing)
+    pool = WorkerPool(size, post, away)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
         nursery.start_soon(post.run)

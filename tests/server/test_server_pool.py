@@ -18,7 +18,7 @@ from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.question import Question
 from arena.house.selfplay import baseline
 from arena.server import pool, worker
-from arena.server.pool import Handing, ReplayFailed
+from arena.server.pool import ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
 from tests.server.fatal_view import Fatal
@@ -74,45 +74,34 @@ def again(case: Case, *decisions: int) -> list[Case]:
     return [case._replace(ask=replace(case.ask, decision=decision)) for decision in decisions]
 
 
-async def test_a_choice_that_costs_less_than_its_way_to_a_worker_is_made_at_once() -> None:
-    async with working(1, Handing(0.0, 1e9)) as client:
-        client.pool._choice = 2e9
+async def test_a_choice_that_costs_less_here_than_away_is_made_at_once() -> None:
+    place = THINKERS.index(HARD.bot)
+    async with working(1, 1e9) as client:
+        client.pool._takes[place] = 2e9
         await client.up()
-        client.pool._choice = 0.5e9
+        client.pool._takes[place] = 0.5e9
         client.ask(HARD)
         assert client.actions == right([HARD])
 
 
-@pytest.mark.parametrize(("size", "here"), [(1, True), (2, True), (3, False)])
-async def test_a_turns_questions_are_answered_here_if_together_they_cost_less_than_to_hand_them_over(
-    size: int, here: bool
-) -> None:
-    asked = again(HARD, *range(1000, 1000 + size))
-    async with working(1, Handing(1e9, 1.0)) as client:
-        client.pool._choice = 2e9
+async def test_what_a_choice_takes_is_measured_and_a_slow_moment_forgotten() -> None:
+    place = THINKERS.index(HARD.bot)
+    async with working(1, 0.1) as client:
+        client.pool._takes[place] = 1e9
         await client.up()
-        client.pool._choice = 0.4e9
-        assert turn(client, *asked) == (right(asked) if here else {})
-        await client.until(size)
-        assert client.actions == right(asked)
-
-
-async def test_what_a_choice_costs_is_measured_and_a_slow_moment_forgotten() -> None:
-    async with working(1, Handing(0.0, 0.1)) as client:
-        client.pool._choice = 1e9
-        await client.up()
-        client.pool._choice = 0.2
-        turns = 0
-        with trio.fail_after(60):
-            while client.pool._choice > 0.1 and turns < 100:
-                turn(client, *again(HARD, *range(64)))
-                await client.until(64)
-                turns += 1
+        client.pool._takes[place] = 0.2
+        asked, turns = again(HARD, *range(64)), 0
+        while client.pool._takes[place] > 0.1 and turns < 100:
+            client.actions.clear()
+            for case in asked:
+                client.ask(case)
+            await client.until(64)
+            turns += 1
         assert 30 < turns < 100
         client.actions.clear()
         client.ask(HARD)
         assert client.actions == right([HARD])
-        assert 0.0 < client.pool._choice < 0.1
+        assert 0.0 < client.pool._takes[place] < 0.1
 
 
 async def test_questions_of_one_turn_go_to_a_worker_together() -> None:

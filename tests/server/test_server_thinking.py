@@ -43,7 +43,7 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
         pool = arena._floor._scribe._pool
-        pool._handing = FREE
+        pool._away = FREE
         await Client(pool, arena.post).up()
         yield arena
         await arena.drain(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import count
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -34,7 +34,7 @@ BATCH: Final = 64
 """The most questions handed over at once."""
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
-AWAY: Final = 40e-6
+AWAY: Final = 100e-6
 """Seconds that a choice costs the server when a worker makes it: its way there and back, a turn that is not the one in
 which it was asked, and smaller messages to bots."""
 WEIGHT: Final = 1 / 64
@@ -241,9 +241,9 @@ class WorkerPool:
 
     def _think(self, place: int, match: int, ask: Ask, chance: bytes) -> int:
         """What this thread chooses."""
-        bot, began = THINKERS[place], perf_counter()
+        bot, began = THINKERS[place], thread_time()
         action = _settled(bot, match, ask, answer(bot, ask.view, ask.legal, chance))
-        self._takes[place] += WEIGHT * (perf_counter() - began - self._takes[place])
+        self._takes[place] += WEIGHT * (thread_time() - began - self._takes[place])
         return action
 
 

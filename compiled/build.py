@@ -35,6 +35,7 @@ WAY = {
         "pace",
         "contestant",
         "session",
+        "pool",
         "post",
         "table",
         "alarms",
@@ -45,6 +46,7 @@ WAY = {
     ),
     "arena/ladder": ("scheduling",),
     "arena/store": ("journal",),
+    "arena/house": ("question",),
     "arena/replay": ("chain", "lines", "record", "shown", "thinking"),
 }
 """The rest of the way of an answer, by room."""

@@ -35,8 +35,8 @@ BATCH: Final = 64
 MOST_WAITING: Final = 512
 """Questions that may wait for a worker; beyond those the server answers itself."""
 AWAY: Final = 100e-6
-"""Seconds that a choice costs the server when a worker makes it: its way there and back, a turn that is not the one in
-which it was asked, and smaller messages to bots."""
+"""Seconds of this thread that a choice is worth: a worker's answer costs it some 30 µs, as it is a turn of its own and
+makes messages to bots smaller, and comes late; longer thoughts hold up everybody else."""
 WEIGHT: Final = 1 / 64
 """Of the latest choice made here in the mean of what a bot takes for one."""
 FADING: Final = 1 / 4096

@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class Sender(Protocol):
-    """A session, or the workers of the house."""
+    """A session, the hall, or the workers of the house."""
 
     def send(self) -> None:
         """Sends what waits; what has happened is stored."""

@@ -281,7 +281,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
     done: list[tuple[float, ...]] = []
 
     async def replay() -> None:
-        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 2, BOT))
+        done.append(await client.pool.baseline(GAME, 7, {}, KEY, None, 10, BOT))
 
     async with working(1) as client:
         await client.up()
@@ -296,7 +296,7 @@ async def test_choices_do_not_wait_for_replays(nursery: trio.Nursery) -> None:
         with trio.fail_after(60):
             while len(done) < 3:
                 await trio.sleep(0.01)
-    assert done == [baseline(GAME, 7, {}, KEY, None, 2, BOT)] * 3
+    assert done == [baseline(GAME, 7, {}, KEY, None, 10, BOT)] * 3
 
 
 @pytest.mark.parametrize("size", [0, 1])

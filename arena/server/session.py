@@ -140,7 +140,7 @@ class Session:
         key = (match_id, decision)
         self._questions.pop(key, None)
         self._in_flight.discard(key)
-        if self._questions and not self._in_flight:
+        if self._may_ask():
             self._post.due(self)
 
     def _most(self) -> int:
@@ -148,8 +148,8 @@ class Session:
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
-        """Whether what waits is to go out."""
-        return not self._in_flight or len(self._questions) >= self._most()
+        """Whether questions are to go out."""
+        return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
         """Sends what waits, unless the message before has yet to leave: then it goes when that has.
@@ -171,7 +171,7 @@ class Session:
             self._end = fault
         if self._end is not None:
             self._scope.cancel()
-        elif self._questions and self._may_ask():
+        elif self._may_ask():
             self._post.due(self)  # more than one message holds
 
     def _free(self) -> None:

@@ -6,6 +6,8 @@ from typing import Final
 
 SINGLE: Final = tuple(bytes([number]) for number in range(256))
 """By number, the list of it alone."""
+BLANK: Final = tuple(map(bytes, range(256)))
+"""By length, the list of zeros."""
 
 
 def put(numbers: bytes, place: int, number: int) -> bytes:

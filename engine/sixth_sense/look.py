@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from engine.sixth_sense.cards import HIDDEN_BLOCKS
 from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
 from engine.sixth_sense.view import SixthSenseView
-from engine.small import put
+from engine.small import BLANK, SINGLE, put
 
 if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
@@ -24,6 +24,10 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
     """What the seat may know now."""
     seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
     own = state.predictions[seat]
+    known = BLANK[seat] + SINGLE[own + 1] + BLANK[seats - seat - 1]
+    peeks = BLANK[len(state.takers)]
+    if state.peeked:
+        peeks, known = _peeked(state, seat, peeks, known)
     return _filled(
         SixthSenseView,
         (
@@ -43,12 +47,22 @@ def look(state: SixthSenseState, seat: int) -> SixthSenseView:
             state.leaders,
             state.takers,
             state.worths,
-            state.peeks,
-            state.taken,
+            peeks,
+            bytes(state.taken),
             state.scores,
-            state.known[seat],
+            known,
         ),
     )
+
+
+def _peeked(state: SixthSenseState, seat: int, peeks: bytes, known: bytes) -> tuple[bytes, bytes]:
+    """Which tricks' leaders looked, and the prediction cards that the seat knows with those it looked at (S12)."""
+    for trick in state.peeked:
+        peeks = put(peeks, trick, 1)
+        if state.leaders[trick] == seat:
+            taker = state.takers[trick]
+            known = put(known, taker, state.predictions[taker] + 1)
+    return peeks, known
 
 
 def _seen(state: SixthSenseState, seat: int) -> bytes:

@@ -1,7 +1,7 @@
 """One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables. What all may know of the tricks grows with them, so that a view or a report just takes it.
+look-ups in tables; what nobody but a seat that looks needs is made by `engine.sixth_sense.look`.
 """
 
 from __future__ import annotations
@@ -77,9 +77,8 @@ class SixthSenseState:
         "_tricks",
         "blocks",
         "hands",
-        "known",
         "leaders",
-        "peeks",
+        "peeked",
         "player",
         "plays",
         "predictions",
@@ -110,8 +109,6 @@ class SixthSenseState:
     """By seat, the plays it offers, without blocks."""
     predictions: list[int]
     """The prediction cards by seat, −1 until chosen."""
-    known: list[bytes]
-    """By seat, the prediction cards it knows, by seat: plus one, and 0 for all others."""
     plays: bytes
     """The actions of the round's tricks, one after the other."""
     blocks: bytes
@@ -122,9 +119,9 @@ class SixthSenseState:
     """By completed trick; the number of seats where nobody took it."""
     worths: bytes
     """By completed trick, what it counts so far (S8, S13)."""
-    peeks: bytes
-    """By completed trick, 1 where its leader looked (S12)."""
-    taken: bytes
+    peeked: bytes
+    """The tricks whose leaders looked at their takers' prediction cards (S12)."""
+    taken: list[int]
     """Tricks taken this round, by seat."""
     report: SixthSenseRound | None
     """The last round that is over; None during the first."""
@@ -163,14 +160,13 @@ class SixthSenseState:
         self._deck = like._deck
         self.hands = like.hands[:]
         self.predictions = like.predictions[:]
-        self.known = like.known[:]
         self.plays = like.plays
         self.blocks = like.blocks
         self.leaders = like.leaders
         self.takers = like.takers
         self.worths = like.worths
-        self.peeks = like.peeks
-        self.taken = like.taken
+        self.peeked = like.peeked
+        self.taken = like.taken[:]
         self.report = like.report
         self._due = like._due
         self._ranking = like._ranking
@@ -260,14 +256,13 @@ class SixthSenseState:
         self._ranking = RANKING[NO_TRUMP]
         self.round = number
         self.predictions = [-1] * seats
-        self.known = [bytes(seats)] * seats
         self.plays = b""
         self.blocks = b""
         self.leaders = b""
         self.takers = b""
         self.worths = b""
-        self.peeks = b""
-        self.taken = bytes(seats)
+        self.peeked = b""
+        self.taken = [0] * seats
         self.player = 0
         self._due = _PREDICT
         self._leader = (number + 1) % seats
@@ -277,16 +272,14 @@ class SixthSenseState:
     def _predict(self, action: int, seat: int) -> None:
         """Lays a card aside, face down (S4); after the last the first trick begins."""
         self.hands[seat] = self.hands[seat].replace(GONE[action], b"")
-        card = action - PREDICT
-        self.predictions[seat] = card
-        self.known[seat] = put(self.known[seat], seat, card + 1)
+        self.predictions[seat] = action - PREDICT
         if -1 in self.predictions:
             self.player = self.predictions.index(-1)
             return
         if not self.setting.novice:
             self.turned = self._deck[-1]
             self._ranking = RANKING[CARDS[self.turned].colour]
-        self._lead()
+        self._next_trick()
 
     def _block(self, place: int, seat: int) -> None:
         """Takes the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""
@@ -300,7 +293,6 @@ class SixthSenseState:
         """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
         seats = self._seats
         led = self._due
-        self.peeks = self.peeks + SINGLE[0]
         if led < 0:
             self.takers = self.takers + SINGLE[seats]
             self.worths = self.worths + SINGLE[0]
@@ -322,7 +314,7 @@ class SixthSenseState:
             taker -= seats
         self.takers = self.takers + SINGLE[taker]
         self.worths = self.worths + SINGLE[1]
-        self.taken = put(self.taken, taker, self.taken[taker] + 1)
+        self.taken[taker] += 1
         self._leader = taker
         if values[0] == 8 and taker != leader:
             self._peeker = leader
@@ -336,14 +328,11 @@ class SixthSenseState:
 
     def _answer(self, action: int) -> None:
         """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
-        taker = self._leader
         if action == SPLIT:
             self.worths = self.worths[:-1] + SINGLE[2]
-            self.taken = put(self.taken, taker, self.taken[taker] + 1)
+            self.taken[self._leader] += 1
         elif action == PEEK:
-            leader = self.player
-            self.peeks = self.peeks[:-1] + SINGLE[1]
-            self.known[leader] = put(self.known[leader], taker, self.predictions[taker] + 1)
+            self.peeked = self.peeked + SINGLE[len(self.takers) - 1]
         if self._peeker >= 0:
             self._ask_to_peek()
         else:
@@ -355,18 +344,14 @@ class SixthSenseState:
         self._peeker = -1
 
     def _next_trick(self) -> None:
-        """Begins the next trick or ends the round."""
+        """Begins a trick, whose leader is to play, or ends the round."""
         if len(self.takers) == self._tricks:
             self._end_round()
         else:
             self._blocked = -1
-            self._lead()
-
-    def _lead(self) -> None:
-        """A trick begins: its leader is to play."""
-        self._due = _LEAD
-        self.player = self._leader
-        self.leaders = self.leaders + SINGLE[self._leader]
+            self._due = _LEAD
+            self.player = self._leader
+            self.leaders = self.leaders + SINGLE[self._leader]
 
     def _end_round(self) -> None:
         """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
@@ -384,7 +369,7 @@ class SixthSenseState:
             self.leaders,
             self.takers,
             self.worths,
-            taken,
+            bytes(taken),
         )
         played = self.round + 1
         if played == (self.setting.rounds or _LAST_ROUND) or 0 < self.setting.target <= max(self.scores):

@@ -31,6 +31,7 @@ OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != 
 """By colour, the plays of all other colours. Stripped of these, a hand offers what follows (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
 """By colour, its 0 as a play."""
+_IS_ZERO: Final = bytes(index in ZEROS for index in range(256))
 BLOCKS_OF: Final = tuple(
     tuple(bytes(range(first + BLOCKS, first + BLOCKS + places)) for first in range(0, HIDDEN_BLOCKS, PLAYS_A_COLOUR))
     for places in range(BLOCKABLE + 1)
@@ -63,6 +64,8 @@ def predictions_of(hand: bytes) -> bytes:
 
 def with_blocks(hand: bytes, places: int) -> bytes:
     """All plays of a hand, and its 0s as blocks of so many places (S7)."""
+    if 1 not in hand.translate(_IS_ZERO):
+        return hand
     for colour, zero in enumerate(ZEROS):
         if zero in hand:
             end = bisect(hand, zero + BLOCKS)

@@ -12,7 +12,6 @@ from engine.sixth_sense import SIXTH_SENSE
 from engine.sixth_sense.cards import BLOCKS, PLAYS_A_COLOUR
 from engine.sixth_sense.state import SixthSenseState
 from engine.sixth_sense.tricks import cards_of, hand_of
-from engine.small import put
 
 ZEROS = frozenset(index for index, card in enumerate(SIXTH_SENSE.cards) if card.values == (0,))
 
@@ -49,9 +48,7 @@ def another_world(state: SixthSenseState, seat: int, peeked_at: set[int], random
         plays[index] = SIXTH_SENSE.cards[zero].colour * PLAYS_A_COLOUR + BLOCKS + place
     other.plays = bytes(plays)
     for unknown_seat in unknown:
-        prediction = pool.pop()
-        other.predictions[unknown_seat] = prediction
-        other.known[unknown_seat] = put(state.known[unknown_seat], unknown_seat, prediction + 1)
+        other.predictions[unknown_seat] = pool.pop()
     for other_seat in others:
         other.hands[other_seat] = hand_of([pool.pop() for _ in cards_of(state.hands[other_seat])])
     if trump_is_hidden:

@@ -31,6 +31,7 @@ from tests.wire.grpc_rig import (
     refusal,
     serving,
 )
+from tests.wire.raw_http2 import PLAY, Line, message, reset
 
 CODE = grpc.StatusCode
 
@@ -216,12 +217,13 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
         done.set()
 
     def client(address: str) -> None:
-        with player(address) as stub, Mouth(1, 2, 3) as mouth:
-            call = stub.Play(mouth, timeout=PATIENCE)
-            for _ in range(100):
-                next(call)
-            mouth.wait_until_asked_for_more()
-            call.cancel()
+        with Line(address) as line:
+            call = line.open(PLAY)
+            for heartbeat in (1, 2, 3):
+                line.data(call, message(pb.PlayRequest(heartbeat=heartbeat).SerializeToString()))
+            line.until(lambda: len(line.answers[call].messages) == 100)
+            line.say(reset(call))
+            line.call()  # whose answer comes after the reset was heard
 
     async with serving(play_service(handler)) as address:
         await in_thread(client, address)

@@ -166,7 +166,7 @@ async def test_who_is_asked_to_go_and_stays_is_closed(monkeypatch: pytest.Monkey
             assert line.is_cut_off()
             assert line.farewell == 0
 
-    async with narrow(idle_timeout=0.5) as address:
+    async with narrow(idle_timeout=2.0) as address:
         await in_thread(stay, address)
 
 

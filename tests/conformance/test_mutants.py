@@ -123,7 +123,7 @@ IN_THE_FINGERPRINT = [
             "a blocked trick of two goes to its leader",
             "state",
             "self.worths = self.worths + SINGLE[0]",
-            "self.taken = put(self.taken, self._leader, self.taken[self._leader] + 1)",
+            "self.taken[self._leader] += 1",
         ),
     ),
     (
@@ -179,7 +179,7 @@ IN_THE_FINGERPRINT = [
             "a split trick counts three",
             "state",
             "SPLIT:",
-            "SPLIT:\n            self.taken = put(self.taken, taker, self.taken[taker] + 1)",
+            "SPLIT:\n            self.taken[self._leader] += 1",
         ),
     ),
     (
@@ -239,9 +239,9 @@ BESIDE_THE_ORACLE = [
     sixth_sense("a block lies open", "look", "+ index) % seats != seat:", "+ index) % seats < 0:"),
     sixth_sense(
         "all see what one peeks at",
-        "state",
-        "self.known[leader] = put(self.known[leader], taker, self.predictions[taker] + 1)",
-        "self.known = [put(known, taker, self.predictions[taker] + 1) for known in self.known]",
+        "look",
+        "if state.leaders[trick] == seat:",
+        "if state.leaders:",
     ),
     sixth_sense(
         "a late trump is seen early",

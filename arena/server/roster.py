@@ -43,7 +43,9 @@ class Roster:
             if changes == self._changes:  # else it may have been read before the token was revoked
                 return bot
 
-    async def register(self, name: str, owner: str, invitation: str, by_invitation: bool) -> bots.Registered:
+    async def register(
+        self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = ""
+    ) -> bots.Registered:
         """A new bot; raises what `bots.register` raises."""
         registered = await self._store.write(
             partial(
@@ -54,6 +56,7 @@ class Roster:
                 invitation=invitation,
                 by_invitation=by_invitation,
                 most=self._limits.bots,
+                token=token,
             )
         )
         log.info("bot registered", bot=name, owner=registered.bot.owner)

@@ -18,6 +18,7 @@ from arena.store.errors import (
     NameNotAllowed,
     NameTaken,
     OfTheHouse,
+    TokenNotAllowed,
     TooManyBots,
     UnknownBot,
     UnknownToken,
@@ -28,6 +29,7 @@ BotId = NewType("BotId", int)
 HOUSE: Final = "house"
 """The owner of house bots; names beginning with it and a hyphen are theirs."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Bot:
 
 
 class Registered(NamedTuple):
-    """A new bot and the token that proves to be it, shown this once."""
+    """A bot and its new token, which proves to be it."""
 
     bot: Bot
     token: str
@@ -81,14 +83,18 @@ def register(
     invitation: str = "",
     by_invitation: bool = False,
     most: int | None = None,
+    token: str = "",
 ) -> Registered:
     """Registers a bot at the instant `at`; without an owner it is its own.
 
     An invitation, which must be given where registration is `by_invitation`, is used up, and its owner goes before.
-    `most` is how many bots an owner may have. NameNotAllowed, NameTaken, InvitationRefused, TooManyBots.
+    `most` is how many bots an owner may have. A bot that chose its `token` before may be registered with it again,
+    which changes nothing. NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, TooManyBots.
     """
     _check(name)
     _check(owner or name)
+    if token and (registered := _chosen(connection, name, token)) is not None:
+        return Registered(registered, token)
     if by_invitation and not invitation:
         raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
     if invitation:
@@ -99,7 +105,7 @@ def register(
     owner = owner or name
     if most is not None and _owned(connection, owner) >= most:
         raise TooManyBots(owner, most)
-    token = _new_token()
+    token = token or _new_token()
     bot = _add(connection, name, owner, at, token_hash=_hash(token))
     if invitation:
         invited = schema.invitations.c.code_hash == _hash(invitation)
@@ -190,6 +196,19 @@ def _add(connection: Connection, name: str, owner: str, at: int, token_hash: byt
 
 def _new_token() -> str:
     return f"arena_{token_urlsafe(32)}"
+
+
+def _chosen(connection: Connection, name: str, token: str) -> Bot | None:
+    """The bot of this name that has the token; None where nobody has it."""
+    if not _TOKEN.fullmatch(token):
+        raise TokenNotAllowed("the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters")
+    try:
+        bot = authenticate(connection, token)
+    except UnknownToken:
+        return None
+    if bot.name.lower() != name.lower():
+        raise TokenNotAllowed("the token is not allowed: another bot has it; make one of 32 random bytes")
+    return bot
 
 
 def _owned(connection: Connection, owner: str) -> int:

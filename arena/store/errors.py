@@ -95,6 +95,10 @@ class NameNotAllowed(Refused):
         self.name = name
 
 
+class TokenNotAllowed(Refused):
+    """A token that no bot may choose for itself; it is named nowhere, as it may be another bot's."""
+
+
 class NameTaken(Refused):
     """Another bot has the name, perhaps with other capitals."""
 

@@ -22,20 +22,26 @@ class RegisterBotRequest(google.protobuf.message.Message):
     NAME_FIELD_NUMBER: builtins.int
     OWNER_FIELD_NUMBER: builtins.int
     INVITATION_FIELD_NUMBER: builtins.int
+    TOKEN_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name: 1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit; unique whatever its capitals."""
     owner: builtins.str
     """Who owns it, under the same rules; bots of one owner never meet. The bot's own name where empty. An invitation's owner goes before."""
     invitation: builtins.str
     """The invitation, where the server asks for one."""
+    token: builtins.str
+    """The token the bot is to have: "arena_" and 32 random bytes in base64url, 43 characters. The server makes one where empty; then a
+    bot is lost whose registration was not answered.
+    """
     def __init__(
         self,
         *,
         name: builtins.str = ...,
         owner: builtins.str = ...,
         invitation: builtins.str = ...,
+        token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "name", b"name", "owner", b"owner"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitation", b"invitation", "name", b"name", "owner", b"owner", "token", b"token"]) -> None: ...
 
 global___RegisterBotRequest = RegisterBotRequest
 

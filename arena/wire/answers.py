@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.NameTaken: grpc.StatusCode.ALREADY_EXISTS,
     errors.NameNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
+    errors.TokenNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
     errors.InvitationRefused: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooManyBots: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.UnknownBot: grpc.StatusCode.NOT_FOUND,

@@ -30,7 +30,7 @@ class Roster:
     ) -> bots_pb2.RegisterBotResponse:
         """A new bot."""
         registered = await looked_up(
-            self._roster.register(request.name, request.owner, request.invitation, self._by_invitation)
+            self._roster.register(request.name, request.owner, request.invitation, self._by_invitation, request.token)
         )
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 

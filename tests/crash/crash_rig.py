@@ -207,12 +207,15 @@ class Trial:
         return "\n".join(self.log.read_text().splitlines()[-30:])
 
     def come(self) -> None:
-        """Starts the bots and waits until all are registered and have been asked something."""
+        """Starts the bots, whether there is a server or not."""
         for name, own in self.seeds.items():
             command = [sys.executable, "-m", "tests.crash.crash_bot", self._address, name, own]
             with (self._directory / f"{name}.log").open("w") as log:
                 words = [*command, str(self._capacity), str(self._thinks), str(self._directory)]
                 self._bots.append(subprocess.Popen(words, stderr=log, text=True, cwd=ROOT))
+
+    def play(self) -> None:
+        """Waits until all bots are registered and have been asked something."""
         for notes in self.notes.values():
             until(lambda notes=notes: notes.path.exists() and notes.read().asked, "every bot to play")  # type: ignore[misc]
 

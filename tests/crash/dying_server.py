@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.cli.serve import command
-from arena.server import arena, scribe, table
-from arena.store import journal, ladder, matches
+from arena.server import arena, roster, scribe, table
+from arena.store import bots, journal, ladder, matches
 from arena.wire import play
 
 
@@ -35,6 +35,9 @@ def _with_questions(_: object, message: Any) -> bool:
 
 
 STEPS = {
+    # a registration
+    "before a registration is committed": Step("after", bots, "register"),
+    "a registration is stored": Step("after", roster.Roster, "register"),
     # the finish, in its order
     "the result is computed": Step("before", scribe.Scribe, "record"),
     "before the transaction": Step("before", matches, "finish"),

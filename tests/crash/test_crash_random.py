@@ -15,6 +15,7 @@ def run(directory: Path, kills: int, capacity: int = 8, thinks: float = 0.02) ->
         it.start()
         assert it.listens(), it.last_words
         it.come()
+        it.play()
         it.kill()
         while it.kills < kills:
             it.start()

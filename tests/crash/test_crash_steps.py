@@ -1,4 +1,4 @@
-"""A server that dies at each named step of a match's end, of its beginning, of a move, of the journal, of a restart."""
+"""A server that dies at each named step: of a registration, of a match's end and beginning, of a move, of a restart."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import pytest
 from tests.crash.crash_rig import seed, trial
 from tests.crash.dying_server import STEPS
 
+AT_THE_DOOR = (
+    ("before a registration is committed", 2),
+    ("a registration is stored", 1),
+    ("a registration is stored", 2),
+)
+"""Where the first servers die, while bots register."""
 DEATHS = (
     # the end of a match, in its order
     ("the result is computed", 3),
@@ -43,14 +49,19 @@ DEATHS = (
     ("a full journal", 1),
     ("the journal has a new file", 2),
 )
-"""Where each server dies, and at which time it comes there."""
+"""Where each server after them dies, and at which time it comes there."""
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
     with trial(directory, chosen) as it:
+        it.come()
+        for step, time in AT_THE_DOOR:
+            print(f"{step} ({time})")
+            it.start(step, time)
+            it.dead()
         it.start()
         assert it.listens(), it.last_words
-        it.come()
+        it.play()
         it.kill()
         for step, time in deaths:
             print(f"{step} ({time})")
@@ -61,7 +72,7 @@ def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None
 
 
 def test_every_step_is_tried() -> None:
-    assert {step for step, _ in DEATHS} == STEPS.keys()
+    assert {step for step, _ in AT_THE_DOOR + DEATHS} == STEPS.keys()
 
 
 def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def playing(directory: Path, data: Path | None = None) -> Iterator[Trial]:
         it.start()
         assert it.listens(), it.last_words
         it.come()
+        it.play()
         it.progress(5)
         yield it
 

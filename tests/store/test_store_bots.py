@@ -15,6 +15,7 @@ from arena.store.errors import (
     NameTaken,
     StoreLocked,
     StoreUnusable,
+    TokenNotAllowed,
     UnknownToken,
 )
 from arena.store.store import open_readonly, open_store, open_to_amend
@@ -59,6 +60,41 @@ def test_an_unknown_token_is_refused(data: Path, token: str) -> None:
         bots.ensure_house_bots(connection, ["house-1"], NOW)
         with pytest.raises(UnknownToken, match="register the bot"):
             bots.authenticate(connection, token)
+
+
+CHOSEN = "arena_" + "A-_z" * 10 + "123"
+
+
+def test_a_bot_that_chose_its_token_may_register_again(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        code = bots.invite(connection, "Lovelace", NOW)
+        first = bots.register(connection, "Ada", "", NOW, code, by_invitation=True, most=1, token=CHOSEN)
+        assert first.token == CHOSEN
+        assert bots.authenticate(connection, CHOSEN) == first.bot
+        again = bots.register(connection, "aDA", "", NOW + 1, code, by_invitation=True, most=1, token=CHOSEN)
+        assert again == first
+        assert len(bots.list_bots(connection)) == 1
+        with pytest.raises(NameTaken):
+            bots.register(connection, "Ada", "", NOW, token=CHOSEN[:-1] + "4")
+
+
+def test_nobody_registers_with_the_token_of_another(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        bots.register(connection, "Ada", "", NOW, token=CHOSEN)
+        with pytest.raises(TokenNotAllowed, match="another bot has it") as caught:
+            bots.register(connection, "Bob", "", NOW, token=CHOSEN)
+        assert CHOSEN not in str(caught.value)
+        bots.revoke(connection, "Ada")
+        with pytest.raises(NameTaken):
+            bots.register(connection, "Ada", "", NOW, token=CHOSEN)
+
+
+@pytest.mark.parametrize("token", ["arena_", "secret", CHOSEN + "4", CHOSEN[:-1], CHOSEN[:-1] + "ä", CHOSEN + "\n"])
+def test_a_token_that_is_not_allowed(data: Path, token: str) -> None:
+    with open_to_amend(data) as connection:
+        with pytest.raises(TokenNotAllowed, match="43 characters"):
+            bots.register(connection, "Ada", "", NOW, token=token)
+        assert bots.list_bots(connection) == ()
 
 
 def test_a_name_is_taken_whatever_its_capitals(data: Path) -> None:

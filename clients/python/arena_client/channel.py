@@ -81,5 +81,7 @@ def registration_failure(code: grpc.StatusCode, details: str | None) -> ArenaErr
             return NameNotAllowedError(text)
         case grpc.StatusCode.PERMISSION_DENIED:
             return InvitationNeededError(text)
+        case grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return RefusedError(f"the server refuses the bot: {text}")
         case _:
             return play_failure(code, details)

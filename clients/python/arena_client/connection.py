@@ -135,15 +135,16 @@ class Connection:
 
     async def _register(self, channel: grpc.aio.Channel) -> str:
         stub = cast("BotServiceAsyncStub", BotServiceStub(channel))
-        request = RegisterBotRequest(name=self._name, owner=self._owner, invitation=self._invitation)
-        place = NewToken(self._token_file)
+        new = NewToken(self._token_file)
+        request = RegisterBotRequest(name=self._name, owner=self._owner, invitation=self._invitation, token=new.token)
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
-            place.keep(response.token)
         except grpc.aio.AioRpcError as error:
-            raise registration_failure(error.code(), error.details()) from None
-        finally:
-            place.drop()
+            failure = registration_failure(error.code(), error.details())
+            if isinstance(failure, ArenaError):
+                new.drop()
+            raise failure from None
+        new.keep(response.token)
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -24,27 +24,37 @@ def read_token(file: Path) -> str | None:
 
 
 class NewToken:
-    """A place for a token, taken before there is one: it is shown once and must not be lost to a full disk."""
+    """A token for a bot that is to be registered. It lies beside its place until the server has answered.
+
+    So nothing is lost to a full disk, nor where an answer is: the next try offers the same token.
+    """
 
     def __init__(self, file: Path) -> None:
-        """Makes room beside `file`. Raises OSError where nothing can be written."""
+        """The one that an earlier try left beside `file`, or a new one. Raises OSError where it cannot be written."""
         self._file = file
+        self._draft = file.with_name(f"{file.name}.new")
+        self.token = read_token(self._draft) or f"arena_{secrets.token_urlsafe(32)}"
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # mode 0600 where modes exist
-        self._draft = Path(draft)
-        os.write(descriptor, b" " * 256)
-        os.close(descriptor)
+        self._write(self.token)
 
     def keep(self, token: str) -> None:
-        """Puts the token in its place: whoever reads the file sees the old one or the new one, whole."""
-        with self._draft.open("r+", encoding="ascii") as draft:
-            draft.write(token + "\n")
-            draft.truncate()
-            draft.flush()
-            os.fsync(draft.fileno())
+        """Puts the token that the server answered with in its place: whoever reads the file finds it whole."""
+        if token != self.token:  # the server is an older one, which makes its own
+            self._write(token)
         self._draft.replace(self._file)
 
     def drop(self) -> None:
-        """Gives the room back where there will be no token."""
-        with contextlib.suppress(FileNotFoundError):
-            self._draft.unlink()
+        """Forgets the token: the server does not want it."""
+        self._draft.unlink(missing_ok=True)
+
+    def _write(self, token: str) -> None:
+        descriptor, whole = tempfile.mkstemp(dir=self._file.parent, prefix=".token-")  # mode 0600 where modes exist
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as draft:
+                draft.write(token + "\n")
+                draft.flush()
+                os.fsync(draft.fileno())
+            Path(whole).replace(self._draft)
+        except OSError:
+            Path(whole).unlink(missing_ok=True)
+            raise

@@ -145,9 +145,15 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     tokens: dict[str, str] = field(default_factory=dict)
     """Names by token."""
     invitation: str = ""
+    chosen: bool = True
+    """Whether bots choose their tokens; an older server makes them."""
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
+    unanswered: int = 0
+    """Registrations still to come whose answers are lost."""
+    most: int = 100
+    """Bots that there may be."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
     streams: int = 0
 
@@ -183,10 +189,15 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "registration is by invitation")
         if not request.name.replace("-", "").isalnum():
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"the name {request.name!r} is not allowed")
-        if request.name in self.tokens.values():
+        if request.name in self.tokens.values() and self.tokens.get(request.token) != request.name:
             context.abort(grpc.StatusCode.ALREADY_EXISTS, f"the name {request.name!r} is taken")
-        token = f"secret-{len(self.tokens)}"
+        if len(self.tokens) == self.most:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"me has {self.most} bots")
+        token = request.token if self.chosen else f"secret-{len(self.tokens)}"
         self.tokens[token] = request.name
+        if self.unanswered:
+            self.unanswered -= 1
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the server is gone")
         return bots_pb2.RegisterBotResponse(name=request.name, token=token)
 
     def ListBots(self, request: Any, context: Any) -> Any:

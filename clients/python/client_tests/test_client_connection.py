@@ -64,6 +64,30 @@ def test_a_bot_registers_once_and_keeps_its_token(token_file: Path) -> None:
         assert token_file.read_text().strip() in peer.tokens
 
 
+def test_a_registration_whose_answer_is_lost_is_made_again(token_file: Path) -> None:
+    with Peer([one_match], unanswered=2) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
+        first, second, third = peer.registrations
+        assert first == second == third
+        assert peer.tokens == {token_file.read_text().strip(): "bot"}
+    assert list(token_file.parent.iterdir()) == [token_file]
+
+
+def test_a_bot_that_dies_before_its_registration_is_answered_registers_again_as_itself(token_file: Path) -> None:
+    with Peer([one_match], unanswered=1) as peer:
+        with pytest.raises(UnreachableError):
+            Playing(First(), peer.address, token_file, give_up_after=0.0).result()
+        assert not token_file.exists()
+        Playing(First(), peer.address, token_file, matches=1).result()
+        assert peer.tokens == {token_file.read_text().strip(): "bot"}
+
+
+def test_the_token_that_a_server_makes_is_kept(token_file: Path) -> None:
+    with Peer([one_match], chosen=False) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
+    assert token_file.read_text() == "secret-0\n"
+
+
 def test_the_default_token_file_is_below_the_home(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token_file: Path
 ) -> None:
@@ -327,7 +351,7 @@ def test_an_unreachable_server_is_given_up_when_told(token_file: Path) -> None:
         pass
     with pytest.raises(UnreachableError, match=f"no connection to 127.0.0.1:{peer.port}"):
         Playing(First(), peer.address, token_file, give_up_after=0.1).result()
-    assert not list(token_file.parent.iterdir())
+    assert not token_file.exists()
 
 
 def test_the_newest_connection_plays_on(token_file: Path) -> None:
@@ -358,12 +382,13 @@ def test_a_refused_token_names_its_file(token_file: Path) -> None:
         ("taken", "", NameTakenError, "'taken' is taken. If the bot is yours"),
         ("no good", "", NameNotAllowedError, "'no good' is not allowed"),
         ("bot", "forged", InvitationNeededError, "by invitation"),
+        ("bot", "", RefusedError, "me has 1 bots"),
     ],
 )
 def test_a_refused_registration_says_why(
     token_file: Path, name: str, invitation: str, error: type[ArenaError], text: str
 ) -> None:
-    with Peer([one_match], tokens={"t": "taken"}) as peer, pytest.raises(error, match=text):
+    with Peer([one_match], tokens={"t": "taken"}, most=1) as peer, pytest.raises(error, match=text):
         Playing(First(name=name), peer.address, token_file, invitation=invitation).result()
     assert not list(token_file.parent.iterdir())
 

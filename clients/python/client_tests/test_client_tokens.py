@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -20,19 +21,32 @@ def test_each_bot_on_each_server_has_a_file_of_its_own(monkeypatch: pytest.Monke
 def test_a_token_is_kept_whole_and_to_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "down" / "bot.token"
     assert read_token(file) is None
-    place = NewToken(file)
+    new = NewToken(file)
     assert read_token(file) is None
-    place.keep("secret")
-    place.drop()
-    assert read_token(file) == "secret"
+    new.keep(new.token)
+    assert read_token(file) == new.token
     assert os.listdir(file.parent) == ["bot.token"]  # noqa: PTH208 - names are meant
     if os.name == "posix":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_room_that_is_not_needed_is_given_back(tmp_path: Path) -> None:
-    NewToken(tmp_path / "bot.token").drop()
+def test_a_token_is_as_long_as_servers_want_it_and_another_for_every_bot(tmp_path: Path) -> None:
+    tokens = {NewToken(tmp_path / f"{number}.token").token for number in range(20)}
+    assert len(tokens) == 20
+    assert all(re.fullmatch(r"arena_[A-Za-z0-9_-]{43}", token) for token in tokens)
+
+
+def test_a_token_is_offered_again_until_it_is_kept_or_dropped(tmp_path: Path) -> None:
+    file = tmp_path / "bot.token"
+    new = NewToken(file)
+    assert NewToken(file).token == new.token
+    new.drop()
     assert not list(tmp_path.iterdir())
+    another = NewToken(file)
+    assert another.token != new.token
+    another.keep("the server's own")
+    assert read_token(file) == "the server's own"
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_an_empty_file_is_no_token(tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ class BotServiceServicer(object):
 
     def RegisterBot(self, request, context):
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+        A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -26,7 +26,8 @@ class BotServiceStub:
         arena_client.v1.bots_pb2.RegisterBotResponse,
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+    A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -77,7 +78,8 @@ class BotServiceAsyncStub:
         arena_client.v1.bots_pb2.RegisterBotResponse,
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+    A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -130,7 +132,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name is not allowed. PERMISSION_DENIED: registration is by invitation.
+        A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
 

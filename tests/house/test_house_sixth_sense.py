@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from arena.house.sixth_sense import CarefulBot
-from arena.house.sixth_sense.situation import goal, read, takes
-from engine.sixth_sense.tricks import NO_TRUMP
+from arena.house.sixth_sense.situation import ACTIONS as ACTIONS_OF
+from arena.house.sixth_sense.situation import Situation
+from engine.deal import SeededDecks
+from engine.game import OVER
+from engine.sixth_sense import SIXTH_SENSE
+from engine.sixth_sense.state import SixthSenseState
 from tests.engine.sixth_sense_table import ACTIONS, CARDS, Table
 
 
 def test_a_six_aims_at_six_until_more_are_taken() -> None:
     table = Table({0: "red 6/9"})
-    assert goal(table.state.view(0)) == 0
+    assert Situation(table.state.view(0)).wanted == 0
     table.predict()
-    assert goal(table.state.view(0)) == 6
-    assert read(table.state.view(0)).wanted == 6
+    assert Situation(table.state.view(0)).wanted == 6
 
 
-@pytest.mark.parametrize(
-    ("trick", "trump", "place"),
-    [
-        ("yellow 3, yellow 5, green 14", NO_TRUMP, 1),
-        ("yellow 3, yellow 5, green 14", 2, 2),
-        ("yellow 3, yellow 4, green 14", NO_TRUMP, 2),
-        ("yellow 3, green 5, a 0 blocks place 1", NO_TRUMP, 1),
-        ("yellow 3, red 0 blocks place 1", NO_TRUMP, -1),
-    ],
-)
-def test_the_card_ahead_is_found_as_the_rules_have_it(trick: str, trump: int, place: int) -> None:
-    assert takes(bytes(ACTIONS[name] for name in trick.split(", ")), trump) == place
+@pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+def test_the_last_of_a_trick_knows_whether_it_takes_it(seats: int) -> None:
+    random, seen = Random(seats), set[tuple[str, bool]]()
+    for _ in range(3):
+        state = SIXTH_SENSE.new(seats, SeededDecks(random.randbytes(32)))
+        assert isinstance(state, SixthSenseState)
+        while (seat := state.player) != OVER:
+            legal = state.legal(seat)
+            if ACTIONS_OF[legal[0]].kind == "play" and len(state.plays) % seats == seats - 1:
+                situation = Situation(state.view(seat))
+                for action in legal:
+                    after = state.clone()
+                    after.apply(action, seat)
+                    report = after.report
+                    takers = after.takers or (report.takers if report else b"")
+                    assert situation.takes(action) == (takers[-1] == seat)
+                    seen.add((ACTIONS_OF[action].kind, takers[-1] == seat))
+            state.apply(random.choice(legal), seat)
+    assert seen >= {("play", True), ("play", False), ("block", False)}
 
 
 def test_careful_throws_its_strongest_card_when_it_wants_no_trick() -> None:

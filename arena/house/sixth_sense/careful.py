@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arena.house.content import version
-from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation, leads_after, read
+from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation, trump_of
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
 
@@ -21,7 +21,7 @@ class CarefulBot:
 
     game: str = "sixth_sense"
     name: str = "house-careful"
-    version: str = version(__name__, read.__module__)
+    version: str = version(__name__, trump_of.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """What the rules of thumb say; chance has no part in it."""
@@ -29,7 +29,7 @@ class CarefulBot:
         kind = ACTIONS[legal[0]].kind
         if kind == "predict":
             return _prediction(view, legal)
-        situation = read(view)
+        situation = Situation(view)
         if kind == "double":
             return legal[1] if situation.wanted > 0 else legal[0]
         if kind == "peek":
@@ -45,7 +45,7 @@ def _strength(card: int, trump: int) -> float:
 
 def _prediction(view: SixthSenseView, legal: Sequence[int]) -> int:
     """The card nearest to the strength of the others."""
-    trump = read(view).trump
+    trump = trump_of(view)
     strengths = {card: _strength(card, trump) for card in view.hand}
     total = sum(strengths.values()) * 4 / (view.seats + 1)
 
@@ -64,7 +64,7 @@ def _play(situation: Situation, legal: Sequence[int]) -> int:
 
     if not situation.trick:
         return max(legal, key=strength) if situation.wanted > 0 else min(legal, key=strength)
-    taking = [action for action in legal if leads_after(situation, action)]
+    taking = [action for action in legal if situation.takes(action)]
     leaving = [action for action in legal if action not in taking]
     if situation.wanted > 0:
         if not taking:

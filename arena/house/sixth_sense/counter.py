@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import erf, exp, sqrt
+from math import erf, exp, inf, sqrt
 from typing import Final
 
 from arena.house.content import version
-from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, Situation, leads_after, read
+from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, DOUBLES, IN_COLOUR, Situation, unseen
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
-from engine.sixth_sense.cards import COLOUR_SIZE
 from engine.sixth_sense.score import POINTS
+from engine.sixth_sense.tricks import VALUES
 
 _HIGHER: Final = 0.33
 """How much one expected higher card of the colour in other hands takes off."""
@@ -32,6 +32,9 @@ _SCATTER: Final = 1.0
 _EAGER: Final = 0.37
 """How readily a later seat that could take the trick does."""
 
+_HIGHER_THAN: Final = tuple(IN_COLOUR[card.colour] & ~((2 << index) - 1) for index, card in enumerate(CARDS))
+"""By card, the higher ones of its colour."""
+
 
 @dataclass(frozen=True, slots=True)
 class CounterBot:
@@ -39,7 +42,7 @@ class CounterBot:
 
     game: str = "sixth_sense"
     name: str = "house-counter"
-    version: str = version(__name__, read.__module__)
+    version: str = version(__name__, unseen.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """The choice with the best prospects; chance has no part in it."""
@@ -47,7 +50,7 @@ class CounterBot:
         kind = ACTIONS[legal[0]].kind
         if kind == "peek":
             return legal[1]
-        situation = read(view)
+        situation = Situation(view)
         others = _Others(view, situation.trump)
         if kind == "predict":
             return _prediction(view, legal, others)
@@ -62,38 +65,35 @@ class _Others:
     """The cards that other seats may hold."""
 
     def __init__(self, view: SixthSenseView, trump: int) -> None:
-        unseen = bytearray(b"\1") * (4 * COLOUR_SIZE if view.seats == 2 else len(CARDS))
-        for card in (*view.hand, *(CARD_OF[action] for action in view.plays if ACTIONS[action].card is not None)):
-            unseen[card] = 0
-        for known in (view.turned, view.prediction):
-            if known is not None:
-                unseen[known] = 0
-        self.unseen = unseen
-        self.trump = trump
+        out = unseen(view)
+        if view.prediction is not None:
+            out &= ~(1 << view.prediction)
         held = len(view.hand) * (view.seats - 1)
-        self.share = min(1.0, held / max(1, sum(unseen)))
-        """The part of the unseen cards that is in somebody's hand."""
-        self.trumps = self._count(trump * COLOUR_SIZE, (trump + 1) * COLOUR_SIZE)
+        self.trump = trump
+        self._out = out
+        self._share = min(1.0, held / max(1, out.bit_count()))  # the part of them that is in somebody's hand
+        self._trumps = self._held(IN_COLOUR[trump])
 
-    def _count(self, first: int, end: int) -> float:
-        return self.share * sum(self.unseen[first:end])
+    def _held(self, cards: int) -> float:
+        """Of some cards, how many they may be expected to hold."""
+        return self._share * (cards & self._out).bit_count()
 
     def higher(self, card: int) -> float:
         """Higher cards of its colour that other seats may be expected to hold."""
-        return self._count(card + 1, (CARDS[card].colour + 1) * COLOUR_SIZE)
+        return self._held(_HIGHER_THAN[card])
 
     def chance(self, card: int) -> float:
         """The chance that a card takes a later trick."""
         against = self.higher(card) * _HIGHER
         if CARDS[card].colour != self.trump:
-            against += self.trumps * _RUFF
+            against += self._trumps * _RUFF
         return exp(-against)
 
     def beaten(self, card: int, to_come: int, seats: int) -> float:
         """The chance that one of the seats to come takes the trick from a card that is ahead."""
         against = self.higher(card)
         if CARDS[card].colour != self.trump:
-            against += self.trumps * _OVERTRUMP
+            against += self._trumps * _OVERTRUMP
         return 1 - exp(-_EAGER * against * to_come / max(1, seats - 1))
 
 
@@ -121,17 +121,17 @@ def _play(view: SixthSenseView, situation: Situation, legal: Sequence[int], othe
     """The play after which wanted and expected tricks differ least; of equals the first."""
     chances = {card: others.chance(card) for card in view.hand}
     total = sum(chances.values())
-    doubled = any(ACTIONS[action].value == 12 and ACTIONS[action].kind == "play" for action in situation.trick)
-
-    def regret(action: int) -> float:
+    best, least = legal[0], inf
+    for action in legal:
         card = CARD_OF[action]
         missing = situation.wanted - (total - chances[card])
         takes = 0.0
-        if leads_after(situation, action):
+        if situation.takes(action):
             takes = 1 - others.beaten(card, situation.to_come, view.seats)
         gained = abs(missing - 1)
-        if doubled or ACTIONS[action].value == 12:
+        if situation.doubles or VALUES[action] == DOUBLES:
             gained = min(gained, abs(missing - 2))
-        return takes * gained + (1 - takes) * abs(missing)
-
-    return min(legal, key=regret)
+        regret = takes * gained + (1 - takes) * abs(missing)
+        if regret < least:
+            best, least = action, regret
+    return best

@@ -3,7 +3,7 @@
 Every card left in hand will be played either to take a trick or to avoid one, whichever is better when its turn comes,
 and takes one with a chance that follows from the cards still out. With no card left the points are certain; with one
 more, they are the better of wanting it to take a trick and not wanting it (S14). A prediction is the same question
-asked before the first trick. The numbers below were found by trying. Sets of cards are the bits of a number.
+asked before the first trick. The numbers below were found by trying.
 """
 
 from __future__ import annotations
@@ -11,17 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from math import inf
 from typing import Final, TypeAlias
 
 from arena.house.content import version
-from arena.house.sixth_sense.situation import ACTIONS, CARD_OF, CARDS, read
+from arena.house.sixth_sense.situation import (
+    ACTIONS,
+    CARD_OF,
+    CARDS,
+    DOUBLES,
+    IN_COLOUR,
+    Situation,
+    lacks,
+    trump_of,
+    unseen,
+)
 from engine.game import SeatView
 from engine.sixth_sense import SixthSenseView
-from engine.sixth_sense.cards import COLOUR_SIZE, COLOURS
+from engine.sixth_sense.cards import COLOURS
 from engine.sixth_sense.score import POINTS
-from engine.sixth_sense.tricks import COLOUR_OF, NO_TRUMP, NOTHING, PLACE_BLOCKED, PLAYS_OF, RANKING, VALUES
+from engine.sixth_sense.tricks import COLOUR_OF, NO_TRUMP, PLAYS_OF, RANKING, VALUES
 
 _OVERTAKES: Final = 0.55
 """How often a seat that holds a card to overtake with plays it."""
@@ -40,19 +49,12 @@ _UNWILLING: Final = 5.5
 _SHED: Final = 0.93
 """How much rarer still when it is no trump: it can be thrown away on another colour."""
 
-_DOUBLES: Final = 12
-"""The value of a card that may make its trick worth two (S13)."""
-
 _MOST: Final = 3
 """Of so many numbers a choice takes account: the worth of no trick, of one and of two, as one card may take (S13)."""
 
 _Chance: TypeAlias = tuple[float, float]
 """How likely a card takes a later trick: against its player's wish, and with it."""
 
-_BIT: Final = tuple(0 if action.card is None else 1 << action.card for action in ACTIONS)
-"""By action, its card."""
-_IN_COLOUR: Final = (*(((1 << COLOUR_SIZE) - 1) << COLOUR_SIZE * colour for colour in range(len(COLOURS))), 0)
-"""By colour, its cards; none of them where there is no trump."""
 _LAST_PLAY: Final = tuple(plays[-1] for plays in PLAYS_OF)
 """By card, the play of its highest value."""
 _FOURS: Final = sum(1 << card for card, play in enumerate(_LAST_PLAY) if VALUES[play] == 4)
@@ -73,7 +75,7 @@ class PlannerBot:
 
     game: str = "sixth_sense"
     name: str = "house-planner"
-    version: str = version(__name__, read.__module__)
+    version: str = version(__name__, trump_of.__module__)
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """The choice that is worth most, of equals the first; chance has no part in it."""
@@ -93,23 +95,18 @@ class _Outlook:
     """What the rest of a round may bring to one seat, by the cards that others may hold."""
 
     def __init__(self, view: SixthSenseView) -> None:
-        self.trump = NO_TRUMP if view.turned is None else CARDS[view.turned].colour
+        self.trump = trump_of(view)
         self._view = view
-        seen = 0 if view.turned is None else 1 << view.turned
-        for card in view.hand:
-            seen |= 1 << card
-        for action in view.plays:
-            seen |= _BIT[action]
+        self.out = unseen(view)
         for known in view.known_predictions:
             if known:
-                seen |= 1 << known - 1
-        self.out = ((1 << COLOUR_SIZE * (len(COLOURS) - (view.seats == 2))) - 1) & ~seen
+                self.out &= ~(1 << known - 1)
         held = len(view.hand)
         self._lacked = 1 - held / max(self.out.bit_count(), held, 1)  # how likely a seat has not got one of them
         self._chances = self._of_hand()
         self._slope = 0 if view.novice else -1  # what each further trick is worth when there are far too many (S14)
-        self._begun: list[Sequence[float]] = []
-        self._rests: dict[tuple[int, int], Sequence[float]] = {}
+        self._begun: list[list[float]] = []
+        self._rests: dict[int, list[float]] = {}
 
     def best_prediction(self, legal: Sequence[int]) -> int:
         """The prediction that is worth most, of equals the first."""
@@ -132,17 +129,18 @@ class _Outlook:
         once, twice = self._first(self._backwards(points, self._chances, 2), 2)
         return twice > once
 
-    def without(self, card: int, count: int) -> Sequence[float]:
+    def without(self, card: int, count: int) -> list[float]:
         """The points to be expected once a card is played: with the tricks taken so far, one more and so on."""
         place = self._view.hand.index(card)
         while place and self._chances[place] == self._chances[place - 1]:
             place -= 1  # all the same which of equals is gone
-        if (place, count) not in self._rests:
+        key = place * (_MOST + 1) + count
+        if key not in self._rests:
             rest, before = self._chances[place + 1 :], self._before(place)[: len(self._chances) - place - 1 + count]
-            self._rests[place, count] = self._first(self._backwards(before, rest, count), count)
-        return self._rests[place, count]
+            self._rests[key] = self._first(self._backwards(before, rest, count), count)
+        return self._rests[key]
 
-    def _before(self, place: int) -> Sequence[float]:
+    def _before(self, place: int) -> list[float]:
         """The worths with only the cards counted that come before a place of the hand: a beginning that rests share."""
         cards = len(self._chances) - 1
         if not self._begun:
@@ -156,24 +154,28 @@ class _Outlook:
         assert self._view.prediction is not None, "all predictions are in"
         return self._view.prediction
 
-    def _points(self, prediction: int, count: int) -> Sequence[float]:
+    def _points(self, prediction: int, count: int) -> list[float]:
         """The points of the round with the tricks taken so far, one more and so on: so many, or up to the slope."""
         taken = self._view.taken[self._view.seat]
         slope = max(taken, CARDS[prediction].values[-1] + (5 if self._view.novice else 1))
-        return POINTS[self._view.novice][prediction][taken : min(taken + count, slope + 1)]
+        return [*POINTS[self._view.novice][prediction][taken : min(taken + count, slope + 1)]]
 
-    def _backwards(self, worths: Sequence[float], cards: Sequence[_Chance], count: int) -> Sequence[float]:
+    def _backwards(self, worths: list[float], cards: Sequence[_Chance], count: int) -> list[float]:
         """The worths before these cards are played from those after them: so many, or up to the slope."""
         need = count + len(cards)
         for unwanted, wanted in cards:
             need -= 1
-            last = worths[-1] + self._slope * unwanted
-            worths = [less + (wanted if more > less else unwanted) * (more - less) for less, more in pairwise(worths)]
-            if len(worths) < need:
-                worths.append(last)
+            before: list[float] = []
+            less = worths[0]
+            for more in worths[1:]:
+                before.append(less + (wanted if more > less else unwanted) * (more - less))
+                less = more
+            if len(before) < need:
+                before.append(less + self._slope * unwanted)
+            worths = before
         return worths
 
-    def _first(self, worths: Sequence[float], count: int) -> Sequence[float]:
+    def _first(self, worths: list[float], count: int) -> list[float]:
         """So many of them, as far down the slope as they go."""
         return [*worths, worths[-1] + self._slope, worths[-1] + 2 * self._slope][:count]
 
@@ -197,7 +199,7 @@ class _Outlook:
         """How likely one other seat ruffs a card of this colour."""
         if self.trump in (NO_TRUMP, colour):
             return 0.0
-        return _RUFFS * (1 - self.held(_IN_COLOUR[colour])) * self.held(_IN_COLOUR[self.trump])
+        return _RUFFS * (1 - self.held(IN_COLOUR[colour])) * self.held(IN_COLOUR[self.trump])
 
     def _led(self, play: int, ruffed: float) -> float:
         """How likely a card, played so, takes a trick that it leads, or ruffs."""
@@ -211,41 +213,33 @@ class _Trick:
     """The trick that a seat is about to play to."""
 
     def __init__(self, view: SixthSenseView, outlook: _Outlook) -> None:
-        trick = view.plays[len(view.takers) * view.seats :]
-        lying = _lying(trick)
-        self._outlook, self._trump = outlook, outlook.trump
-        self._doubles = _DOUBLES in trick.translate(VALUES)
-        self._led = _led_colour(lying)
-        self._fours = lying.translate(VALUES).count(4) & 1
-        self._ahead = [0, 0]  # the highest rank with an even number of fours, and with an odd one
-        if self._led != NO_TRUMP:
-            self._ahead = [max(lying.translate(ranks[self._led])) for ranks in RANKING[self._trump]]
+        self._outlook, self._now = outlook, Situation(view)
         self._to_come: list[tuple[float, int]] = []  # how eager each later seat is, and the cards that it may hold
-        if to_come := view.seats - 1 - len(trick):
-            lacks = _lacks(view)
-            seats = [(view.seat + step) % view.seats for step in range(1, to_come + 1)]
-            self._to_come = [(_eager(view, seat), ~lacks[seat]) for seat in seats]
+        if self._now.to_come:
+            lacking = lacks(view)
+            seats = [(view.seat + step) % view.seats for step in range(1, self._now.to_come + 1)]
+            self._to_come = [(_eager(view, seat), ~lacking[seat]) for seat in seats]
 
     def worth(self, action: int) -> float:
         """The points of the round to be expected after a play."""
-        led = COLOUR_OF[action] if self._led == NO_TRUMP else self._led
-        fours = self._fours ^ (VALUES[action] == 4)
-        ranks, turned = RANKING[self._trump][fours][led], RANKING[self._trump][1 - fours][led]
-        if VALUES[action] == NOTHING or ranks[action] < self._ahead[fours]:
-            return self._outlook.without(CARD_OF[action], 1)[0]
-        most = _MOST if self._doubles or VALUES[action] == _DOUBLES else 2
-        none, *more = self._outlook.without(CARD_OF[action], most)
-        over = _at_least(self._trump, fours, led, ranks[action]) & ~_FOURS
-        over |= _at_least(self._trump, 1 - fours, led, max(self._ahead[1 - fours], turned[action])) & _FOURS
+        now, card = self._now, CARD_OF[action]
+        if not now.takes(action):
+            return self._outlook.without(card, 1)[0]
+        led = COLOUR_OF[action] if now.led == NO_TRUMP else now.led
+        fours = now.fours ^ (VALUES[action] == 4)
+        ranks, turned = RANKING[now.trump][fours][led], RANKING[now.trump][1 - fours][led]
+        none, *more = self._outlook.without(card, _MOST if now.doubles or VALUES[action] == DOUBLES else 2)
+        over = _at_least(now.trump, fours, led, ranks[action]) & ~_FOURS
+        over |= _at_least(now.trump, 1 - fours, led, max(now.ahead[1 - fours], turned[action])) & _FOURS
         kept = self._kept(led, over)
         return kept * max(more) + (1 - kept) * none
 
     def _kept(self, led: int, over: int) -> float:
         """How likely the trick stays with who takes it now, when these cards would take it away (S8–S10)."""
-        held, following = self._outlook.held, _IN_COLOUR[led]
+        held, following, trumps = self._outlook.held, IN_COLOUR[led], IN_COLOUR[self._now.trump]
         kept = 1.0
         for eager, cards in self._to_come:
-            ruffs = held(over & ~following) if cards & _IN_COLOUR[self._trump] or self._trump == NO_TRUMP else 0.0
+            ruffs = held(over & ~following) if cards & trumps or self._now.trump == NO_TRUMP else 0.0
             kept *= 1 - eager * held(over & following & cards) - _RUFFS * (1 - held(following & cards)) * ruffs
         return kept
 
@@ -262,32 +256,3 @@ def _eager(view: SixthSenseView, seat: int) -> float:
     known = view.known_predictions[seat]
     content = known and view.taken[seat] >= CARDS[known - 1].values[-1]
     return _CONTENT if content else _OVERTAKES
-
-
-def _lacks(view: SixthSenseView) -> list[int]:
-    """By seat, the colours of which it has shown that it has none (S5)."""
-    lacks = [0] * view.seats
-    for number, leader in enumerate(view.leaders):
-        trick, led = view.plays[number * view.seats : (number + 1) * view.seats], NO_TRUMP
-        for place, action in enumerate(trick):
-            if PLACE_BLOCKED[action] >= 0:
-                led = _led_colour(_lying(trick[: place + 1]))
-            elif led == NO_TRUMP:
-                led = COLOUR_OF[action]
-            elif COLOUR_OF[action] != led:
-                lacks[(leader + place) % view.seats] |= _IN_COLOUR[led]
-    return lacks
-
-
-def _lying(trick: bytes) -> bytes:
-    """A trick without what was blocked (S7)."""
-    lying = bytearray(trick)
-    for action in trick:
-        if PLACE_BLOCKED[action] >= 0:
-            lying[PLACE_BLOCKED[action]] = NOTHING
-    return bytes(lying)
-
-
-def _led_colour(lying: bytes) -> int:
-    """The colour of the first card that counts (S6); the number of colours where none does."""
-    return next((COLOUR_OF[action] for action in lying if VALUES[action] != NOTHING), NO_TRUMP)

@@ -23,9 +23,9 @@ FROZEN = {
     ("nullern", "house-careful"): ("bde6a686", "e21022a1"),
     ("nullern", "house-counter"): ("b72fb973", "5e42bd15"),
     ("sixth_sense", "house-random"): ("d61a566b", "6413f970"),
-    ("sixth_sense", "house-careful"): ("24fb4497", "368ca6db"),
-    ("sixth_sense", "house-counter"): ("b2d5942e", "25e8e2bd"),
-    ("sixth_sense", "house-planner"): ("bb3b49bd", "ad63cd21"),
+    ("sixth_sense", "house-careful"): ("f88b1056", "368ca6db"),
+    ("sixth_sense", "house-counter"): ("02f06ef3", "25e8e2bd"),
+    ("sixth_sense", "house-planner"): ("838b1a5a", "ad63cd21"),
 }
 """By game and name: the version, and a digest of what the bot chooses at tables that it has for itself.
 

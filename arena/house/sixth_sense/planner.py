@@ -225,8 +225,7 @@ class _Trick:
         now, card = self._now, CARD_OF[action]
         if not now.takes(action):
             return self._outlook.without(card, 1)[0]
-        led = COLOUR_OF[action] if now.led == NO_TRUMP else now.led
-        fours = now.fours ^ (VALUES[action] == 4)
+        led, fours = now.after(action)
         ranks, turned = RANKING[now.trump][fours][led], RANKING[now.trump][1 - fours][led]
         none, *more = self._outlook.without(card, _MOST if now.doubles or VALUES[action] == DOUBLES else 2)
         over = _at_least(now.trump, fours, led, ranks[action]) & ~_FOURS

@@ -40,17 +40,22 @@ class Situation:
         self.led = _led(lying)
         """The colour of the first card that counts (S6); the number of colours where none does."""
         self.fours = lying.translate(VALUES).count(4) & 1
-        """Whether the number of its fours is odd, as it lies."""
+        """1 where the number of its fours is odd, else 0."""
         self.ahead = [0, 0]
         """The highest rank with an even number of fours, and with an odd one (S10)."""
         if self.led != NO_TRUMP:
             self.ahead = [max(lying.translate(ranks[self.led])) for ranks in RANKING[self.trump]]
 
+    def after(self, action: int) -> tuple[int, int]:
+        """The colour led and whether the number of fours is odd, once this action was played to it, too."""
+        return COLOUR_OF[action] if self.led == NO_TRUMP else self.led, self.fours ^ (VALUES[action] == 4)
+
     def takes(self, action: int) -> bool:
         """Whether the seat would take the trick if it ended with this action."""
-        fours = self.fours ^ (VALUES[action] == 4)
-        led = COLOUR_OF[action] if self.led == NO_TRUMP else self.led
-        return VALUES[action] != NOTHING and RANKING[self.trump][fours][led][action] >= self.ahead[fours]
+        led, fours = self.after(action)
+        return (
+            RANKING[self.trump][fours][led][action] >= self.ahead[fours]
+        )  # a block has rank 0, and something to block
 
 
 def trump_of(view: SixthSenseView) -> int:
@@ -70,7 +75,7 @@ def unseen(view: SixthSenseView) -> int:
 
 def lacks(view: SixthSenseView) -> list[int]:
     """By seat, the cards of all colours of which it has shown that it has none (S5)."""
-    lacks = [0] * view.seats
+    lacking = [0] * view.seats
     for number, leader in enumerate(view.leaders):
         trick, led = view.plays[number * view.seats : (number + 1) * view.seats], NO_TRUMP
         for place, action in enumerate(trick):
@@ -79,8 +84,8 @@ def lacks(view: SixthSenseView) -> list[int]:
             elif led == NO_TRUMP:
                 led = COLOUR_OF[action]
             elif COLOUR_OF[action] != led:
-                lacks[(leader + place) % view.seats] |= IN_COLOUR[led]
-    return lacks
+                lacking[(leader + place) % view.seats] |= IN_COLOUR[led]
+    return lacking
 
 
 def _goal(view: SixthSenseView) -> int:

@@ -33,7 +33,10 @@ class NewToken:
         """The one that an earlier try left beside `file`, or a new one. Raises OSError where it cannot be written."""
         self._file = file
         self._draft = file.with_name(f"{file.name}.new")
-        self.token = read_token(self._draft) or f"arena_{secrets.token_urlsafe(32)}"
+        if (offered := read_token(self._draft)) is not None:
+            self.token = offered
+            return
+        self.token = f"arena_{secrets.token_urlsafe(32)}"
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._write(self.token)
 

@@ -1,23 +1,35 @@
 # Two commands do everything: `make demo` and `make test`.
 PYTHON ?= python3
+# The protocol's tools, the oldest that serve, are there ready-made up to Python 3.13.
+PROTO_PYTHON ?= $(PYTHON)
 BIN := .venv/bin
 UV := $(BIN)/uv
 export UV_PYTHON := $(abspath $(BIN)/python)
 # The authorities that the system trusts, as pip does: a company may have its own.
 export UV_SYSTEM_CERTS := true
+# The lock names the public index, whatever this machine is set up with; packages come from where the machine says.
+PUBLIC := --default-index https://pypi.org/simple
+EXPORT := $(UV) export --quiet --locked $(PUBLIC)
+# Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-long check format pictures bench compiled test-compiled proto clean
+.PHONY: help setup lock demo test test-quick test-long check format pictures bench compiled test-compiled proto clean
 help: ## This list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: .venv/.ready ## Virtual environment with everything in it
-.venv/.ready: pyproject.toml clients/python/pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("Arena needs Python 3.11 or newer, not " + sys.version.split()[0] + "; name one with make PYTHON=…" if sys.version_info < (3, 11) else 0)'
+setup: .venv/.ready ## Virtual environment with everything in it, in the versions of uv.lock
+.venv/.ready: uv.lock pyproject.toml clients/python/pyproject.toml | $(UV)
 	@echo "Setting up the virtual environment in .venv …"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(UV) pip install --quiet -e . -e clients/python --group dev
+	@$(EXPORT) --output-file .venv/dev.txt
+	@$(UV) pip sync --quiet .venv/dev.txt
 	@touch $@
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit("Arena needs Python 3.11 or newer, not " + sys.version.split()[0] + "; name one with make PYTHON=…" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+lock: | $(UV) ## Bring uv.lock up to pyproject.toml; with UPGRADE=1 also to the newest versions
+	@$(UV) lock $(PUBLIC) $(if $(UPGRADE),--upgrade)
 
 demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a minute
 	@$(BIN)/arena demo
@@ -32,14 +44,20 @@ test: .venv/.ready ## Every test, with coverage
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	$(BIN)/coverage report --include='engine/*,arena/match/*' --fail-under=100
 
+test-quick: .venv/.ready ## The tests that need no process, no socket and little time: less than a minute
+	$(BIN)/pytest $(PARALLEL) --quick
+
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long
 
-check: .venv/.ready .venv-proto/.ready ## Format, lint, types, layers, protocol lint and drift
+check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, settings, protocol lint and drift
+	$(UV) lock --check $(PUBLIC)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python checks/structure.py
+	$(BIN)/python checks/settings.py
 	$(BIN)/buf lint
 	.venv-proto/bin/python proto/generate.py --check
 
@@ -57,25 +75,27 @@ build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine aren
 	@$(BIN)/python compiled/build.py $(@D)
 	@touch $@
 .venv/.compile: .venv/.ready
-	@$(UV) pip install --quiet --group compile
+	@$(EXPORT) --only-group compile --output-file .venv/compile.txt
+	@$(UV) pip install --quiet --requirements .venv/compile.txt
 	@touch $@
 
 test-compiled: compiled ## The tests of rules, matches, replays, house bots and whole servers, with these compiled
 	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house \
 		$(addprefix tests/end_to_end/test_e2e_,games.py limits.py misbehaviour.py restart.py tls.py)
 
-bench: .venv/.bench compiled ## Every figure the README quotes
+bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench
 .venv/.bench: .venv/.ready
-	@$(UV) pip install --quiet --group bench
+	@$(EXPORT) --only-group bench --output-file .venv/bench.txt
+	@$(UV) pip install --quiet --requirements .venv/bench.txt
 	@touch $@
 
 proto: .venv-proto/.ready ## Generate the protocol's code
 	.venv-proto/bin/python proto/generate.py
 .venv-proto/.ready: proto/requirements.txt .venv/.ready
-	@test -x .venv-proto/bin/python || $(PYTHON) -m venv .venv-proto
+	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt
 	@touch $@
 
 clean: ## Remove what was built
-	rm -rf .venv .venv-proto build demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-proto build dist demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -14,6 +14,11 @@ from hypothesis import settings
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.load_profile("arena")
 
+OF_PROCESSES = ("bots", "cli", "clients", "crash", "end_to_end", "interop", "processes")
+"""Folders in which every test counts as marked `process`."""
+SLOW_TO_IMPORT = ("adapters",)
+STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind", "socket.connect")
+"""What Python tells its auditors where a process is started, or a socket used."""
 COMPILED = str(Path(__file__).parent / "build" / "compiled")
 
 # Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
@@ -27,10 +32,23 @@ if COMPILED in os.environ.get("PYTHONPATH", "").split(os.pathsep):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also run the tests that take minutes")
+    parser.addoption("--quick", action="store_true", help="leave out what needs a process, a socket or much time")
     parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --quick whole folders are not even imported."""
+    return (config.getoption("--quick") and collection_path.name in OF_PROCESSES + SLOW_TO_IMPORT) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in OF_PROCESSES:
+            item.add_marker("process")
+    if config.getoption("--quick"):
+        left_out = [item for item in items if {"process", "thorough", "unmeasured", "long"} & set(item.keywords)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     if not config.getoption("--long"):
         skip = pytest.mark.skip(reason="takes minutes; run with --long")
         for item in items:
@@ -51,3 +69,26 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CoverageWarning)  # of course these modules are imported already
             measuring.start()
+
+
+_started: set[str] = set()
+"""Of `STARTED`, what the test that runs has done."""
+
+
+@sys.addaudithook
+def _note(event: str, _: tuple[object, ...]) -> None:
+    if event in STARTED:
+        _started.add(event)
+
+
+def pytest_runtest_logstart() -> None:
+    _started.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """`make test-quick` leaves out the tests marked `process`, so no other test may start one or use a socket."""
+    result = yield
+    if _started and "process" not in item.keywords:
+        pytest.fail(f"it needs @pytest.mark.process: {', '.join(sorted(_started))}", pytrace=False)
+    return result

@@ -1,1 +1,1 @@
-"""Every figure the README quotes: `python -m bench` for all, `-m bench.engine` for one; `--json` for programs."""
+"""Benchmarks: all figures of the README, which changes must not worsen. `python -m bench`, or `-m bench.engine`."""

@@ -1,4 +1,4 @@
-"""The build of `make compiled`, for processes of a benchmark that are to run it."""
+"""The environment in which processes of a benchmark run the build of `make compiled`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ option = click.option("--compiled", is_flag=True, help="With what make compiled 
 
 
 def environment(compiled: bool = True) -> dict[str, str]:
-    """The environment of such a process, or of one that runs the sources; UsageError where nothing was compiled."""
+    """Return the environment for the compiled build, or for the sources. Raises UsageError if there is no build."""
     if not compiled:
         return {**os.environ}
     if not COMPILED.is_dir():

@@ -1,10 +1,10 @@
-"""What the wire costs: a bare grpc.aio echo server against the same echo through the server of `arena.wire`.
+"""Cost of the transport: an echo through the server of `arena.transport` compared with a bare grpc.aio echo server.
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
-Server and clients are processes of their own, each on one core; every stream has its own connection and one message in
-flight. The two servers take turns, so that what else the machine does falls on both. Figures move with the machine; the
-ratios less.
+Server and clients are separate processes, each on one core; every stream has its own connection and one message in
+flight. The servers are measured alternately, so that other load on the machine affects both. Figures depend on the
+machine; ratios less so.
 """
 
 from __future__ import annotations
@@ -28,50 +28,51 @@ import trio
 from rich.console import Console
 from rich.table import Table
 
-from arena.wire.grpc_server import Service, serve
-from arena.wire.stream import Stream
+from arena.transport.call import Stream
+from arena.transport.grpc_server import Service, serve
 
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
 SERVER_CORE, CLIENT_CORE = 0, 1
 OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
-"""Of the bare server, which are to its advantage if anything."""
+"""Options of the bare server, if anything to its advantage."""
 
 
 def pin(process: int, core: int) -> None:
-    """Keeps a process that has just been started, and the threads it will have, on one core, where that can be done."""
+    """Pin a process that has just been started, with its future threads, to one core, if the system supports it."""
     if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
         os.sched_setaffinity(process, {core})
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one run, or the medians of several."""
+    """Figures of one run, or medians of several runs."""
 
     messages_per_second: float
     median_us: float
-    """Round trip as the client sees it, in microseconds."""
+    """Median round trip measured by the client, in microseconds."""
     p99_us: float
+    """99th percentile of round trips, in microseconds."""
     server_cpu_us: float
-    """CPU time of the server for one message in and one out, all its threads, in microseconds."""
+    """CPU time of all threads of the server for one message in and one out, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Both servers under the same load; what is not the median is the lowest and the highest of the runs."""
+    """Both servers under the same load."""
 
     streams: int
     medians: dict[str, Figures]
     rates: dict[str, tuple[float, float]]
-    """Messages per second, lowest and highest, by server."""
+    """Lowest and highest messages per second of the runs, by server."""
     ratios: Figures
-    """The arena's median over the bare server's."""
+    """Medians of the arena divided by those of the bare server."""
 
 
 def compare(
     streams: int, request: int = 64, response: int = 256, seconds: float = 2.0, repetitions: int = 5
 ) -> Comparison:
-    """Measure both servers in turn, this often, with messages of so many bytes."""
+    """Measure both servers alternately with messages of `request` and `response` bytes."""
     runs: dict[str, list[Figures]] = {name: [] for name in SERVERS}
     for _ in range(repetitions):
         for name in SERVERS:
@@ -91,7 +92,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
 
 
 def run_echo(name: str, streams: int, request: int, response: int, seconds: float) -> Figures:
-    """One run of one of `SERVERS`."""
+    """Run one of `SERVERS` once."""
     with _process("serve", name, response) as ask_server:
         address = ask_server()
         with _process("load", address, streams, request, seconds) as ask_clients:
@@ -104,7 +105,7 @@ def run_echo(name: str, streams: int, request: int, response: int, seconds: floa
 
 @contextmanager
 def _process(*arguments: object) -> Iterator[Callable[[], str]]:
-    """This file as a program that says one line when it is up and one for each line it gets."""
+    """Run this module as a program that prints a line when it is ready and one for each line of input."""
     command = [sys.executable, "-m", "bench.echo", *map(str, arguments)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     pin(process.pid, SERVER_CORE if arguments[0] == "serve" else CLIENT_CORE)
@@ -170,9 +171,9 @@ def _say_cpu_when_asked(port: int) -> None:
 
 
 async def _load(address: str, streams: int, request: bytes, seconds: float) -> None:
-    """Say when all are connected; when told to, send and receive for so long, and say how it went.
+    """Print a line when all streams are connected; on input, exchange messages for `seconds` and print the figures.
 
-    Ends by being killed: closing hundreds of connections would count as the server's work.
+    The process is killed at the end: closing hundreds of connections would count as the server's work.
     """
     trips: list[float] = []
     connected, finished = asyncio.Semaphore(0), asyncio.Semaphore(0)
@@ -219,7 +220,7 @@ async def _load(address: str, streams: int, request: bytes, seconds: float) -> N
 
 
 def _table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="Echo: bare grpc.aio, and the same through arena.wire; medians of the runs")
+    table = Table(title="Echo: bare grpc.aio, and the same through arena.transport; medians of the runs")
     for heading in ("streams", "server", "messages/s", "from", "to", "p50 µs", "p99 µs", "CPU µs", "CPU ratio"):
         table.add_column(heading, justify="right")
     for comparison in comparisons:
@@ -253,7 +254,7 @@ def main(
     repetitions: int,
     as_json: bool,
 ) -> None:
-    """Compare a bare grpc.aio echo server with the same echo through the server of arena.wire."""
+    """Compare a bare grpc.aio echo server with the same echo through the server of arena.transport."""
     if context.invoked_subcommand is not None:
         return
     comparisons = [compare(number, request, response, seconds, repetitions) for number in streams]

@@ -1,10 +1,10 @@
-"""The engine beside OpenSpiel's `oh_hell`, all driven from Python: random play with four seats on one core.
+"""Speed of the engine compared with OpenSpiel's `oh_hell`: random play with four seats, from Python, on one core.
 
-All are played by the same loop: ask for the legal actions, take one at random, apply it. "Dealt" times one round whose
-cards are dealt already, to the end of the game: ours is the last of four, theirs the only one. "With deals" times whole
-games: OpenSpiel deals through its chance nodes, we shuffle from a fresh key. Every contender has a process of its own,
-the compiled engine (`make compiled`) among them; they take turns, so that a busy machine is busy for all. Times
-are processor time; a ratio compares two of one turn; shown are median and range.
+All contenders run the same loop: ask for the legal actions, take one at random, apply it. "Dealt" measures a round
+whose cards are dealt already, to the end of the game: the last of four rounds here, the only one in OpenSpiel. "With
+deals" measures whole games: OpenSpiel deals through its chance nodes, the engine shuffles from a new key. Contenders,
+including the compiled engine (`make compiled`), run in separate processes and alternate, so that other load affects all
+of them. Times are processor time; ratios compare runs of the same turn; shown are median and range.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bench._compiled import COMPILED, environment
 SEATS = 4
 RIVAL = f"oh_hell(players={SEATS})"
 RIVAL_DEALT = f"oh_hell(players={SEATS},num_tricks_fixed=12)"
-"""For clones: hands as large as ours."""
+"""OpenSpiel's game for the comparison of clones, with hands as large as in 6th Sense."""
 
 DEALT = "decisions/s, dealt"
 DEALS = "decisions/s, with deals"
@@ -42,22 +42,22 @@ BARS: dict[str, dict[str, float]] = {
     "interpreted": {DEALT: 0.8, DEALS: 1.0, CLONE: 1.0, NULLERN + DEALS: 0.5},
     "compiled": {DEALT: 1.8, DEALS: 2.3, CLONE: 1.0, NULLERN + DEALS: 0.5},
 }
-"""What a ratio should be at least: over OpenSpiel, and for Nullern over 6th Sense."""
+"""Required ratios: to OpenSpiel, and for Nullern to 6th Sense."""
 
 Turn = dict[str, float]
-"""What one turn of one contender came to, by quantity."""
+"""Figures of one turn of one contender, by quantity."""
 
 
-class Run(NamedTuple):
-    """Games that were played."""
+class PlayedGames(NamedTuple):
+    """Totals over games that were played."""
 
     decisions: int
     games: int
     seconds: float
 
 
-def ours(states: Iterable[Any], random: Random) -> Run:
-    """Plays games of ours to their end."""
+def play_engine(states: Iterable[Any], random: Random) -> PlayedGames:
+    """Play games of the engine to their end."""
     chance = random.random
     decisions = games = 0
     began = process_time()
@@ -67,11 +67,11 @@ def ours(states: Iterable[Any], random: Random) -> Run:
             legal = state.legal(player)
             state.apply(legal[int(chance() * len(legal))], player)
             decisions += 1
-    return Run(decisions, games, process_time() - began)
+    return PlayedGames(decisions, games, process_time() - began)
 
 
-def theirs(states: Iterable[Any], random: Random) -> Run:
-    """Plays OpenSpiel's games to their end, chance nodes included."""
+def play_openspiel(states: Iterable[Any], random: Random) -> PlayedGames:
+    """Play OpenSpiel's games to their end, chance nodes included."""
     chance = random.random
     decisions = games = 0
     began = process_time()
@@ -84,11 +84,11 @@ def theirs(states: Iterable[Any], random: Random) -> Run:
             legal = state.legal_actions()
             state.apply_action(legal[int(chance() * len(legal))])
             decisions += 1
-    return Run(decisions, games, process_time() - began)
+    return PlayedGames(decisions, games, process_time() - began)
 
 
 def per_second(call: Callable[[], object], times: int = 20_000) -> float:
-    """How often a second a call can be made."""
+    """Measure how many calls are made per second of processor time."""
     began = process_time()
     for _ in range(times):
         call()
@@ -116,9 +116,9 @@ def _our_turns(games: int) -> Callable[[], Turn]:
         middle.apply(middle.legal(middle.player)[0], middle.player)
 
     def turn() -> Turn:
-        dealt = ours([last_round() for _ in range(games)], random)
-        whole = ours((new() for _ in range(games // 2)), random)
-        other = ours((new(nullern) for _ in range(games // 4)), random)
+        dealt = play_engine([last_round() for _ in range(games)], random)
+        whole = play_engine((new() for _ in range(games // 2)), random)
+        other = play_engine((new(nullern) for _ in range(games // 4)), random)
         return {
             DEALT: dealt.decisions / dealt.seconds,
             DEALS: whole.decisions / whole.seconds,
@@ -149,8 +149,8 @@ def _their_turns(games: int) -> Callable[[], Turn]:
         middle.apply_action(middle.legal_actions()[0])
 
     def turn() -> Turn:
-        dealt = theirs([dealt_round() for _ in range(games * 2)], random)
-        whole = theirs((rival.new_initial_state() for _ in range(games * 4)), random)
+        dealt = play_openspiel([dealt_round() for _ in range(games * 2)], random)
+        whole = play_openspiel((rival.new_initial_state() for _ in range(games * 4)), random)
         return {
             DEALT: dealt.decisions / dealt.seconds,
             DEALS: whole.decisions / whole.seconds,
@@ -163,7 +163,7 @@ def _their_turns(games: int) -> Callable[[], Turn]:
 
 
 def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
-    """The turns of every contender; `games` is how many of ours are played in one, the rival decides about as often."""
+    """Measure all contenders alternately; `games` is the games of 6th Sense a turn, with similar work elsewhere."""
     contenders = ["interpreted", *(["compiled"] if COMPILED.is_dir() else []), "OpenSpiel"]
     turns: dict[str, list[Turn]] = {contender: [] for contender in contenders}
     with ExitStack() as stack:
@@ -192,7 +192,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
 
 
 def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[float]:
-    """By turn, what the quantity is over OpenSpiel's; Nullern's over that of 6th Sense. May be empty."""
+    """Compute by turn the ratio of a quantity to OpenSpiel's, or Nullern's to that of 6th Sense; may be empty."""
     if quantity.startswith(NULLERN):
         return [turn[quantity] / turn[quantity.removeprefix(NULLERN)] for turn in turns[contender]]
     if contender == "OpenSpiel" or quantity in (GAMES_A_SECOND, LENGTH, VIEW):
@@ -200,14 +200,14 @@ def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[
     return [mine[quantity] / other[quantity] for mine, other in zip(turns[contender], turns["OpenSpiel"], strict=True)]
 
 
-def shown(values: Sequence[float]) -> str:
-    """Median and range."""
+def median_and_range(values: Sequence[float]) -> str:
+    """Format the median and the range of values."""
     digits = 2 if median(values) < 100 else 0
     return f"{median(values):,.{digits}f}  ({min(values):,.{digits}f} – {max(values):,.{digits}f})"
 
 
 def table(turns: dict[str, list[Turn]]) -> Table:
-    """A row for each quantity and contender."""
+    """Draw a row for each quantity and contender."""
     result = Table(
         title=f"Random play of 6th Sense and of OpenSpiel's {RIVAL}, one core, from Python "
         f"{platform.python_version()}: median (range). Ratios over OpenSpiel, Nullern's over 6th Sense"
@@ -222,8 +222,8 @@ def table(turns: dict[str, list[Turn]]) -> Table:
             result.add_row(
                 quantity if contender == mine[0] else "",
                 contender,
-                shown([turn[quantity] for turn in turns[contender]]),
-                shown(compared) if compared else "",
+                median_and_range([turn[quantity] for turn in turns[contender]]),
+                median_and_range(compared) if compared else "",
                 f"≥ {bar}" if bar else "",
                 end_section=contender == mine[-1],
             )
@@ -236,7 +236,7 @@ def table(turns: dict[str, list[Turn]]) -> Table:
 @click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense a turn.")
 @click.pass_context
 def main(context: click.Context, as_json: bool, repetitions: int, games: int) -> None:
-    """Prints the table; says what to install where OpenSpiel is missing."""
+    """Print the table, or what to install if OpenSpiel is missing."""
     if context.invoked_subcommand is not None:
         return
     try:

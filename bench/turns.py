@@ -1,12 +1,12 @@
-"""What a decision costs the whole server without its sockets: every part at work, in turns as the wire makes them.
+"""Cost of a decision in the whole server without its sockets, in turns as the listener makes them.
 
     python -m bench.turns [--case 2x1 …] [--bots 8 --matches 16] [--messages 4] [--compiled] [--json]
 
-A real arena with its store, journal, clocks, ladder and record plays two-seat games of 6th Sense; its bots live in the
-same process, speak in serialized messages of the protocol, and choose at random. So many messages are heard in a turn;
-the bots' own processor time is counted out. "In turns" is what hearing and sending take, with encoding and decoding;
-"main thread" has the forming, beginning and ending of matches as well, and an iteration of trio for each turn;
-"process" has the thread that writes the database, too. What `bench.wire` has beyond is transport and a shared core.
+A complete arena with store, journal, clocks, ladder and records plays two-seat games of 6th Sense. Its bots run in the
+same process, exchange serialized protocol messages and choose at random; their own processor time is subtracted. A turn
+processes up to `--messages` messages. "In turns" is receiving and sending, with decoding and encoding; "main thread"
+adds forming, beginning and ending matches and one iteration of trio a turn; "process" adds the thread that writes the
+database. `bench.play` measures transport and the shared core in addition.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ import trio
 from rich.console import Console
 from rich.table import Table
 
+from arena.api.codec import PROTOBUF
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
-from arena.server.fitter import open_fitter
-from arena.server.messages import Hello, Outgoing, Said
-from arena.server.wall import now_us
+from arena.server.ratings.fit_client import open_fit_client
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.messages import Hello
 from arena.store import bots
 from arena.store.store import open_store
 from arena.v1.play_pb2 import Answer, PlayRequest, PlayResponse, Ready
-from arena.wire.codec import decode, encode
 from bench._compiled import environment, option
 from engine.registry import GAMES
 
@@ -47,55 +47,56 @@ NONCE: Final = bytes(16)
 
 
 class Case(NamedTuple):
-    """A load."""
+    """A load of bots and matches."""
 
     bots: int
     matches: int
-    """That each bot plays at once."""
+    """Matches that each bot plays at once."""
 
 
 class Cost(NamedTuple):
-    """Microseconds of processor time a decision."""
+    """Processor time of a decision, in microseconds."""
 
     turns: float
     main: float
     process: float
     batch: float
-    """Decisions in a message, on average."""
+    """Mean number of decisions in a message."""
 
 
 CASES: Final = {"2x1": Case(2, 1), "8x16": Case(8, 16), "200x1": Case(200, 1)}
 
 
 class Line:
-    """A link to a bot that lives here."""
+    """In-process connection of a bot."""
 
     peer = "bench"
     busy = False
-    hear: Callable[[Said], None]
+    received_at = 0.0
+    take: Callable[[bytes], None]
 
     def __init__(self, bot: int, sent: Callable[[Line, bytes], None]) -> None:
         self.chance = Random(bot).random
         self._sent = sent
 
-    def send(self, message: Outgoing) -> None:
-        """As `Link.send`."""
-        self._sent(self, encode(message))
+    def hand_over(self, message: bytes) -> None:
+        """Deliver a message to the bot; see `Link.hand_over`."""
+        self._sent(self, message)
 
-    async def listen(self, hear: Callable[[Said], None], _: Callable[[], None]) -> None:
-        """As `Link.listen`."""
-        self.hear = hear
+    async def deliver(self, take: Callable[[bytes], None], _: Callable[[], None]) -> None:
+        """Pass the bot's messages to `take`; see `Link.deliver`."""
+        self.take = take
         await trio.sleep_forever()
 
 
 class Bots:
-    """All bots, and what their deciding and the server's turns have taken."""
+    """All bots of a benchmark, with the processor time of their decisions and of the server's turns."""
 
     def __init__(self, arena: Arena, messages: int) -> None:
         self.own = self.turns = 0.0
-        """Seconds of processor time."""
+        """Processor time of the bots and of the turns, in seconds."""
         self.decisions = self.asked = 0
-        """Decisions, and the messages that held some."""
+        """Number of decisions, and of the messages that contained any."""
         self._arena = arena
         self._messages = messages
         self._unread: list[tuple[Line, bytes]] = []
@@ -103,17 +104,17 @@ class Bots:
         self._goal, self._reached = 0, trio.Event()
 
     async def run(self, case: Case) -> None:
-        """Has them play for ever."""
+        """Register the bots and let them play until cancelled."""
         store = self._arena.store
         hello = Hello((GAME.name,), case.matches, "bench")
         async with trio.open_nursery() as nursery:
             for number in range(case.bots):
                 bot = (await store.write(partial(bots.register, name=f"bot-{number}", owner="", at=now_us()))).bot
-                nursery.start_soon(self._arena.attend, Line(number, self._sent), bot, hello)
+                nursery.start_soon(self._arena.attend, Line(number, self._sent), PROTOBUF, bot, hello)
             nursery.start_soon(self._play)
 
     async def reach(self, decisions: int) -> None:
-        """Returns when so many decisions are made."""
+        """Wait until so many decisions have been made."""
         self._goal, self._reached = decisions, trio.Event()
         await self._reached.wait()
 
@@ -127,10 +128,11 @@ class Bots:
                 del self._unread[: self._messages]
                 said = [(line, self._answer(line, PlayResponse.FromString(message))) for line, message in heard]
                 answered = thread_time()
-                with self._arena.post:
+                with self._arena.turns:
                     now = trio.current_time()
                     for line, message in said:
-                        line.hear(decode(message, now))
+                        line.received_at = now
+                        line.take(message)
                 self.own += answered - began
                 self.turns += thread_time() - answered
                 if self.decisions >= self._goal:
@@ -142,7 +144,7 @@ class Bots:
         self._some.set()
 
     def _answer(self, line: Line, message: PlayResponse) -> bytes:
-        """What a bot says to a message; what is empty is said, too, and costs a turn, but it is rare."""
+        """Return a bot's reply to a message. Empty replies are sent, too: they cost a turn, but are rare."""
         chance, decisions = line.chance, message.decisions
         self.decisions += len(decisions)
         self.asked += bool(decisions)
@@ -161,14 +163,14 @@ class Bots:
 
 
 async def measure(case: Case, messages: int, decisions: int) -> Cost:
-    """The cost under a load over so many decisions, after half as many to warm up."""
+    """Measure the cost over so many decisions, after half as many to warm up."""
     config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)
         async with (
             open_store(directory, now_us()) as store,
-            open_fitter(directory) as fitter,
-            open_arena(config, store, fitter=fitter) as arena,
+            open_fit_client(directory) as fit_client,
+            open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,
         ):
             gc.collect()

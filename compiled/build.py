@@ -15,49 +15,34 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("engine", "arena/match", "arena/house/nullern", "arena/house/sixth_sense")
-"""What thinks."""
+ROOMS = ("engine", "arena/match")
+"""What thinks, beside the house bots of every game."""
 WAY = {
-    "arena/wire": (
-        "port",
-        "line",
-        "http2",
-        "http2_stream",
-        "grpc_stream",
-        "codec",
-        "packed",
-        "answered",
-        "sixth_sense",
-        "nullern",
-    ),
-    "arena/server": (
-        "messages",
-        "pace",
-        "contestant",
-        "session",
-        "pool",
-        "post",
-        "table",
-        "alarms",
-        "floor",
-        "gathering",
-        "hall",
-        "lobby",
-    ),
-    "arena/ladder": ("scheduling",),
+    "arena/transport": ("listener", "connection", "http2", "http2_stream", "grpc_stream", "protobuf_fields"),
+    "arena/api": ("codec", "answer_decoder"),
+    "arena/server/sessions": ("messages", "rate_limit", "player", "session"),
+    "arena/server/matchmaking": ("matchmaker", "queue"),
+    "arena/server/matches": ("driver", "lifecycle", "ready_check"),
+    "arena/server/runtime": ("turns", "timers"),
+    "arena/server/workers": ("pool",),
+    "arena/scheduling": ("pool",),
     "arena/store": ("journal",),
     "arena/house": ("question",),
-    "arena/replay": ("chain", "lines", "record", "shown", "thinking"),
+    "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }
-"""The rest of the way of an answer, by room."""
+"""The rest of the way of an answer, by room, beside the codec of every game."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
 
 def compiled(root: Path) -> list[Path]:
     """The sources that are compiled, from the root of the checkout."""
-    rooms = [path for room in ROOMS for path in sorted((root / room).rglob("*.py")) if path.name not in PYTHON]
-    return [path.relative_to(root) for path in rooms] + [Path(room, f"{name}.py") for room in WAY for name in WAY[room]]
+    games = sorted(path.parent.name for path in (root / "engine").glob("*/game.py"))
+    rooms = [*ROOMS, *(f"arena/house/{game}" for game in games)]
+    way = [Path(room, f"{name}.py") for room in WAY for name in WAY[room]]
+    way += [Path("arena/api", f"{game}.py") for game in games if (root / "arena/api" / f"{game}.py").is_file()]
+    thinks = [path for room in rooms for path in sorted((root / room).rglob("*.py")) if path.name not in PYTHON]
+    return [path.relative_to(root) for path in thinks] + way
 
 
 def build(target: Path) -> None:

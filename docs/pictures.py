@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.terminal_theme import TerminalTheme
 
-from arena.cli.directory import open_directory
 from arena.cli.ladder_table import ladder_table
+from arena.client.directory import open_directory
 from arena.replay.read import read
 from arena.replay.render.show import show_round
 from arena.replay.steps import Course
@@ -48,7 +48,7 @@ def main() -> None:
     """The ladder, and the last round of the newest match."""
     with open_directory(Path(sys.argv[1])) as directory:
         draw("ladder", "arena ladder", ladder_table(directory.ladder(GAME), LADDER_WIDTH), LADDER_WIDTH)
-        newest = next(match.match for match in directory.matches(GAME) if match.ended is not None)
+        newest = next(match.match_id for match in directory.matches(GAME) if match.ended is not None)
         course = Course(read(directory.replay(newest)))
         draw("round", f"arena replay show {newest} --round -1", show_round(course))
 

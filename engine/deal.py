@@ -1,10 +1,12 @@
-"""The portable shuffle: from a seed to the deck of a round, the same in every language, and its proof.
+"""The portable shuffle: from a seed to the decks and dice of a match, the same in every language, and its proof.
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
 Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of
 m−i up to 65536, and swap the cards at i and at i + word mod (m−i). Place i is final then: a prefix needs no more.
-Keys: match key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes).
+Keys: match key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes);
+roll key = SHA-256(match key ‖ round as 4 bytes ‖ number as 4 bytes), the round's rolls of dice numbered from 0.
 Dealing: with n seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over.
+Rolling: a die of so many faces shows the first card of a deck of that size, shuffled with the key of its roll.
 `deal_vectors.json` beside this file holds test vectors. Nothing here draws chance: it comes from the caller.
 """
 
@@ -44,8 +46,13 @@ def round_key(key: bytes, round: int) -> bytes:  # noqa: A002 - the contract's w
     return sha256(key + round.to_bytes(4, "big")).digest()
 
 
+def roll_key(key: bytes, round: int, number: int) -> bytes:  # noqa: A002 - the contract's word
+    """The key of one roll of a die, rounds and the rolls of a round counted from 0."""
+    return sha256(key + round.to_bytes(4, "big") + number.to_bytes(4, "big")).digest()
+
+
 def shuffled(key: bytes, size: int, count: int) -> Sequence[int]:
-    """The first `count` cards of the deck 0 … size−1 (size at most 65536) that belongs to a round key."""
+    """The first `count` cards of the deck 0 … size−1 (size at most 65536) that belongs to a key."""
     deck = list(range(size))
     place = counter = 0
     while place < count:
@@ -74,6 +81,10 @@ class SeededDecks:
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
         """The first `count` cards of the round's deck of `size` cards."""
         return shuffled(round_key(self._key, round), size, count)
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        """The face that the die of a roll shows."""
+        return shuffled(roll_key(self._key, round, number), faces, 1)[0]
 
     def __repr__(self) -> str:
         return "SeededDecks(secret)"

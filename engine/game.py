@@ -8,7 +8,7 @@ output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -17,10 +17,20 @@ from engine.observation import Field
 OVER: Final = -1
 """`State.player` of a game that is over."""
 
-Decks: TypeAlias = Callable[[int, int, int], Sequence[int]]
-"""`decks(round, size, count)`: the first `count` cards of a shuffled deck 0 … size−1, the same at every call."""
+LARGEST_DIE: Final = 20
+"""Faces at most: libraries that build the tree of a game want to know beforehand how many outcomes chance has."""
 
 Option: TypeAlias = bool | int
+
+
+class Decks(Protocol):
+    """What a match deals and rolls: the same at every call, in any order. `engine.deal.SeededDecks` is it."""
+
+    def __call__(self, round: int, size: int, count: int, /) -> Sequence[int]:  # noqa: A002 - the field's word
+        """The first `count` cards of the round's shuffled deck 0 … size−1; rounds are counted from 0."""
+
+    def roll(self, round: int, number: int, faces: int, /) -> int:  # noqa: A002 - the field's word
+        """The face, 0 … faces−1, of a die of at most `LARGEST_DIE` faces; a round's rolls are numbered from 0."""
 
 
 class Chance(Protocol):
@@ -50,7 +60,7 @@ class Action:
 
     name: str
     kind: str
-    """What kind of choice it answers: "predict", "play", "block", "double", "peek", "bid"."""
+    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
     """What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""

@@ -21,7 +21,8 @@ def test_every_module_is_compiled_or_none_is(name: str, request: pytest.FixtureR
     assert file.endswith(tuple(EXTENSION_SUFFIXES)) == request.config.getoption("--compiled")
 
 
-@pytest.mark.parametrize("name", ["engine.sixth_sense.state", "arena.match.match", "arena.server.table"])
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["engine.sixth_sense.state", "arena.match.match", "arena.server.matches.driver"])
 def test_processes_that_the_tests_start_run_the_same(name: str) -> None:
     script = f"import {name} as module; print(module.__file__)"
     ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, stdout=subprocess.PIPE)

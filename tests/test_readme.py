@@ -15,6 +15,8 @@ import pytest
 from tests.cli.cli_rig import ARENA, PATIENCE, let_play, serving
 from tests.end_to_end.e2e_rig import register
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -73,8 +75,3 @@ def test_every_arena_command_shown_works(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", sorted({line for line in CONSOLE if line.startswith("make ")}))
 def test_every_make_target_shown_exists(line: str) -> None:
     subprocess.run(["make", "--dry-run", line.split()[1]], check=True, cwd=ROOT, capture_output=True)
-
-
-def test_every_file_linked_exists() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -17,8 +17,3 @@ def test_every_claim_names_a_test_that_exists() -> None:
     assert claimed - there == set()
     rows = [line for line in text.splitlines() if line.startswith("|")][2:]
     assert [row for row in rows if "`" not in row.rpartition(" | ")[2]] == [], "a claim without its test"
-
-
-def test_every_file_named_exists() -> None:
-    text = (ROOT / "docs" / "threat-model.md").read_text()
-    assert [name for name in re.findall(r"`(arena/\S+\.py)`", text) if not (ROOT / name).exists()] == []

@@ -1,1 +1,1 @@
-"""The games in the clothes of other libraries, each module for one of them. They need those libraries installed."""
+"""Adapters of the games to other libraries, one module each. Importing one needs its library installed."""

@@ -1,10 +1,10 @@
-"""The games as OpenSpiel games in Python: importing this registers python_arena_<game> for each of the house.
+"""OpenSpiel games in Python: importing this module registers python_arena_<game> for every game of the registry.
 
-Parameters are `players` and the game's options. Actions are the indices of `game.actions`; the observation tensor is
-what `game.observation` describes; returns are the final scores. Chance is explicit: at the start of every round the
-deck is dealt card by card in the order of `engine.deal`, each card left being equally likely, so whoever walks the tree
-knows every probability. While cards are dealt there is nothing to observe, and the tensor is zeros. Where seats choose
-at once they are asked in rising order; as no view shows a choice before all are made, the game is the same.
+Parameters are `players` and the game's options. Actions are indices of `game.actions`, the observation tensor is that
+of `game.observation`, and returns are the final scores. Chance is explicit: at the start of every round the deck is
+dealt card by card in the order of `engine.deal`, each remaining card being equally likely, and dice are rolled one by
+one. At chance nodes the observation tensor is all zeros. Seats that choose simultaneously are asked in ascending order;
+no view shows a choice before all are made, so the game is equivalent.
 """
 
 from __future__ import annotations
@@ -15,15 +15,23 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 import pyspiel
 
-from engine.game import OVER, Game, Option, RoundReport, SeatView, State
+from engine.game import LARGEST_DIE, OVER, Game, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
 
-DEFAULT_PLAYERS: Final = 4
+PLAYERS: Final = 4
+"""Default number of players, or the nearest that the game allows."""
+ROLLS: Final = 20
+"""Largest number of dice rolls that a choice may lead to."""
 _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
+def default_players(game: Game) -> int:
+    """Return the default number of seats of a game."""
+    return min(game.seats, key=lambda seats: abs(seats - PLAYERS))
+
+
 def type_of(game: Game) -> pyspiel.GameType:
-    """A game as OpenSpiel lists it."""
+    """Describe a game to OpenSpiel."""
     return pyspiel.GameType(
         short_name=f"python_arena_{game.name}",
         long_name=f"{game.title} (Arena)",
@@ -38,58 +46,83 @@ def type_of(game: Game) -> pyspiel.GameType:
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
-        parameter_specification={"players": DEFAULT_PLAYERS, **{spec.name: spec.default for spec in game.options}},
+        parameter_specification={
+            "players": default_players(game),
+            **{spec.name: spec.default for spec in game.options},
+        },
     )
 
 
-class Dealer:
-    """The decks of a game whose cards come from outside: it deals what it was told, or else notes what was wanted."""
+class Draw(NamedTuple):
+    """A request for chance: cards from the deck of a round, or one roll of a die."""
 
-    __slots__ = ("cards", "wanted")
+    round: int
+    roll: int | None
+    """Number of the roll; None for cards."""
+    size: int
+    """Cards in the deck, or faces of the die."""
+    draws: int
+    """Number of chance outcomes that it needs."""
+
+
+class Dealer:
+    """Decks with outcomes chosen by the caller: returns those in `drawn`, or notes the missing draw in `wanted`."""
+
+    __slots__ = ("drawn", "wanted")
 
     def __init__(self) -> None:
-        self.cards: Sequence[int] = ()
-        self.wanted: tuple[int, int] | None = None
-        """Size of the deck and number of cards asked for while there were none to deal."""
+        self.drawn: Mapping[Draw, Sequence[int]] = {}
+        self.wanted: Draw | None = None
+        """First draw requested that is not in `drawn`."""
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
-        """The cards it was told, or any in their place."""
-        if self.cards:
-            return self.cards
-        self.wanted = (size, count)
-        return range(count)
+        """Return the given cards, or placeholders if there are none."""
+        return self._of(Draw(round, None, size, count))
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        """Return the given face, or a placeholder if there is none."""
+        return self._of(Draw(round, number, faces, 1))[0]
+
+    def _of(self, draw: Draw) -> Sequence[int]:
+        if draw in self.drawn:
+            return self.drawn[draw]
+        self.wanted = self.wanted or draw
+        return range(draw.draws)
 
 
-class Table(NamedTuple):
-    """What is played: the game, the number of seats and the options."""
+class GameSetup(NamedTuple):
+    """Parameters of a game: game, number of seats and options."""
 
     game: Game
     seats: int
     options: dict[str, Option]
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
-        """A game with the dealer's cards."""
+        """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
         return self.game.new(self.seats, dealer, **self.options)
 
 
-def table_of(game: Game, parameters: Mapping[str, Any]) -> Table:
-    """What these parameters ask for, with defaults for those that are absent."""
+def table_of(game: Game, parameters: Mapping[str, Any]) -> GameSetup:
+    """Convert OpenSpiel's parameters, with defaults for those that are absent."""
     options = {spec.name: type(spec.default)(parameters.get(spec.name, spec.default)) for spec in game.options}
-    return Table(game, int(parameters.get("players", DEFAULT_PLAYERS)), options)
+    return GameSetup(game, int(parameters.get("players", default_players(game))), options)
 
 
 class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
-    """A game of the house with its parameters. It has no attributes: the library keeps only its own half of it."""
+    """A game with its parameters. It has no attributes of its own, because OpenSpiel keeps only the C++ part."""
 
     house: ClassVar[Game]
 
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
-        """Raises `engine.game.OptionError` for players or options that the game does not have."""
+        """Create a game from its parameters.
+
+        Raises `engine.game.OptionError` for players or options that the game does not have.
+        """
         game, seats, options = table_of(self.house, parameters or {})
         points = game.points(seats, **options)
         info = pyspiel.GameInfo(
             num_distinct_actions=len(game.actions),
-            max_chance_outcomes=len(game.cards),
+            max_chance_outcomes=max(len(game.cards), LARGEST_DIE),
             num_players=seats,
             min_utility=float(points[0]),
             max_utility=float(points[-1]),
@@ -98,20 +131,20 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         super().__init__(type_of(game), info, dict(parameters or {}))
 
     @property
-    def table(self) -> Table:
-        """What is played."""
+    def table(self) -> GameSetup:
+        """The game's parameters."""
         return table_of(self.house, self.get_parameters())
 
     def new_initial_state(self) -> ArenaState:
-        """A game whose first round is to be dealt."""
+        """Create a state before the first round is dealt."""
         return ArenaState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """No game deals more cards: but for the one turned over a round, each is for some choice."""
-        return 2 * int(self.max_game_length())
+        """Return an upper bound: a whole deck and `ROLLS` rolls for every choice."""
+        return (len(self.house.cards) + ROLLS) * (int(self.max_game_length()) + 1)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver:
-        """What shows states to players: all that a player may know now, and no other kind; ValueError for one."""
+        """Create an observer of all that a player may know now. Raises ValueError for any other kind of observation."""
         if params:
             raise ValueError(f"an observer takes no parameters, not {params}")
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
@@ -120,52 +153,61 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         return ArenaObserver(self.table)
 
 
-class Progress:
-    """How far a game is. While a round is dealt it stands before the last choice of the round before."""
+class GameProgress:
+    """A game in progress with its chance outcomes. At a chance node, `state` is that before the last choice."""
 
-    __slots__ = ("dealer", "dealt", "last", "state", "table", "wanted")
+    __slots__ = ("_drawn", "_last", "dealer", "outcomes", "state", "table", "wanted")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: GameSetup) -> None:
         self.table = table
         self.dealer = Dealer()
-        self.dealt: list[int] = []
-        self.last: tuple[int, int] | None = None
-        """The choice, with its seat, that is made once the next round is dealt."""
-        table.new(self.dealer)
-        self.wanted = self.dealer.wanted
-        """Size of the deck and number of cards to deal from it; None when all is dealt."""
+        self.outcomes: list[int] = []
+        """Outcomes so far of the draw `wanted`."""
+        self.wanted: Draw | None = None
+        """The draw that chance is to decide; None when a seat is to choose."""
         self.state: State[SeatView, RoundReport] | None = None
+        self._drawn: dict[Draw, Sequence[int]] = {}
+        """Outcomes of the draws of the round."""
+        self._last: tuple[int, int] | None = None
+        """Action and seat of the choice that is applied once chance has decided."""
+        self._go_on()
 
-    def __deepcopy__(self, _: dict[int, Any]) -> Progress:
-        """An independent copy. The dealer is shared: it is told what to deal right before it deals."""
-        copy = Progress.__new__(Progress)
-        copy.table, copy.dealer, copy.dealt = self.table, self.dealer, self.dealt[:]
-        copy.last, copy.wanted = self.last, self.wanted
+    def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
+        """Return an independent copy. The dealer is shared, because it is given the outcomes each time it deals."""
+        copy = GameProgress.__new__(GameProgress)
+        copy.table, copy.dealer, copy.outcomes = self.table, self.dealer, self.outcomes[:]
+        copy._drawn, copy._last, copy.wanted = self._drawn.copy(), self._last, self.wanted
         copy.state = None if self.state is None else self.state.clone()
         return copy
 
     def choose(self, action: int) -> None:
-        """Makes the choice that is due; where it ends a round, the next is to be dealt first."""
+        """Make the choice that is due."""
         assert self.state is not None
-        seat = self.state.player
-        before = self.state.clone()
-        self.dealer.cards, self.dealer.wanted = (), None
-        self.state.apply(action, seat)
-        if self.dealer.wanted:
-            self.wanted, self.last, self.state = self.dealer.wanted, (action, seat), before
+        self._last = (action, self.state.player)
+        self._go_on()
 
-    def deal(self, card: int) -> None:
-        """Deals a card; the last one begins the round."""
+    def decide(self, outcome: int) -> None:
+        """Add an outcome of chance, and go on after the last one of a draw."""
         assert self.wanted is not None
-        self.dealt.append(card)
-        if len(self.dealt) < self.wanted[1]:
-            return
-        self.dealer.cards = tuple(self.dealt)
-        if self.state is None or self.last is None:
-            self.state = self.table.new(self.dealer)
+        self.outcomes.append(outcome)
+        if len(self.outcomes) == self.wanted.draws:
+            self._drawn = {draw: drawn for draw, drawn in self._drawn.items() if draw.round == self.wanted.round}
+            self._drawn[self.wanted] = tuple(self.outcomes)
+            self.outcomes = []
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide."""
+        dealer = self.dealer
+        dealer.drawn, dealer.wanted = self._drawn, None
+        if self.state is None or self._last is None:
+            after = self.table.new(dealer)
         else:
-            self.state.apply(*self.last)
-        self.dealt, self.last, self.wanted = [], None, None
+            after = self.state.clone()
+            after.apply(*self._last)
+        self.wanted = dealer.wanted
+        if self.wanted is None:
+            self.state, self._last = after, None
 
 
 class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no types
@@ -173,15 +215,15 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
 
     def __init__(self, game: ArenaGame) -> None:
         super().__init__(game)
-        self._progress = Progress(game.table)
+        self._progress = GameProgress(game.table)
 
     @property
     def state(self) -> State[SeatView, RoundReport] | None:
-        """The game in progress as the engine has it; None while cards are dealt."""
+        """The engine's state; None at a chance node."""
         return None if self._progress.wanted else self._progress.state
 
     def current_player(self) -> int:
-        """The seat to be asked; chance while cards are dealt."""
+        """Return the seat to choose, or the id of chance or of the terminal state."""
         if self.state is None:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self.state.player == OVER else self.state.player
@@ -191,15 +233,15 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return self.state is not None and self.state.player == OVER
 
     def returns(self) -> list[float]:
-        """The scores when the game is over, zeros before."""
+        """Return the scores when the game is over, zeros before."""
         if self.state is None or self.state.player != OVER:
             return [0.0] * self._progress.table.seats
         return [float(score) for score in self.state.scores]
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Every card left in the deck."""
+        """Return the cards left in the deck, or the faces of the die, with their probabilities."""
         assert self._progress.wanted is not None
-        left = sorted(set(range(self._progress.wanted[0])) - set(self._progress.dealt))
+        left = sorted(set(range(self._progress.wanted.size)) - set(self._progress.outcomes))
         return [(card, 1 / len(left)) for card in left]
 
     def _legal_actions(self, player: int) -> list[int]:
@@ -208,14 +250,15 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
 
     def _apply_action(self, action: int) -> None:
         if self.state is None:
-            self._progress.deal(action)
+            self._progress.decide(action)
         else:
             self._progress.choose(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
         game = self._progress.table.game
         if player == pyspiel.PlayerId.CHANCE:
-            return f"deal {game.cards[action].name}"
+            wanted = self._progress.wanted
+            return f"roll {action}" if wanted and wanted.roll is not None else f"deal {game.cards[action].name}"
         return game.actions[action].name
 
     def __str__(self) -> str:
@@ -223,9 +266,9 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
 
 
 class ArenaObserver:
-    """What a player sees: the view as numbers, by field, and as text."""
+    """Observation of a player: the view as a tensor, as fields of it, and as text."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: GameSetup) -> None:
         fields = table.game.observation(table.seats)
         self.tensor = np.zeros(sum(field.size for field in fields), np.float32)
         self.dict = {
@@ -233,15 +276,15 @@ class ArenaObserver:
         }
 
     def set_from(self, state: ArenaState, player: int) -> None:
-        """Fills `tensor`, which `dict` shows by field; zeros while cards are dealt."""
+        """Fill `tensor`, of which `dict` has the fields; zeros at a chance node."""
         self.tensor[:] = 0 if state.state is None else state.state.vector(player)
 
     def string_from(self, state: ArenaState, player: int) -> str:
-        """The view in words."""
+        """Return the view as text."""
         return "cards are dealt" if state.state is None else str(state.state.view(player))
 
 
 for _game in GAMES.values():
     _class = type(f"{_game.name.title().replace('_', '')}Game", (ArenaGame,), {"house": _game, "__module__": __name__})
-    globals()[_class.__name__] = _class  # where pickle looks for it
+    globals()[_class.__name__] = _class  # for pickle
     pyspiel.register_game(type_of(_game), _class)

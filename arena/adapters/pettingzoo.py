@@ -1,9 +1,9 @@
-"""The games as PettingZoo environments of the AEC kind: `env("sixth_sense", seats=4)`.
+"""PettingZoo environments (AEC) for the games: `env("sixth_sense", seats=4)`.
 
-An agent is a seat, "player_0" and so on. It observes `{"observation": …, "action_mask": …}`: the numbers that
-`game.observation` describes, and 1 for every action open to it. Its reward is the change of its score, so that rewards
-add up to the score. Where seats choose at once they are asked one after the other; as no view shows a choice before
-all are made, nobody learns anything by being asked later. Cards are dealt by the seed given to `reset`.
+Agents are the seats, "player_0" and so on. An agent observes `{"observation": …, "action_mask": …}`: the vector that
+`game.observation` describes, and 1 for every legal action. Its reward is the change of its score, so that rewards sum
+to the score. Seats that choose simultaneously are asked one after the other; no view shows a choice before all are
+made, so a later seat learns nothing. Cards are dealt from the seed given to `reset`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Option
 from engine.registry import GAMES
 
+GAME: Final = next(iter(GAMES))
+"""Default game."""
 ILLEGAL_REWARD: Final = -1000.0
-"""What an agent gets that acts illegally, which ends the game: less than any score of a game without a target."""
+"""Reward of an agent whose action is illegal, which ends the game: below any score of a game without a target."""
 
 
-def env(game: str = "sixth_sense", seats: int = 4, **options: Option) -> AECEnv[str, dict[str, Any], int]:
-    """An environment that checks what it is given: an illegal action ends the game, see `ILLEGAL_REWARD`.
+def env(game: str = GAME, seats: int = 4, **options: Option) -> AECEnv[str, dict[str, Any], int]:
+    """Create an environment that checks its input: an illegal action ends the game, see `ILLEGAL_REWARD`.
 
-    Raises `engine.game.OptionError` for seats or options that the game does not have, KeyError for another game.
+    Raises `engine.game.OptionError` for seats or options that the game does not have, KeyError for an unknown game.
     """
     checked = TerminateIllegalWrapper(GameEnv(game, seats, **options), illegal_reward=ILLEGAL_REWARD)
     return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(checked))
@@ -36,13 +38,13 @@ def env(game: str = "sixth_sense", seats: int = 4, **options: Option) -> AECEnv[
 class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore] # the library has no types
     """An environment that trusts its caller."""
 
-    def __init__(self, game: str = "sixth_sense", seats: int = 4, **options: Option) -> None:
-        """As `env`."""
+    def __init__(self, game: str = GAME, seats: int = 4, **options: Option) -> None:
+        """Set up the environment; arguments and errors are those of `env`."""
         super().__init__()
         self._game = GAMES[game]
         self._seats = seats
         self._options = options
-        self._game.longest(seats, **options)  # refuses what the game does not have
+        self._game.longest(seats, **options)  # raises OptionError
         self.metadata = {"name": f"{game}_v0", "render_modes": ["ansi"], "is_parallelizable": False}
         self.render_mode = "ansi"
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]
@@ -61,15 +63,15 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         return Dict({"observation": Box(bounds[0], bounds[1], dtype=np.float32), "action_mask": mask})
 
     def observation_space(self, agent: str) -> Space[Any]:
-        """The space of what an agent observes."""
+        """Return the space of an agent's observations."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[Any]:
-        """Indices into `game.actions`."""
+        """Return the space of actions: indices of `game.actions`."""
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deals a new game: the same for the same seed; `options` are not used, they belong to the environment."""
+        """Deal a new game, the same for the same seed. `options` are ignored: those of the game are fixed in `env`."""
         if seed is not None or self._random is None:
             self._random, _ = np_random(seed)
         self._state = self._game.new(self._seats, SeededDecks(self._random.bytes(KEY_BYTES)), **self._options)
@@ -82,7 +84,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self.agent_selection = self.agents[self._state.player]
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """What an agent's seat may know, and what it may do: nothing where it is not asked."""
+        """Return an agent's observation and action mask; the mask is all zeros unless the seat is to choose."""
         seat = self._seat_of[agent]
         mask = np.zeros(len(self._game.actions), np.int8)
         if seat in self._state.waiting():
@@ -90,7 +92,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         return {"observation": np.array(self._state.vector(seat), np.float32), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Makes the choice of the agent selected; None for one whose game is over."""
+        """Make the choice of the selected agent; None for an agent whose game is over."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -109,10 +111,10 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self._deads_step_first()
 
     def render(self) -> str:
-        """One line: round, scores and who is asked."""
+        """Return one line with round, scores and the agent to choose."""
         asked = "over" if self._state.player == OVER else f"{self.agent_selection} is asked"
         scores = ", ".join(map(str, self._state.scores))
         return f"{self._game.title}, round {self._state.round + 1}, scores {scores}: {asked}"
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: the environment holds no resources."""

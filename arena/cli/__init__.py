@@ -1,6 +1,6 @@
-"""`arena …`: one file a group of verbs. It parses, wires things together and prints."""
+"""The `arena` command, one module for each verb: parses options, calls the store or a server, and prints."""
 
 import os
 
-# gRPC's own log repeats what strangers send, line breaks and escapes included. It is read when grpc is imported.
+# gRPC logs what peers send unescaped: switch its log off. grpc reads the variable when it is imported.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")

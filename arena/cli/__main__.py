@@ -1,4 +1,4 @@
-"""`python -m arena.cli`: the `arena` command for who has no such program at hand."""
+"""`python -m arena.cli`: the `arena` command where the program itself is not on the PATH."""
 
 from arena.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`arena cert`: a certificate for development, made by the `openssl` program: the arena brings no cryptography."""
+"""`arena cert`: make a certificate for development with the `openssl` program; the arena has no cryptography code."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ subjectAltName = {names}
     multiple=True,
     help=f"Name or address that the server is reached by; repeatable.  [default: {', '.join(NAMES)}]",
 )
-@click.option("--days", type=click.IntRange(1, 825), default=90, show_default=True, help="How long it is good.")
+@click.option("--days", type=click.IntRange(1, 825), default=90, show_default=True, help="Days until it expires.")
 @json_option
 def command(directory: Path, hosts: tuple[str, ...], days: int, as_json: bool) -> None:
     """Make a certificate for development: cert.pem and its private key.pem.
 
-    It vouches for itself: whoever connects must be given cert.pem as the authority to trust (--tls-roots). For a
-    public server get one from an authority. Existing files are never overwritten.
+    It is self-signed: clients must be given cert.pem as the certificate to trust (--tls-roots). For a public server get
+    one from a certificate authority. Existing files are never overwritten.
 
     \b
     JSON: {"cert", "key", "hosts", "days"}
@@ -67,14 +67,14 @@ def command(directory: Path, hosts: tuple[str, ...], days: int, as_json: bool) -
 
 
 def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int) -> None:
-    """Makes both files or neither."""
+    """Write both files or neither."""
     for path in (cert, key):
         if path.exists():
             raise click.ClickException(f"{path} is there already; remove it or choose another directory")
     cert.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         dir=cert.parent, prefix=".cert-"
-    ) as scratch:  # for its user alone, as mkdtemp has it
+    ) as scratch:  # mkdtemp makes it accessible to its user only
         request, new_key, new_cert = (Path(scratch, name) for name in ("request", "key", "cert"))
         request.write_text(REQUEST.format(names=", ".join(map(_alternative, names))))
         done = subprocess.run(  # noqa: S603 - a fixed program; names are checked
@@ -95,7 +95,7 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
 
 
 def _alternative(name: str) -> str:
-    """A host as certificates name it; ClickException for what cannot be one."""
+    """Return a host as a subjectAltName entry; UsageError if it is neither a name nor an address."""
     try:
         return f"IP:{ip_address(name)}"
     except ValueError:

@@ -1,11 +1,10 @@
-"""Programs that a verb runs beside itself: a log each, no terminal, no Ctrl-C; all end with the verb."""
+"""Child programs of a verb: each has a log, no terminal and gets no Ctrl-C; all end with the verb."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,37 +12,39 @@ from pathlib import Path
 from typing import Final
 
 from arena.cli.signals import Signals
+from arena.processes.launch import OWN_GROUP, command, environment
 
 GRACE: Final = 15.0
-"""Seconds a program has to end when told to."""
+"""Seconds that a program has to end after SIGINT, before it is killed."""
 TICK: Final = 0.05
-"""Seconds between two looks whether a program has ended."""
+"""Seconds between two checks whether a program has ended."""
 TAIL: Final = 12
-"""Lines of a log that are shown."""
+"""Lines at the end of a log that an error shows."""
 
 
 class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """A program ended that should run; the message has the end of its log."""
+    """A child program ended unexpectedly or did not start; the message has the end of its log."""
 
 
 class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """`heard`: its output is for `line`, not for its log."""
+        """Start the module; with `heard` its output is read by `line` instead of written to the log."""
         self.name = name
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own modules
-                [sys.executable, "-m", "arena.cli.leashed", *arguments],
+                command("arena.processes.supervised", arguments),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if heard else output,
                 stderr=output,
-                process_group=0,
+                env=environment(),
+                process_group=OWN_GROUP,
             )
 
     def check(self) -> None:
-        """Raises ChildFailed once the program has ended."""
+        """Raise ChildFailed if the program has ended."""
         status = self.process.poll()
         if status is not None:
             lines = self.log.read_text(errors="replace").splitlines()[-TAIL:]
@@ -51,7 +52,7 @@ class Child:
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
     def line(self, signals: Signals, seconds: float) -> str | None:
-        """The first line of its output; None when a signal came first. ChildFailed."""
+        """Return the first line of its output, None if a signal comes first; ChildFailed after so many seconds."""
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         end = time.monotonic() + seconds
@@ -72,25 +73,25 @@ class Child:
 
 
 class Children:
-    """The programs that run; a further signal while they end kills them."""
+    """Running child programs. A further signal while they are being stopped kills them."""
 
     def __init__(self, signals: Signals) -> None:
         self._signals = signals
         self._children: list[Child] = []
 
     def start(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> Child:
-        """Runs `python -m` with these arguments."""
+        """Start `python -m` with these arguments."""
         child = Child(name, arguments, log, heard=heard)
         self._children.append(child)
         return child
 
     def check(self) -> None:
-        """Raises ChildFailed if any has ended."""
+        """Raise ChildFailed if any program has ended."""
         for child in self._children:
             child.check()
 
     def stop(self) -> None:
-        """Ends the first, which the others may need for ending well, and then the others."""
+        """Stop the program started first (bots end cleanly when their server does), then the others."""
         limit = self._signals.count + 1
         for children in (self._children[:1], self._children[1:]):
             for child in children:
@@ -101,7 +102,7 @@ class Children:
                 self._end(child, end, limit)
 
     def _end(self, child: Child, end: float, limit: int) -> None:
-        """Waits for a program that was asked to end; kills it at an instant, or when somebody loses patience."""
+        """Wait for a program that got SIGINT; kill it at the instant `end`, or at the signal number `limit`."""
         while child.process.poll() is None:
             self._signals.wait(TICK)
             if self._signals.count >= limit or time.monotonic() > end:
@@ -114,7 +115,7 @@ class Children:
 
 @contextmanager
 def children(signals: Signals) -> Iterator[Children]:
-    """Programs that have ended, all of them, when this is left."""
+    """Yield an empty group of child programs; leaving the block stops all that were started."""
     started = Children(signals)
     try:
         yield started

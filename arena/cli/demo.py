@@ -1,4 +1,4 @@
-"""`arena demo`: the whole arena in under a minute. A server, three bots over gRPC, the ladder as it moves, a replay."""
+"""`arena demo`: run a server and three bots over gRPC for a while, and show the live ladder and a replay."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
     from arena.cli.children import Children
     from arena.cli.signals import Signals
-    from arena.wire.client import Client
+    from arena.client.remote import Client
 
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
 """The sample bots' names and modules, weakest first."""
-GAME: Final = "sixth_sense"
-"""What is played where nothing is said."""
+GAME: Final = next(iter(GAMES))
+"""The default game."""
 CAPACITY: Final = 6
-"""Matches that each bot plays at once."""
-STARTING: Final = 30.0
-"""Seconds until the first match must have begun."""
-LAST_WORDS: Final = 5.0
-"""Seconds for a server that does not answer to end, so that its log tells why."""
-GLANCE: Final = 0.25
-"""Seconds between two looks at the server."""
+"""Matches that each bot plays at the same time."""
+STARTING: Final = 60.0
+"""Seconds within which the first match must begin."""
+SERVER_END: Final = 5.0
+"""Seconds to wait for a server that does not answer to end, so that its log says why."""
+POLL: Final = 0.25
+"""Seconds between two queries of the server."""
 
 
 @click.command(epilog="Example: arena demo --game nullern --seconds 20 --data ./demo-data")
@@ -46,10 +46,10 @@ GLANCE: Final = 0.25
     "--seconds", type=click.FloatRange(1, 86400), default=20, show_default=True, help="How long matches are played."
 )
 def command(data: Path, game: str, seconds: float) -> None:
-    """Play rated matches between three sample bots and show what comes of it.
+    """Play rated matches between three sample bots and show the ladder and a replay.
 
-    Starts a server on any free port of this machine and three bots as programs of their own; house bots fill the
-    tables. Then it stops them all and shows the ladder and a replay. Ctrl-C ends it early, in order.
+    Starts a server on a free port of this machine and three bots as separate programs; house bots fill the tables. Then
+    it stops them all and shows the ladder and a replay. Ctrl-C stops the demo early and still shows them.
     """
     from arena.cli.children import ChildFailed, children
     from arena.cli.screen import screen
@@ -65,16 +65,16 @@ def command(data: Path, game: str, seconds: float) -> None:
     except (ChildFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
     if before is not None:
-        from arena.cli.lookback import look_back
+        from arena.cli.demo_summary import look_back
 
         look_back(console, data, game, before)
 
 
 def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
-    """Starts everything and lets it play. Returns the newest match before; None when stopped before any."""
+    """Start everything and let it play; return the newest match before, None if a signal came before the server ran."""
     from arena.cli.children import ChildFailed
-    from arena.cli.tally import newest
-    from arena.wire.client import Declined, NoAnswer, connect
+    from arena.cli.match_counter import newest
+    from arena.client.remote import Declined, NoAnswer, connect
 
     console.print(f"Starting a server on {data}/ and three bots …")
     server = programs.start(
@@ -88,13 +88,13 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, ga
         with connect(address) as client:
             before = newest(client)
             _start_bots(programs, address, data, game)
-            import arena.cli.lookback  # noqa: F401 - a second's work, done while the bots start instead of at the end
+            import arena.cli.demo_summary  # noqa: F401 - takes a second: import it while the bots start
 
             _watch(console, signals, programs, client, game, before, seconds)
             return before
     except (NoAnswer, Declined) as error:
         with suppress(subprocess.TimeoutExpired):
-            server.process.wait(LAST_WORDS)
+            server.process.wait(SERVER_END)
         programs.check()
         raise ChildFailed(str(error)) from error
 
@@ -114,23 +114,23 @@ def _serving(data: Path, game: str) -> tuple[str, ...]:
 def _watch(
     console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
 ) -> None:
-    """Shows the progress from the first match on, for so long or until a signal."""
+    """Show the progress from the first match on, for so many seconds or until a signal."""
     from arena.cli.children import ChildFailed
-    from arena.cli.progress import Progress
-    from arena.cli.tally import Tally
+    from arena.cli.match_counter import MatchCounter
+    from arena.cli.progress import DemoProgress
 
-    tally = Tally(client, before)
+    counter = MatchCounter(client, before)
     began = time.monotonic()
-    while not signals.count and not tally.begun:
+    while not signals.count and not counter.begun:
         programs.check()
         if time.monotonic() > began + STARTING:
             raise ChildFailed(f"no match began within {STARTING:.0f} s; see the logs of the server and the bots")
-        signals.sleep(GLANCE)
-        tally.count()
+        signals.sleep(POLL)
+        counter.count()
     began = time.monotonic()
-    with Progress(console, seconds) as progress:
+    with DemoProgress(console, seconds) as progress:
         while not signals.count and (passed := time.monotonic() - began) < seconds:
             programs.check()
-            tally.count()
-            progress.show(passed, tally.finished, client.ladder(game))
-            signals.sleep(min(GLANCE, began + seconds - time.monotonic()))
+            counter.count()
+            progress.show(passed, counter.finished, client.ladder(game))
+            signals.sleep(min(POLL, began + seconds - time.monotonic()))

@@ -1,4 +1,4 @@
-"""`arena drain`: a planned stop of a running server, watched to its end."""
+"""`arena drain`: stop a running server in an orderly way and wait for its end."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from arena.cli.data_source import takes_data
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import takes_data
 
 if TYPE_CHECKING:
-    from arena.cli.source import Place
+    from arena.cli.data_source import DataPlace
 
 LEFT: Final = 3
-"""Exit status when matches are left to the next start."""
-LAST_STEPS: Final = 30.0
-"""Seconds from the last match to the end of the server's process."""
+"""Exit status if matches are left to the next start."""
+SERVER_END: Final = 30.0
+"""Seconds within which the server's process must end after the last match."""
 
 
 @click.command(epilog="Example: arena drain --data ./arena-data --limit 60")
@@ -29,12 +29,12 @@ LAST_STEPS: Final = 30.0
 )
 @takes_data
 @json_option
-def command(limit: float | None, place: Place, as_json: bool) -> None:
+def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
     """Stop a server in an orderly way: no new matches, running ones end.
 
-    Bots are told. What still runs after the limit is left to the next start, which takes it up where it stands; nobody
-    is charged. Returns when the server is gone. Interrupting this does not interrupt the drain; a second one with a
-    lower limit hurries it.
+    Bots are told. Matches still running after the limit are left to the next start, which continues them where they
+    stand; no bot loses time by it. Returns when the server has ended. Interrupting this command does not stop the
+    drain; running it again with a lower limit shortens it.
 
     Exit status: 0 every match ended, 3 some are left to the next start, 1 it failed.
 
@@ -67,10 +67,10 @@ def command(limit: float | None, place: Place, as_json: bool) -> None:
 
 
 def _await_the_end(data: Path, process: int) -> None:
-    """Returns when the server is gone, so that another may be started."""
+    """Wait until the server's process has ended, so that another may be started; ClickException."""
     from arena.store.directory import holder
 
-    end = time.monotonic() + LAST_STEPS
+    end = time.monotonic() + SERVER_END
     while holder(data) == process:
         if time.monotonic() > end:
             raise click.ClickException(f"the server has drained, but its process {process} does not end")
@@ -79,7 +79,7 @@ def _await_the_end(data: Path, process: int) -> None:
 
 @contextmanager
 def _watching() -> Iterator[Callable[[int], None]]:
-    """Shows on standard error how many matches still run: in a terminal as it moves, else at most a line a second."""
+    """Yield a function that shows the number of running matches on stderr, in a pipe at most one line a second."""
     console = screen(stderr=True)
     shown = 0.0
 

@@ -1,4 +1,4 @@
-"""`arena games`: which games there are, for how many, and how large they are."""
+"""`arena games`: list the games with their seats, options and sizes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Size(NamedTuple):
-    """How large a game is with so many seats and without options."""
+    """The size of a game with a number of seats and default options."""
 
     seats: int
     deck: int
     """Cards in the deck."""
     hands: tuple[int, ...]
-    """By round, the cards dealt to each seat."""
+    """Cards dealt to each seat, by round."""
 
 
 @click.command(epilog="Example: arena games --json")
@@ -34,7 +34,7 @@ class Size(NamedTuple):
 def command(as_json: bool) -> None:
     """List the games with their seats, options and sizes.
 
-    Sizes are those of a game without options. `arena rules GAME` has the rules, `arena serve --game GAME` offers it.
+    Sizes are those with default options. `arena rules GAME` shows the rules, `arena serve --game GAME` offers it.
 
     \b
     JSON: {"games": [{"name", "title", "colours", "cards", "actions", "options":
@@ -58,22 +58,35 @@ def command(as_json: bool) -> None:
 
 
 def sizes(game: Game) -> list[Size]:
-    """By number of seats; found by watching what a game deals, because each may deal as it likes."""
+    """Return a game's sizes by number of seats, found by playing it and recording what it deals."""
     return [_size(game, seats) for seats in game.seats]
 
 
 def _size(game: Game, seats: int) -> Size:
-    cards = SeededDecks(bytes(KEY_BYTES))
-    dealt: dict[int, tuple[int, int]] = {}
-
-    def watched(number: int, size: int, count: int) -> Sequence[int]:
-        dealt[number] = (size, count // seats)
-        return cards(number, size, count)
-
-    state = game.new(seats, watched)
+    decks = WatchedDecks()
+    state = game.new(seats, decks)
     while (seat := state.player) != OVER:
         state.apply(state.fallback(seat), seat)
-    return Size(seats, dealt[0][0], tuple(hand for _, hand in dealt.values()))
+    dealt = [decks.dealt.get(number, (0, 0)) for number in range(state.round + 1)]
+    return Size(seats, dealt[0][0], tuple(count // seats for _, count in dealt))
+
+
+class WatchedDecks:
+    """Decks that note what is dealt."""
+
+    def __init__(self) -> None:
+        self._decks = SeededDecks(bytes(KEY_BYTES))
+        self.dealt: dict[int, tuple[int, int]] = {}
+        """By round, the cards in the deck and those dealt of it."""
+
+    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
+        """The first `count` cards of the round's deck of `size` cards."""
+        self.dealt[round] = (size, count)
+        return self._decks(round, size, count)
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        """The face that the die of a roll shows."""
+        return self._decks.roll(round, number, faces)
 
 
 def _document(game: Game) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""How a bot's live rating moved, drawn, with its last changes under it. It shows rows and looks nothing up."""
+"""Drawing of a bot's live rating over its matches, with a table of the last changes. It only draws rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rich.text import Text
 from arena.cli.ladder_table import CONFIDENCE, change
 from arena.cli.plot import Point, plot
 from arena.cli.tables import framed
-from arena.wire.rows import RatedRow
+from arena.store.rows import RatedRow
 
 CHANGES: Final = 10
-"""Matches that are listed."""
+"""Matches listed in the table."""
 AROUND: Final = CHANGES + 12
-"""Rows of the screen that everything but the plot takes."""
+"""Rows of the screen taken by everything except the plot."""
 LOWEST: Final = 10
 HIGHEST: Final = 24
-"""Rows of the plot."""
+"""Rows of the plot, at least and at most."""
 
 
 def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: int) -> RenderableType:
-    """At least one match, drawn for a screen of so many columns and rows."""
+    """Draw at least one match for a screen with this many columns and rows."""
     points = [Point(row.after, CONFIDENCE * row.deviation) for row in rows]
     drawn = plot(points, width, min(max(height - AROUND, LOWEST), HIGHEST))
     refits = sum(before.after != after.before for before, after in pairwise(rows))
@@ -47,7 +47,7 @@ def _changes(rows: Sequence[RatedRow]) -> RenderableType:
         table.add_column("State")
     for row in reversed(shown):
         table.add_row(
-            str(row.match),
+            str(row.match_id),
             f"{row.ended.astimezone():%d %b %H:%M:%S}",
             f"{row.before:.0f}",
             Text(f"{row.after:.0f}", style="bold"),

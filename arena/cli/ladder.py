@@ -1,4 +1,4 @@
-"""`arena ladder`: who is how strong and how a bot came there, results taken back, and the ladder checked."""
+"""`arena ladder`: show the ladder or a bot's rating history, make results void, rebuild the ladder."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.authorization import AuthorizedChange
+from arena.cli.data_source import LARGEST_MATCH, takes_data, takes_source
 from arena.cli.rebuild import rebuild
-from arena.cli.right import Right
-from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_MATCH, takes_data, takes_source
+from arena.cli.screen import json_option, json_rows, print_json, screen
+from arena.store.rows import LadderRows, RatedRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from arena.cli.source import Place
-    from arena.wire.rows import LadderRows, RatedRow
+    from arena.cli.data_source import DataPlace
 
-TALL = 60
-"""Rows of a screen that nobody says the height of."""
+DEFAULT_HEIGHT = 60
+"""Rows of the drawing where the output is not a terminal."""
 
 
 @click.group(
@@ -27,35 +27,30 @@ TALL = 60
 )
 @click.option("--game", metavar="NAME", help="Only this game's.  [default: every game's]")
 @click.option(
-    "--seats", metavar="N", type=click.IntRange(1, 99), help="Of results at tables for so many alone, computed now."
+    "--seats", metavar="N", type=click.IntRange(1, 99), help="Only from results at tables of this size; computed now."
 )
 @click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
 @takes_source
-@json_option
+@json_rows(LadderRows, RatedRow)
 @click.pass_context
 def command(
-    context: click.Context, game: str | None, seats: int | None, bot: str | None, place: Place, as_json: bool
+    context: click.Context, game: str | None, seats: int | None, bot: str | None, place: DataPlace, as_json: bool
 ) -> None:
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
-    Ranks are those that the errors allow; P(best) is the probability of being the best of all. Forced is the part
-    of its decisions that others made for a bot, think what 95 % of its own did not take longer than. Live is the
-    rating that moves with every match, and its last change. A narrow screen leaves some of this out; --json does not.
+    Ranks is the 95 % interval of the rank; P(best) is the probability of being the best of all. Forced is the share of
+    a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within. Live is
+    the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json none.
 
     \b
-    JSON: {"ladders": [{"game", "seats", "standings": [{"rank", "bot", "owner",
-    "house", "rating", "deviation", "matches", "wins", "mean_rank", "last_change",
-    "version", "rank_low", "rank_high", "best", "opponents", "provisional", "live",
-    "live_deviation", "forced_share", "think_95_us", "luck": {"matches", "plain",
-    "plain_error", "adjusted", "adjusted_error"}}], "through", "digest",
-    "published"}]}; "deviation" is a standard error, "through" the last event in it.
-    With --history: {"bot", "histories": [{"game", "matches": [{"match", "ended",
-    "version", "before", "after", "deviation", "voided"}]}]}
+    JSON: {"ladders": [LadderRows]};
+    "deviation" is a standard error, "through" the last event in it.
+    With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     """
     if context.invoked_subcommand is not None:
         return
     if bot is not None and seats is not None:
-        raise click.UsageError("a live rating is of all tables together: choose one of --history and --seats")
+        raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
     with place.open() as source:
         games = (game,) if game else source.games()
         if game is None and seats is not None:
@@ -67,43 +62,43 @@ def command(
         else:
             ladders = [source.ladder(name, seats or 0) for name in games]
     if bot is not None:
-        _tell_history(bot, histories, as_json)
+        _print_history(bot, histories, as_json)
     elif as_json:
         print_json({"ladders": ladders})
     else:
-        _tell_ladders(ladders)
+        _print_ladders(ladders)
 
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
-@click.argument("match", type=click.IntRange(1, LARGEST_MATCH))
+@click.argument("match_id", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH))
 @click.option("--reason", metavar="TEXT", required=True, help="Why, in at most 200 characters; everybody can read it.")
 @takes_data
 @json_option
-def void(match: int, reason: str, place: Place, as_json: bool) -> None:
-    """Take the result of a match off the ladder, for good.
+def void(match_id: int, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Make the result of a match void, for good: it no longer counts on the ladder.
 
-    The match and its replay stay. Only the operator can: whoever may write to the data directory. Where a server works
-    on it, the server does it and fits the ladder anew at once; else the next start does.
+    The match and its replay stay. Only the operator can do this, with write access to the data directory. If a server
+    uses the directory, it does so and fits the ladder again at once; otherwise the next start fits it.
 
     \b
     JSON: {"match", "reason"}
     """
     from arena.store import matches
 
-    Right(place).change(
-        lambda connection: matches.void(connection, match, reason, time.time_ns() // 1000),
-        lambda server, token: server.void(match, reason, token),
+    AuthorizedChange(place).change(
+        lambda connection: matches.void(connection, match_id, reason, time.time_ns() // 1000),
+        lambda server, token: server.void(match_id, reason, token),
     )
     if as_json:
-        print_json({"match": match, "reason": reason})
+        print_json({"match": match_id, "reason": reason})
     else:
-        click.echo(f"The result of match {match} counts no more.")
+        click.echo(f"The result of match {match_id} no longer counts.")
 
 
 command.add_command(rebuild)
 
 
-def _tell_ladders(ladders: Sequence[LadderRows]) -> None:
+def _print_ladders(ladders: Sequence[LadderRows]) -> None:
     from arena.cli.ladder_table import ladder_table
 
     console = screen()
@@ -115,7 +110,7 @@ def _tell_ladders(ladders: Sequence[LadderRows]) -> None:
             console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
 
 
-def _tell_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:
+def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:
     if as_json:
         rows = [{"game": name, "matches": matches} for name, matches in histories.items()]
         print_json({"bot": bot, "histories": rows})
@@ -125,6 +120,8 @@ def _tell_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json
     console = screen()
     for name, matches in histories.items():
         if matches:
-            console.print(history(bot, name, matches, console.width, console.height if console.is_terminal else TALL))
+            console.print(
+                history(bot, name, matches, console.width, console.height if console.is_terminal else DEFAULT_HEIGHT)
+            )
         else:
             console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)

@@ -1,7 +1,7 @@
-"""The ladder as a table of Rich, as wide as its screen allows. It shows rows and looks nothing up.
+"""The ladder as a Rich table that fits the width of the screen. It only draws rows.
 
-Rating ± interval, interval of ranks and bot always stay; of the other columns, those that matter least leave a narrow
-screen first. Where there is room, the intervals are drawn on one scale, so that one sees which overlap.
+On a narrow screen the least important columns are left out first; rank, interval of ranks, bot and rating always stay.
+If there is room, the rating intervals are drawn on one scale, which shows which of them overlap.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.tables import bot_name, framed, owner_name
-from arena.ladder.ladder import ACQUAINTED, SETTLED
-from arena.wire.rows import LadderRow, LadderRows
+from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, ESTABLISHED_MIN_OPPONENTS
+from arena.store.rows import LadderRow, LadderRows
 
 CONFIDENCE: Final = 1.96
-"""Standard errors to either side that hold 95 %."""
+"""Standard errors to either side of a 95 % interval."""
 NARROWEST: Final = 15
 WIDEST: Final = 41
-"""Columns of the picture of the intervals."""
+"""Columns of the drawn intervals, at least and at most."""
 MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
-PICTURE: Final = "picture"
-LEAVING: Final = (
+INTERVALS: Final = "intervals"
+LEFT_OUT_FIRST: Final = (
     "Points",
     "Mean rank",
     "Wins",
@@ -35,14 +35,14 @@ LEAVING: Final = (
     "Forced",
     "Opponents",
     "Luck-adjusted",
-    PICTURE,
+    INTERVALS,
     "Live",
     "Matches",
     "P(best)",
 )
-"""What goes when the screen is too narrow, first those that go first."""
+"""Columns to leave out when the screen is too narrow, in this order."""
 OF_ALL_TABLES: Final = frozenset({"Wins", "Mean rank", "Points", "Luck-adjusted", "Forced", "Think 95 %", "Live"})
-"""What is only known of all tables together."""
+"""Columns that exist only for all table sizes together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class Column:
 
     @property
     def width(self) -> int:
-        """What its longest line takes."""
+        """The width of its widest cell, in characters."""
         return max(cell_len(text) for text in (self.name, *(cell.plain for cell in self.cells)))
 
 
 def ladder_table(ladder: LadderRows, width: int) -> Table:
-    """A ladder that has rows, in at most so many columns of the screen where names are not too long for that."""
+    """Draw a ladder with at least one row, at most `width` characters wide unless names are too long for that."""
     columns = _columns(ladder)
-    leaving = list(LEAVING)
-    while (room := width - _width(columns)) < (NARROWEST + 2 if PICTURE in leaving else 0) and leaving:
-        gone = leaving.pop(0)
+    droppable = list(LEFT_OUT_FIRST)
+    while (room := width - _width(columns)) < (NARROWEST + 2 if INTERVALS in droppable else 0) and droppable:
+        gone = droppable.pop(0)
         columns = [column for column in columns if column.name != gone]
-    if PICTURE in leaving:
+    if INTERVALS in droppable:
         place = 1 + [column.name for column in columns].index("Elo ± 95 %")
-        columns.insert(place, _picture(ladder.standings, min(room - 2, WIDEST)))
+        columns.insert(place, _interval_column(ladder.standings, min(room - 2, WIDEST)))
     table = framed(f"Ladder of {ladder.game}" + (f" at tables of {ladder.seats}" if ladder.seats else ""))
     table.caption = Text(_caption(ladder), style="dim")
     table.caption_justify = "left"
@@ -81,7 +81,7 @@ def ladder_table(ladder: LadderRows, width: int) -> Table:
 
 
 def _columns(ladder: LadderRows) -> list[Column]:
-    """All but the picture."""
+    """Return all columns except the drawn intervals."""
     rows = ladder.standings
 
     def column(name: str, cell: Callable[[LadderRow], Text], justify: Literal["left", "right"] = "right") -> Column:
@@ -91,8 +91,8 @@ def _columns(ladder: LadderRows) -> list[Column]:
     columns = [
         column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", bot_name, "left"),
-        column("Owner", lambda row: Text(owner_name(row), style="dim"), "left"),
+        column("Bot", lambda row: bot_name(row.bot, row.house), "left"),
+        column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
         column("P(best)", lambda row: UNKNOWN if row.best is None else _share(row.best)),
         column("Matches", lambda row: Text(str(row.matches))),
@@ -108,7 +108,7 @@ def _columns(ladder: LadderRows) -> list[Column]:
         column("Think 95 %", lambda row: _duration(row.think_95_us)),
         column("Live", lambda row: Text.assemble(f"{row.live:.0f} ", change(row.last_change))),
     ]
-    owned = any(owner_name(row) for row in rows)
+    owned = any(_owner(row) for row in rows)
     unknown = set(OF_ALL_TABLES if ladder.seats else ())
     if all(row.luck is None for row in rows):
         unknown |= {"Points", "Luck-adjusted"}
@@ -116,12 +116,12 @@ def _columns(ladder: LadderRows) -> list[Column]:
 
 
 def _width(columns: Sequence[Column]) -> int:
-    """What a table of them takes in the frame of `framed`: two sides, and each column with a space on either hand."""
+    """Return the width of a `framed` table: two borders, and each column with a space on both sides."""
     return 2 + sum(column.width + 2 for column in columns)
 
 
-def _picture(rows: Sequence[LadderRow], width: int) -> Column:
-    """Ratings and intervals on one scale. It holds the settled bots' intervals; wider ones are cut with an arrow."""
+def _interval_column(rows: Sequence[LadderRow], width: int) -> Column:
+    """Draw the rating intervals on one scale, which fits those of settled bots; wider ones are cut with an arrow."""
     settled = [row for row in rows if not row.provisional] or rows
     ratings = [row.rating for row in rows]
     low = min(*ratings, *(row.rating - CONFIDENCE * row.deviation for row in settled))
@@ -150,13 +150,14 @@ def _caption(ladder: LadderRows) -> str:
     rows = ladder.standings
     words = []
     if any(row.provisional for row in rows):
-        words.append(f"? provisional: ± above {CONFIDENCE * SETTLED:.0f}, or fewer than {ACQUAINTED} opponents")
+        limit = CONFIDENCE * ESTABLISHED_MAX_ERROR
+        words.append(f"? provisional: ± above {limit:.0f}, or fewer than {ESTABLISHED_MIN_OPPONENTS} opponents")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
     if any(row.luck is not None for row in rows):
-        words.append("points a match, and with the deals' part taken off")
+        words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
     if len(rows) == 1:
-        words.append("ratings compare bots, and one alone says nothing")
+        words.append("a rating needs a second bot to compare with")
     if not ladder.through:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:
@@ -166,6 +167,10 @@ def _caption(ladder: LadderRows) -> str:
     if ladder.through and any(row.best is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)
+
+
+def _owner(row: LadderRow) -> str:
+    return owner_name(row.owner, row.bot, row.house)
 
 
 def _ranks(row: LadderRow) -> str:
@@ -182,14 +187,14 @@ def _rating(row: LadderRow, width: int) -> Text:
 
 
 def _share(share: float) -> Text:
-    """A part of the whole; what is not quite nothing or all is not called so."""
+    """Format a share in percent, without rounding to 0 % or 100 %."""
     if 0 < share < 0.005:
         return Text("<1 %", style="dim")
     return Text(">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %")
 
 
 def _points(mean: float, error: float | None) -> Text:
-    """The mean score of a match, with its interval."""
+    """Format a mean score with its 95 % interval."""
     return Text.assemble(f"{mean:.1f}", ("" if error is None else f" ± {CONFIDENCE * error:.1f}", "dim"))
 
 
@@ -202,7 +207,7 @@ def _forced(share: float | None) -> Text:
 
 
 def _duration(microseconds: int | None) -> Text:
-    """To two digits, in the unit that fits it."""
+    """Format a duration with two digits in a suitable unit."""
     if microseconds is None:
         return UNKNOWN
     for size, unit in ((1_000_000, "s"), (1_000, "ms"), (1, "µs")):
@@ -213,7 +218,7 @@ def _duration(microseconds: int | None) -> Text:
 
 
 def change(amount: float) -> Text:
-    """Elo won or lost."""
+    """Format a change of a rating, in Elo."""
     if round(abs(amount), 1) == 0:
         return Text("  0.0", style="dim")
     return Text(f"▲ {amount:.1f}", style="green") if amount > 0 else Text(f"▼ {-amount:.1f}", style="red")

@@ -1,4 +1,4 @@
-"""The `arena` command. A verb's module is imported when the verb is used, so that `arena --help` answers at once."""
+"""The `arena` command. A verb's module is imported only when the verb is used, which keeps `arena --help` fast."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """The verbs, in the order people meet them."""
+        """Return the verbs, in the order of the help."""
         return list(VERBS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        """The command of a verb."""
+        """Import and return the command of a verb."""
         if name not in VERBS:
             return None
         command = import_module(VERBS[name][0]).command
@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs and what they are for, without importing them."""
+        """Write the verbs with their help texts, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in VERBS.items()])
 
@@ -54,6 +54,6 @@ class LazyGroup(click.Group):
 def main() -> None:
     """Card-game matches between bots: a server, a ladder, and replays anyone can check.
 
-    Exit status: 0 done, 1 failed (no server, no such match, a replay that is not true …), 2 wrong usage.
+    Exit status: 0 done, 1 failed (no server, no such match, a replay that differs …), 2 wrong usage.
     `arena drain` has a status of its own, 3: matches are left to the next start.
     """

@@ -1,4 +1,4 @@
-"""`arena matches`: what was and is being played."""
+"""`arena matches`: list matches."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.screen import json_rows, print_json, screen
+from arena.store.rows import MatchRow
 
 if TYPE_CHECKING:
-    from arena.cli.source import Place
+    from arena.cli.data_source import DataPlace
 
 
 @click.command(epilog="Example: arena matches --bot counter --limit 5 --before 100")
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
-@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="At most so many.")
 @click.option(
-    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only older ones than this match."
+    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Matches to list, at most."
+)
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
 )
 @takes_source
-@json_option
-def command(game: str, bot: str, limit: int, before: int | None, place: Place, as_json: bool) -> None:
+@json_rows(MatchRow)
+def command(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
     """List matches, newest first.
 
     \b
-    JSON: {"matches": [{"match", "game", "state", "started", "ended", "reason",
-    "seats": [{"bot", "score", "place", "rating_before", "rating_after", "forced",
-    "version"}], "voided"}]}
-    State is playing, finished or interrupted; what only a result has is null before it. Voided says why a
-    result counts no more and is empty where it does.
+    JSON: {"matches": [MatchRow]}
+    State is playing, finished or interrupted; fields of the result are null before it. Voided says why a
+    result is void and is empty if it counts.
     """
     with place.open() as source:
         rows = source.matches(game=game, bot=bot, limit=limit, before=before or 0)
@@ -45,4 +46,6 @@ def command(game: str, bot: str, limit: int, before: int | None, place: Place, a
         return
     console.print(matches_table("Matches", rows))
     if len(rows) == limit:
-        console.print(f"Older ones: arena matches --before {rows[-1].match}{place.typed}", style="dim", soft_wrap=True)
+        console.print(
+            f"Older ones: arena matches --before {rows[-1].match_id}{place.typed}", style="dim", soft_wrap=True
+        )

@@ -1,4 +1,4 @@
-"""A line with a band around it, drawn with characters: Braille dots for the line, shade for the band."""
+"""A line plot with an error band in characters: Braille dots for the line, shading for the band."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ DOTS: Final = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 BRAILLE: Final = 0x2800
 ACROSS: Final = 2
 DOWN: Final = 4
-"""Dots of a character."""
+"""Columns and rows of dots in a Braille character."""
 SPACING: Final = 4
-"""Rows between two labels, about."""
+"""Approximate number of rows between two labels."""
 
 
 class Point(NamedTuple):
-    """A value with what it may be off by, either way."""
+    """A value with its error margin to either side."""
 
     value: float
     margin: float
 
 
 class _Scale(NamedTuple):
-    """Where values are in the rows of dots."""
+    """The vertical scale: the values at the lowest and highest of a number of dot rows."""
 
     low: float
     high: float
     dots: int
 
     def dot(self, value: float) -> int:
-        """The row of a value, counted from the top; outside the plot above or below it."""
+        """Return the dot row of a value, counted from the top; it may lie outside the plot."""
         return round((self.high - value) / (self.high - self.low) * (self.dots - 1))
 
 
 def plot(points: Sequence[Point], width: int, height: int) -> Text:
-    """At least one value over 1, 2, 3 …, labels included in so many columns and rows; the band may be cut."""
+    """Plot at least one point over 1, 2, 3 … in this many columns and rows, labels included; the band may be cut."""
     margin = median(point.margin for point in points)
     low = min(point.value for point in points) - max(margin, 1)
     high = max(point.value for point in points) + max(margin, 1)
@@ -64,7 +64,7 @@ def plot(points: Sequence[Point], width: int, height: int) -> Text:
 
 
 def _line(points: Sequence[Point], scale: _Scale, columns: int) -> list[list[int]]:
-    """The dots of each cell, by row and column: in every column of dots all that the line passes."""
+    """Return the Braille bits of each cell, by row and column, of all dots that the line passes."""
     cells = [[0] * columns for _ in range(scale.dots // DOWN)]
     across = columns * ACROSS
     for x in range(across):
@@ -75,14 +75,14 @@ def _line(points: Sequence[Point], scale: _Scale, columns: int) -> list[list[int
 
 
 def _values(points: Sequence[Point], begin: float, end: float) -> list[float]:
-    """The line's values at two places between 0 and 1, and at all points between them."""
+    """Return the line's values at two positions from 0 to 1 and at all points between them."""
     last = len(points) - 1
     between = points[int(begin * last) + 1 : int(end * last) + 1]
     return [_at(points, begin).value, *(point.value for point in between), _at(points, end).value]
 
 
 def _at(points: Sequence[Point], place: float) -> Point:
-    """Line and band at a place between 0 and 1."""
+    """Interpolate line and band at a position from 0 to 1."""
     where = place * (len(points) - 1)
     before = min(int(where), max(len(points) - 2, 0))
     share = where - before
@@ -91,14 +91,14 @@ def _at(points: Sequence[Point], place: float) -> Point:
 
 
 def _inside(points: Sequence[Point], scale: _Scale, row: int, column: int, columns: int) -> bool:
-    """Whether the middle of a cell is in the band."""
+    """Return whether the middle of a cell is in the band."""
     here = _at(points, (column + 0.5) / columns)
     top, bottom = scale.dot(here.value + here.margin), scale.dot(here.value - here.margin)
     return top <= row * DOWN + DOWN // 2 <= bottom
 
 
 def _ticks(low: float, high: float, most: int) -> list[int]:
-    """Round numbers from low to high, at most so many but at least one."""
+    """Return round numbers from low to high, at least one and at most `most`."""
     step, size = 1, 1
     while high // step - low // step > most:
         step = next((size * digit for digit in (1, 2, 5) if size * digit > step), 10 * size)

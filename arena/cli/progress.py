@@ -1,4 +1,4 @@
-"""What a demo shows while it runs: in a terminal a bar and the ladder as it moves, in a pipe a line now and then."""
+"""Progress of a running demo: a bar and the live ladder in a terminal, a few lines in a pipe."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.ladder_table import ladder_table
-from arena.wire.rows import LadderRows
+from arena.store.rows import LadderRows
 
 LINES: Final = 5
-"""Lines that a pipe gets."""
+"""Lines printed to a pipe in all."""
 
 
-class Progress:
+class DemoProgress:
     """The progress of a demo on a console."""
 
     def __init__(self, console: Console, seconds: float) -> None:
@@ -28,7 +28,7 @@ class Progress:
         self._next_line = 0.0
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> DemoProgress:
         if self._live is not None:
             self._live.start()
         return self
@@ -38,7 +38,7 @@ class Progress:
             self._live.stop()
 
     def show(self, passed: float, matches: int, ladder: LadderRows) -> None:
-        """The state after so many seconds."""
+        """Show the state after `passed` seconds with this many finished matches."""
         rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
         if self._live is not None:
             self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)

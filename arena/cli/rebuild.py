@@ -1,4 +1,4 @@
-"""`arena ladder rebuild`: the ladder made again of the list of events, to be compared or published."""
+"""`arena ladder rebuild`: recompute the ladder from the list of events, to publish or to compare it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arena.cli.data_source import data_option
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import data_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from arena.store.rebuild import Difference, Verdict
+    from arena.store.rebuild import LadderDifference, LadderVerdict
 
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
-@click.option("--verify", is_flag=True, help="Change nothing: compare with what is published; a server may work on it.")
+@click.option("--verify", is_flag=True, help="Only compare with the published ladder; a server may use the directory.")
 @click.option("--game", metavar="NAME", help="Only this game's.  [default: every game's]")
 @data_option("The data directory of the server.", required=True)
 @json_option
 def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
-    """Make the ladder again of the list of results, and publish it.
+    """Recompute the ladder from the list of events and publish it.
 
-    With --verify it is compared bit for bit instead: exit status 1 where a figure differs from what the same events
-    give. A ladder that was never published cannot differ.
+    With --verify it is compared bit for bit with the published one instead: exit status 1 if a figure differs. A ladder
+    that was never published cannot differ.
 
     \b
     JSON: {"ladders": [{"game", "through", "published", "recomputed", "identical",
     "differences": [{"bot", "version", "figure", "published", "recomputed"}]}]};
     "through" is the last event compared, "published" and "recomputed" are digests.
-    Of a figure, what exists on one side only is null on the other; "bot" is null for
-    what is the ladder's as a whole.
+    A figure that only one of the ladders has is null in the other; "bot" is null for
+    figures of the whole ladder.
     """
-    from arena.cli.directory import games_named
+    from arena.client.directory import games_named
     from arena.store import rebuild as store
     from arena.store.store import open_readonly, open_to_amend
 
     documents, failed = [], False
-    with _failures_told(), open_readonly(data) if verify else open_to_amend(data) as connection:
+    with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
         for name in games_named(game):
             with _working(connection, name):
                 if verify:
@@ -55,7 +55,7 @@ def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
             failed |= bool(verdict.differences)
             documents.append(_document(verdict))
             if not as_json:
-                click.echo(_told(connection, verdict) if verify else _done(connection, verdict))
+                click.echo(_comparison(connection, verdict) if verify else _publication(connection, verdict))
     if as_json:
         print_json({"ladders": documents})
     if verify and failed:
@@ -63,7 +63,7 @@ def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
 
 
 @contextmanager
-def _failures_told() -> Iterator[None]:
+def _errors_for_click() -> Iterator[None]:
     from arena.ladder.errors import LadderError
     from arena.store.errors import Refused, StoreError, StoreLocked
 
@@ -80,7 +80,7 @@ def _failures_told() -> Iterator[None]:
 
 
 def _working(connection: Connection, game: str) -> AbstractContextManager[object]:
-    """What a terminal shows meanwhile."""
+    """Show in a terminal that a ladder is being computed."""
     from arena.store import events
 
     console = screen(stderr=True)
@@ -89,8 +89,8 @@ def _working(connection: Connection, game: str) -> AbstractContextManager[object
     return console.status(f"The ladder of {game} from {events.newest(connection, game):,} events …")
 
 
-def _told(connection: Connection, verdict: Verdict) -> str:
-    """What came of comparing."""
+def _comparison(connection: Connection, verdict: LadderVerdict) -> str:
+    """Return the result of a comparison as a sentence."""
     if not verdict.published:
         return f"{verdict.game}: no ladder is published yet."
     if verdict.identical:
@@ -98,8 +98,8 @@ def _told(connection: Connection, verdict: Verdict) -> str:
     return f"{verdict.game}: differs up to event {verdict.through}: {_differences(verdict)}."
 
 
-def _done(connection: Connection, verdict: Verdict) -> str:
-    """What came of publishing."""
+def _publication(connection: Connection, verdict: LadderVerdict) -> str:
+    """Return the result of publishing as a sentence."""
     from arena.store import publishing
 
     through = publishing.through(connection, verdict.game)
@@ -108,20 +108,20 @@ def _done(connection: Connection, verdict: Verdict) -> str:
     return f"{verdict.game}: published up to event {through}; before, {_differences(verdict)}."
 
 
-def _differences(verdict: Verdict) -> str:
+def _differences(verdict: LadderVerdict) -> str:
     first, *others = verdict.differences
     more = f", and {len(others)} more" if others else ""
     return f"{_of(first)} was {first.published!r} where the events give {first.recomputed!r}{more}"
 
 
-def _of(difference: Difference) -> str:
+def _of(difference: LadderDifference) -> str:
     if difference.bot is None:
         return f"the {difference.figure}"
     version = f", version {difference.version!r}," if difference.version else ""
     return f"{difference.bot}{version} {difference.figure}"
 
 
-def _document(verdict: Verdict) -> dict[str, object]:
+def _document(verdict: LadderVerdict) -> dict[str, object]:
     return {
         "game": verdict.game,
         "through": verdict.through,

@@ -1,4 +1,4 @@
-"""`arena replay`: look at finished matches, and check them."""
+"""`arena replay`: list, show, verify and export the replays of finished matches."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.cli.source import Place, Source
+    from arena.cli.data_source import DataPlace, DataSource
     from arena.replay.replay import Replay
-    from arena.replay.verify import Verdict
-    from arena.wire.rows import MatchRow
+    from arena.replay.verify import ReplayVerdict
+    from arena.store.rows import MatchRow
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -32,13 +32,15 @@ def command() -> None:
 @command.command("list", epilog="Example: arena replay list --bot counter --limit 5")
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
-@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="At most so many.")
 @click.option(
-    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only older ones than this match."
+    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Matches to list, at most."
+)
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
 )
 @takes_source
 @json_option
-def list_replays(game: str, bot: str, limit: int, before: int | None, place: Place, as_json: bool) -> None:
+def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
     """List the matches that have a replay, newest first.
 
     \b
@@ -56,18 +58,18 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Pla
         console.print("No such match is finished yet.")
         return
     console.print(matches_table("Replays", rows))
-    console.print(f"To look at one: arena replay show {rows[0].match}{place.typed}", style="dim", soft_wrap=True)
+    console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
 
 
-def finished(source: Source, game: str, bot: str, limit: int, before: int = 0) -> list[MatchRow]:
-    """The newest matches that have a replay, newest first."""
+def finished(source: DataSource, game: str, bot: str, limit: int, before: int = 0) -> list[MatchRow]:
+    """Return the newest matches that have a replay, newest first."""
     found: list[MatchRow] = []
     while len(found) < limit:
         page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
         found += [row for row in page if row.state.value == "finished"]
         if len(page) < LARGEST_PAGE:
             break
-        before = page[-1].match
+        before = page[-1].match_id
     return found[:limit]
 
 
@@ -75,22 +77,27 @@ def finished(source: Source, game: str, bot: str, limit: int, before: int = 0) -
 @click.argument("source")
 @click.option("--round", "round_number", metavar="N", type=int, help="One round, from 1; -1 is the last.")
 @click.option(
-    "--trick", metavar="N", type=int, help="One trick of that round, from 1; -1 is the last.  [default round: the last]"
+    "--trick",
+    "--part",
+    "part",
+    metavar="N",
+    type=int,
+    help="One trick of that round, or one betting round, from 1; -1 is the last.  [default round: the last]",
 )
 @click.option("--seat", metavar="S", type=click.IntRange(0), help="As this seat, from 0, saw it.")
-@click.option("--all-hands", is_flag=True, help="With every hand face up; so it is without --seat.")
+@click.option("--all-hands", is_flag=True, help="With every hand face up; the default without --seat.")
 @click.option("--no-step", is_flag=True, help="Print the whole match, where a terminal would step through it.")
 @takes_source
 def show(
     source: str,
     round_number: int | None,
-    trick: int | None,
+    part: int | None,
     seat: int | None,
     all_hands: bool,
     no_step: bool,
-    place: Place,
+    place: DataPlace,
 ) -> None:
-    """Show a match: the whole of it, one round or one trick.
+    """Show a match: the whole of it, one round, or one part of a round such as a trick.
 
     In a terminal a whole match is stepped through with keys, which are shown; in a pipe, and with --no-step, it is
     printed.
@@ -98,13 +105,13 @@ def show(
     if seat is not None and all_hands:
         raise click.UsageError("--seat hides the other hands, --all-hands shows them: choose one")
     replay = read_replay(source, place)
-    from arena.replay.render.show import ShowError, show_match, show_round, show_trick
+    from arena.replay.render.show import ShowError, show_match, show_part, show_round
     from arena.replay.steps import Course
 
     course, console = Course(replay), screen()
     try:
-        if trick is not None:
-            console.print(show_trick(course, -1 if round_number is None else round_number, trick, seat))
+        if part is not None:
+            console.print(show_part(course, -1 if round_number is None else round_number, part, seat))
         elif round_number is not None:
             console.print(show_round(course, round_number, seat))
         elif not no_step and console.is_terminal and sys.stdin.isatty():
@@ -125,10 +132,10 @@ def show(
 @takes_source
 @json_option
 @click.pass_context
-def verify(context: click.Context, source: str, place: Place, as_json: bool) -> None:
+def verify(context: click.Context, source: str, place: DataPlace, as_json: bool) -> None:
     """Check a replay by playing it again from its seed.
 
-    The exit status is 0 when every line is as it must be, else 1, and the first line that differs is shown.
+    The exit status is 0 if every line is as it must be; otherwise it is 1, and the first line that differs is shown.
 
     \b
     JSON: {"source", "verified", "match", "lines", "inputs", "scores", "places",
@@ -152,30 +159,30 @@ def verify(context: click.Context, source: str, place: Place, as_json: bool) -> 
     if as_json:
         print_json(_document(replay, verdict))
     else:
-        from arena.cli.verdict import drawn_verdict
+        from arena.cli.verify_report import drawn_verdict
 
         screen().print(drawn_verdict(replay, verdict), soft_wrap=True)
     context.exit(0 if verdict.verified else 1)
 
 
 @command.command(epilog="Example: arena replay export 17 --output - | zcat | head")
-@click.argument("match", type=click.IntRange(1, LARGEST_MATCH))
+@click.argument("match_id", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH))
 @click.option(
     "--output",
     "-o",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True, dir_okay=False),
-    help="Where to; - is standard output.  [default: match-N.jsonl.gz]",
+    help="File to write; - is standard output.  [default: match-N.jsonl.gz]",
 )
 @takes_source
-def export(match: int, output: Path | None, place: Place) -> None:
+def export(match_id: int, output: Path | None, place: DataPlace) -> None:
     """Write the replay of a match to a file: JSON lines in gzip."""
     with place.open() as source:
-        content = source.replay(match)
+        content = source.replay(match_id)
     if output == Path("-"):
         sys.stdout.buffer.write(content)
         return
-    file = output or Path(f"match-{match}.jsonl.gz")
+    file = output or Path(f"match-{match_id}.jsonl.gz")
     try:
         file.write_bytes(content)
     except OSError as error:
@@ -183,8 +190,8 @@ def export(match: int, output: Path | None, place: Place) -> None:
     click.echo(f"{file}: {len(content)} bytes. To check it: arena replay verify {file}")
 
 
-def read_replay(source: str, place: Place) -> Replay:
-    """The replay of a match or in a file; ClickException."""
+def read_replay(source: str, place: DataPlace) -> Replay:
+    """Return the replay of a match or in a file; ClickException."""
     from arena.replay.read import read
     from arena.replay.replay import ReplayError
 
@@ -195,28 +202,28 @@ def read_replay(source: str, place: Place) -> Replay:
         raise click.ClickException(str(error)) from error
 
 
-def verified(replay: Replay) -> Verdict:
-    """What comes of playing a replay again, the live Elo included."""
+def verified(replay: Replay) -> ReplayVerdict:
+    """Verify a replay by playing it again, including its live ratings."""
     from arena.ladder import live
-    from arena.replay.replay import Rating
+    from arena.replay.replay import RecordedRating
     from arena.replay.verify import verify as verify_replay
 
     def rate(
-        before: Sequence[Rating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
-    ) -> list[Rating]:
+        before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
+    ) -> list[RecordedRating]:
         after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], places, bots, counts)
-        return [Rating(rating.value, rating.deviation) for rating in after]
+        return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
     return verify_replay(replay, rate)
 
 
-def _content(source: str, place: Place) -> tuple[bytes, str]:
-    """A replay file and its name."""
+def _content(source: str, place: DataPlace) -> tuple[bytes, str]:
+    """Return the content and the name of a replay; ClickException."""
     if source.isascii() and source.isdecimal():
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:
             return opened.replay(match), f"match {match}"
-    from arena.replay.chain import LIMIT
+    from arena.replay.hash_chain import LIMIT
 
     try:
         with Path(source).open("rb") as file:
@@ -230,12 +237,12 @@ _VERDICT = (
 )  # fmt: skip
 
 
-def _document(replay: Replay, verdict: Verdict) -> dict[str, Any]:
+def _document(replay: Replay, verdict: ReplayVerdict) -> dict[str, Any]:
     difference = verdict.difference
     values = (
         verdict.source,
         verdict.verified,
-        replay.header.match,
+        replay.header.match_id,
         verdict.lines,
         verdict.inputs,
         verdict.result.scores,

@@ -1,7 +1,7 @@
-"""`arena rules`: the rules of a game, ruling by ruling, in three languages.
+"""`arena rules`: show the rules of a game or one of its rulings, in three languages.
 
-The text of a game lies beside its code, in `rules.<language>.md`: a title, sections, and a paragraph a ruling that
-begins with its number in bold. The same in every language.
+A game's text is beside its code, in `rules.<language>.md`: a title, sections, and one paragraph for each ruling, which
+begins with its number in bold. The structure is the same in every language.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LANGUAGES: Final = ("en", "nl", "de")
-MARGIN: Final = 100
-"""Columns of the widest line in a terminal: longer ones are hard to read."""
+WIDEST: Final = 100
+"""Columns of a line in a terminal, at most: longer lines are hard to read."""
 
 
 @click.command(epilog="Example: arena rules sixth_sense --ruling S7 --language nl")
@@ -51,32 +51,32 @@ def command(game: str, ruling: str | None, language: str | None) -> None:
 
 
 def rules_of(game: str, language: str) -> str:
-    """The rules of a game as Markdown."""
+    """Return the rules of a game as Markdown."""
     module = type(GAMES[game]).__module__.rpartition(".")[0]
     return (files(module) / f"rules.{language}.md").read_text(encoding="utf-8")
 
 
 def rulings(text: str) -> dict[str, str]:
-    """Its rulings by number, in their order."""
+    """Return the rulings in a rules text, by number, in their order."""
     paragraphs = (paragraph.strip() for paragraph in text.split("\n\n"))
     return {found[1]: paragraph for paragraph in paragraphs if (found := re.match(r"\*\*([A-Z]+\d+) ", paragraph))}
 
 
 def language_of(environment: Mapping[str, str]) -> str:
-    """The language of the locale, English where it is another or none. The first variable that is set counts."""
+    """Return the locale's language, English if it has no rules text. The first variable that is set counts."""
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
     language = re.split(r"[_.@-]", locale.lower())[0]
     return language if language in LANGUAGES else LANGUAGES[0]
 
 
 def _show(text: str) -> None:
-    """Formatted, and page by page where it is longer than the screen."""
+    """Print the text formatted, in a pager if it is longer than the screen."""
     from rich.markdown import Markdown
 
     from arena.cli.screen import screen
 
     console = screen()
-    width, height = min(console.width, MARGIN), console.height
+    width, height = min(console.width, WIDEST), console.height
     with console.capture() as capture:
         console.print(Markdown(text), width=width)
     shown = capture.get()

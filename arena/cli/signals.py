@@ -1,4 +1,4 @@
-"""Signals as something to wait for, instead of an exception at any point: what is begun can be ended in order."""
+"""Waiting for signals instead of being interrupted by exceptions, so that a verb can end its work in order."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
-    """The signals to stop that have come so far."""
+    """A counter of the stop signals received so far, and waits for the next one."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
         self.count = 0
 
     def wait(self, seconds: float, readable: int | None = None) -> bool:
-        """Waits until another signal comes or `readable`, a file descriptor, can be read; False if neither did."""
+        """Wait for a signal or until the descriptor `readable` can be read; return False after so many seconds."""
         watched = [self._pipe] if readable is None else [self._pipe, readable]
         ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
         if self._pipe in ready:
@@ -29,7 +29,7 @@ class Signals:
         return bool(ready)
 
     def sleep(self, seconds: float) -> None:
-        """Waits so long, or until the first signal."""
+        """Wait so many seconds, or until the first signal."""
         end = time.monotonic() + seconds
         while not self.count and self.wait(end - time.monotonic()):
             pass
@@ -37,7 +37,7 @@ class Signals:
 
 @contextmanager
 def caught_signals() -> Iterator[Signals]:
-    """Meanwhile SIGINT, SIGTERM and SIGHUP do nothing but being counted."""
+    """Count SIGINT, SIGTERM and SIGHUP in this block instead of handling them."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = {number: signal.signal(number, lambda *_: None) for number in STOPPING}

@@ -1,4 +1,4 @@
-"""Going through a replay with keys."""
+"""Interactive view of a replay: stepping through it with keys."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Final
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from arena.replay.render.show import show_match, show_step
-from arena.replay.steps import PLAYS, Course
+from arena.replay.render.show import part_name, show_match, show_step, stops
+from arena.replay.steps import Course
 
 KEYS: Final = {
     "\x1b[C": "next", "\x1bOC": "next", "n": "next", " ": "next", "\r": "next", "\n": "next",
     "\x1b[D": "previous", "\x1bOD": "previous", "p": "previous", "\x7f": "previous",
-    "\x1b[B": "next trick", "\x1bOB": "next trick", "t": "next trick",
-    "\x1b[A": "previous trick", "\x1bOA": "previous trick", "T": "previous trick",
+    "\x1b[B": "next part", "\x1bOB": "next part", "t": "next part",
+    "\x1b[A": "previous part", "\x1bOA": "previous part", "T": "previous part",
     "\x1b[6~": "next round", "r": "next round",
     "\x1b[5~": "previous round", "R": "previous round",
     "\x1b[H": "first", "\x1b[1~": "first", "g": "first",
@@ -30,14 +30,14 @@ KEYS: Final = {
     "s": "seat",
     "q": "quit", "\x1b": "quit", "\x04": "quit",
 }  # fmt: skip
-"""What the keys mean, as terminals send them."""
-HELP: Final = "→ ← choice  ↓ ↑ trick  r R round  g G first, last  s seat  q quit"
+"""Commands by the sequences that terminals send for keys."""
+HELP: Final = "→ ← choice  ↓ ↑ {part}  r R round  g G first, last  s seat  q quit"
 _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
-"""One key: what is typed fast arrives together."""
+"""One key: several may arrive in one read."""
 
 
 class Walk:
-    """Where somebody is in a replay, and through whose eyes they look. The page after the last step is the result."""
+    """The state of the view: page and seat whose view is shown. The page after the last step is the result."""
 
     def __init__(self, course: Course, seat: int | None) -> None:
         self.page = 0
@@ -46,19 +46,19 @@ class Walk:
         self._course = course
         self._result = len(course.steps)
         self._rounds = [course.begins(number) for number in range(course.rounds)] + [self._result]
-        self._tricks = [0, *_trick_ends(course), self._result]
+        self._parts = [0, *stops(course), self._result]
 
     def press(self, key: str) -> None:
-        """Does what a key means, if anything."""
+        """Run the command of a key, if it has one."""
         match KEYS.get(key):
             case "next":
                 self.page = min(self.page + 1, self._result)
             case "previous":
                 self.page = max(self.page - 1, 0)
-            case "next trick":
-                self.page = _after(self._tricks, self.page)
-            case "previous trick":
-                self.page = _before(self._tricks, self.page)
+            case "next part":
+                self.page = _after(self._parts, self.page)
+            case "previous part":
+                self.page = _before(self._parts, self.page)
             case "next round":
                 self.page = _after(self._rounds, self.page)
             case "previous round":
@@ -74,7 +74,7 @@ class Walk:
                 self.quit = True
 
     def drawn(self) -> RenderableType:
-        """What there is to see."""
+        """Draw the current page."""
         header = self._course.replay.header
         if self.page == self._result:
             where, content = "result", show_match(self._course)
@@ -82,12 +82,12 @@ class Walk:
             where = f"position {self.page + 1} of {self._result}"
             content = show_step(self._course, self.page + 1, self.seat)
         eyes = "all hands" if self.seat is None else f"as seat {self.seat}, {header.bots[self.seat].name}"
-        title = Text.assemble((f" {header.game.title}, match {header.match} ", "reverse"), f" {where} · {eyes}")
-        return Group(title, Text(f" {HELP}", style="dim"), Text(), content)
+        title = Text.assemble((f" {header.game.title}, match {header.match_id} ", "reverse"), f" {where} · {eyes}")
+        return Group(title, Text(f" {HELP.format(part=part_name(self._course))}", style="dim"), Text(), content)
 
 
 def step_through(console: Console, course: Course, seat: int | None) -> None:
-    """Shows a replay step by step until it is left. ShowError for a seat that it does not have."""
+    """Show a replay step by step until the user quits. ShowError if the match has no such seat."""
     walk = Walk(course, seat)
     show_step(course, 1, seat)
     with suppress(KeyboardInterrupt), _keys() as typed, console.screen() as page:
@@ -99,7 +99,7 @@ def step_through(console: Console, course: Course, seat: int | None) -> None:
 
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """Meanwhile keys arrive as they are typed, and none is lost between two looks; what is returned waits for some."""
+    """Put the terminal in cbreak mode for this block; yield a function that waits for keys and returns them."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSADRAIN)
@@ -107,20 +107,6 @@ def _keys() -> Iterator[Callable[[], str]]:
         yield lambda: os.read(terminal, 1024).decode(errors="ignore") or "q"
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _trick_ends(course: Course) -> list[int]:
-    """The steps at which the last card of a trick was played, or a round was over."""
-    found, plays, seats = [], 0, len(course.replay.header.bots)
-    actions = course.replay.header.game.actions
-    for number, step in enumerate(course.steps):
-        if step.made is not None and actions[step.made.action].kind in PLAYS:
-            plays += 1
-            if plays % seats == 0:
-                found.append(number)
-        if step.ended is not None:
-            plays = 0
-    return found
 
 
 def _after(pages: list[int], page: int) -> int:

@@ -1,4 +1,4 @@
-"""The tables of matches and bots, in Rich, and what all tables have in common. They show rows and look nothing up."""
+"""Rich tables of matches and bots, and the style of all tables. They only draw rows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.wire.rows import BotRow, LadderRow, MatchRow, MatchState, SeatRow
+from arena.store.rows import BotRow, MatchRow, MatchState, SeatRow
 
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 HOUSE: Final = "house-"
-"""What house bots' names begin with; no other bot's name does."""
+"""Prefix of house bots' names; no other bot's name begins with it."""
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
-    """Matches, each with its seats in the order of their places, and its game where they are of several."""
+    """Draw matches, with seats in the order of their places, and a column for the game if there are several."""
     table = framed(title)
     table.add_column("Match", justify="right", style="bold", no_wrap=True)
     several = len({row.game for row in rows}) > 1
@@ -40,12 +40,12 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
         seats += [Text()] * (len(table.columns) - 3 - several - stated - len(seats))
         game = [row.game] if several else []
         state = [_state(row)] if stated else []
-        table.add_row(str(row.match), *game, f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
+        table.add_row(str(row.match_id), *game, f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
     return table
 
 
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
-    """Bots; what only a server knows is left out where it is not known."""
+    """Draw bots, without the columns that only a running server knows if they are unknown; `now` dates ages."""
     table = framed(title)
     table.add_column("Bot", no_wrap=True)
     table.add_column("Owner", style="dim", no_wrap=True)
@@ -62,8 +62,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
         now_cells: list[RenderableType] = [_presence(row), trip] if live else []
         registered = f"{_span((now - row.registered).total_seconds())} ago"
         table.add_row(
-            bot_name(row),
-            owner_name(row),
+            bot_name(row.name, row.house),
+            owner_name(row.owner, row.name, row.house),
             str(row.matches),
             *now_cells,
             registered,
@@ -73,7 +73,7 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
 
 
 def framed(title: str) -> Table:
-    """An empty table as all of them look."""
+    """Return an empty table in the common style."""
     return Table(
         title=title,
         title_style="bold",
@@ -85,14 +85,14 @@ def framed(title: str) -> Table:
     )
 
 
-def bot_name(row: LadderRow | BotRow) -> Text:
-    """The name, with a house behind one of the server's own."""
-    return Text(f"{row.bot} ⌂", style="blue") if row.house else Text(row.bot, style="bold green")
+def bot_name(name: str, house: bool) -> Text:
+    """Return a bot's name, with a house symbol after that of a house bot."""
+    return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
 
 
-def owner_name(row: LadderRow | BotRow) -> str:
-    """The owner where the name does not tell."""
-    return "" if row.house or row.owner == row.bot else row.owner
+def owner_name(owner: str, bot: str, house: bool) -> str:
+    """Return a bot's owner; empty for house bots and bots that are their own owner."""
+    return "" if house or owner == bot else owner
 
 
 def _presence(row: BotRow) -> Text:
@@ -117,7 +117,7 @@ def _state(row: MatchRow) -> Text:
 
 
 def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
-    """A bot with its points and what they did to its rating; a shared place begins with an equals sign."""
+    """Draw a bot with its score and rating change; an equals sign marks a shared place."""
     text = Text(seat.bot, style="blue" if seat.bot.startswith(HOUSE) else "green")
     if seat.place is None:
         return text
@@ -133,7 +133,7 @@ def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
 
 
 def _span(seconds: float) -> str:
-    """A duration in the unit that fits it."""
+    """Format a duration in a suitable unit."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

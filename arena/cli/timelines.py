@@ -1,4 +1,4 @@
-"""The timelines of seats as tables and sentences, in Rich. They show what was found out and find out nothing."""
+"""Timelines of seats as Rich tables and sentences. They only draw what `arena.replay.timeline` found."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import framed
+from arena.cli.tables import bot_name, framed
 from arena.match.effects import Cause, Refusal
 from arena.replay.header import Header
-from arena.replay.timeline import Blame, Decision, Event, Kind, SeatTimeline
+from arena.replay.timeline import Blame, Decision, Event, EventKind, SeatTimeline
 
 COLOURS: Final = {Blame.BOT: "red", Blame.NETWORK: "magenta", Blame.EITHER: "yellow", Blame.SERVER: "blue"}
 LOST: Final = {
@@ -27,20 +27,20 @@ WHY_REFUSED: Final = {
     Refusal.UNKNOWN: "there is no such decision of this seat",
 }
 PLAIN: Final = {
-    Kind.SUSPENDED: "suspended: late too often in a row",
-    Kind.READY: "ready again after the suspension",
-    Kind.LEFT: "the connection ended",
-    Kind.RETURNED: "connected, or ready, again",
-    Kind.BACK: "back in its seat",
-    Kind.HELD: "the server was restarted: all clocks stand still",
-    Kind.RELEASED: "all clocks run again",
+    EventKind.SUSPENDED: "suspended: late too often in a row",
+    EventKind.READY: "ready again after the suspension",
+    EventKind.LEFT: "the connection ended",
+    EventKind.RETURNED: "connected, or ready, again",
+    EventKind.BACK: "back in its seat",
+    EventKind.HELD: "the server was restarted: all clocks stand still",
+    EventKind.RELEASED: "all clocks run again",
 }
-"""What needs no number in its words."""
+"""Descriptions of events that need no figures."""
 
 
 def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> Table:
-    """A line a seat."""
-    table = framed(f"{header.game.title}, match {header.match}: what was lost, and how")
+    """Draw one row for each seat."""
+    table = framed(f"{header.game.title}, match {header.match_id}: what was lost, and how")
     table.add_column("Seat", justify="right")
     table.add_column("Bot", no_wrap=True)
     for name in ("Decisions", "Time", "Illegal", "Suspended", "Absent", "Refused", "Gone", "Median", "95 %", "Bank"):
@@ -48,10 +48,10 @@ def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> Table:
     table.add_column("Whose")
     for seat in seats:
         lost = seat.lost
-        counts = [*(lost[cause] for cause in Cause), seat.count(Kind.REFUSED), seat.count(Kind.GONE)]
+        counts = [*(lost[cause] for cause in Cause), seat.count(EventKind.REFUSED), seat.count(EventKind.GONE)]
         table.add_row(
             str(seat.seat),
-            _bot(seat),
+            bot_name(seat.bot.name, seat.bot.house),
             str(len(seat.decisions)),
             *(Text(str(count), style="bold red" if count else "dim") for count in counts),
             *(Text(_duration(time)) for time in (seat.took(50), seat.took(95), seat.bank)),
@@ -61,9 +61,9 @@ def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> Table:
 
 
 def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Table:
-    """What a seat lived through in order, or its slowest decisions, the slowest first."""
+    """Draw the timeline of a seat in order, or only its slowest decisions, slowest first."""
     what = "what happened" if slowest is None else f"the {slowest} slowest decisions"
-    table = framed(f"{header.game.title}, match {header.match}, seat {seat.seat} ({seat.bot.name}): {what}")
+    table = framed(f"{header.game.title}, match {header.match_id}, seat {seat.seat} ({seat.bot.name}): {what}")
     for name in ("At", "Decision", "Round", "Waited", "Round trip", "Took", "Clock", "Bank"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("What happened")
@@ -80,8 +80,8 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Tab
 
 
 def in_words(seat: SeatTimeline) -> Text:
-    """What a seat lost, in a sentence or two."""
-    text = Text.assemble(_bot(seat), f" (seat {seat.seat}) ")
+    """Describe the decisions that a seat lost, in a sentence or two."""
+    text = Text.assemble(bot_name(seat.bot.name, seat.bot.house), f" (seat {seat.seat}) ")
     if seat.lost:
         causes = ", ".join(f"{count} to {cause.value}" for cause, count in seat.lost.items())
         plural = "" if seat.lost.total() == 1 else "s"
@@ -124,23 +124,23 @@ def _decision(header: Header, decision: Decision) -> Sequence[Text | str]:
 
 def _event(header: Header, event: Event) -> Sequence[Text | str]:
     number = "" if event.decision is None else str(event.decision)
-    words = Text(_words(header, event), style="" if event.blame is None else COLOURS[event.blame])
+    words = Text(_notices(header, event), style="" if event.blame is None else COLOURS[event.blame])
     return _instant(event.at), Text(number, style="dim"), *[""] * 6, words, _owner(event.blame)
 
 
-def _words(header: Header, event: Event) -> str:
+def _notices(header: Header, event: Event) -> str:
     match event.kind:
-        case Kind.REFUSED:
+        case EventKind.REFUSED:
             assert event.refused is not None, "it was refused"
             late = f", {_duration(event.time)} ago" if event.refused is Refusal.STALE and event.time else ""
             return f"answer {_answer(header, event.action)} refused: {WHY_REFUSED[event.refused]}{late}"
-        case Kind.WAITED:
+        case EventKind.WAITED:
             return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
-        case Kind.GONE:
+        case EventKind.GONE:
             return f"gone; {_duration(event.time)} to come back" if event.time else "gone once too often"
-        case Kind.SUBSTITUTED:
+        case EventKind.SUBSTITUTED:
             return f"{header.stand_in} plays on"
-        case Kind.INTERRUPTED:
+        case EventKind.INTERRUPTED:
             return "broken off"
         case kind:
             return PLAIN[kind]
@@ -151,12 +151,8 @@ def _answer(header: Header, action: int | None) -> str:
     return f'"{actions[action].name}"' if action is not None and 0 <= action < len(actions) else str(action)
 
 
-def _bot(seat: SeatTimeline) -> Text:
-    return Text(f"{seat.bot.name} ⌂", style="blue") if seat.bot.house else Text(seat.bot.name, style="bold green")
-
-
 def _whose(seat: SeatTimeline) -> Text:
-    """How many troubles each had a hand in, the most first."""
+    """Return the number of troubles by who is to blame, most first."""
     parts = [Text(f"{blame.value} {count}", style=COLOURS[blame]) for blame, count in seat.troubles.most_common()]
     return Text(", ").join(parts)
 
@@ -166,7 +162,7 @@ def _owner(blame: Blame | None) -> Text:
 
 
 def _instant(microseconds: int) -> str:
-    """Since the match began."""
+    """Format an instant as minutes and seconds since the match began."""
     minutes, rest = divmod(microseconds, 60_000_000)
     return f"{minutes}:{rest / 1e6:06.3f}"
 

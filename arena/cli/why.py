@@ -1,4 +1,4 @@
-"""`arena why`: what went wrong at a seat, decision by decision, and whose doing it was."""
+"""`arena why`: show lost time, moves and seats of a match, decision by decision, and who is to blame."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena.cli.data_source import LARGEST_MATCH, takes_source
 from arena.cli.screen import json_option, print_json, screen
-from arena.cli.source import LARGEST_MATCH, takes_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.cli.source import Place
+    from arena.cli.data_source import DataPlace
     from arena.match.inputs import Input
     from arena.replay.header import Header
     from arena.replay.timeline import Decision, Event, SeatTimeline
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 @click.option("--slowest", metavar="N", type=click.IntRange(1), help="Only the N decisions that cost the most time.")
 @takes_source
 @json_option
-def command(source: str, seat: int | None, slowest: int | None, place: Place, as_json: bool) -> None:
+def command(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
     """Show why a bot lost time, moves or its seat.
 
-    SOURCE is the number of a match, or a replay file; of a match that is still being played the operator alone may
-    know, with --data. Without --seat there is a line a seat; with it, for
-    every decision, how long it waited to be sent, the round trip, how long the bot took, how much of that its clock
-    ran and what was left in the bank; whether it was made for the bot and why; and all else that befell the seat. By
-    which rule a trouble is the bot's, the network's or the server's: docs/why.md.
+    SOURCE is the number of a match, or a replay file; a match that is still being played can be read only by the
+    operator, with --data. Without --seat there is one row for each seat. With it, every decision is listed: how long it
+    waited to be sent, the round trip, how long the bot took, how much of that its clock ran, what was left in the bank,
+    and whether and why it was made for the bot; other events of the seat are between them. The rules by which a trouble
+    is the bot's, the network's or the server's are in docs/why.md.
 
     \b
     JSON: {"match", "game", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
     "median_ms", "p95_ms", "bank_ms", "decisions": [...], "events": [...]}]}; times in
     milliseconds, "at" and the like since the match began; --seat and --slowest choose.
     """
-    from arena.replay.watch import timelines
+    from arena.replay.timeline_builder import timelines
 
     header, inputs = _course(source, place)
     seats = timelines(header, inputs)
@@ -63,8 +63,8 @@ def command(source: str, seat: int | None, slowest: int | None, place: Place, as
         console.print(f"Decision by decision: arena why {source} --seat 0{place.typed}", style="dim", soft_wrap=True)
 
 
-def _course(source: str, place: Place) -> tuple[Header, Sequence[Input]]:
-    """What a match was and what happened in it so far; ClickException."""
+def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
+    """Return the header and the inputs so far of a match; ClickException."""
     from arena.cli.replay import read_replay
     from arena.replay.read import read_unfinished
 
@@ -79,7 +79,7 @@ def _course(source: str, place: Place) -> tuple[Header, Sequence[Input]]:
 
 def _document(header: Header, seats: tuple[SeatTimeline, ...], slowest: int | None) -> dict[str, object]:
     return {
-        "match": header.match,
+        "match": header.match_id,
         "game": header.game.name,
         "policy": {
             "soft_limit_ms": _ms(header.policy.soft_limit),

@@ -1,4 +1,4 @@
-"""The house bots: a decision from a view. They fill tables and hold the ladder in place; they draw no chance."""
+"""The house bots, which fill tables and anchor the ladder. Each decision is a pure function of view and given bytes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from engine.game import SeatView
 
 
 class HouseBot(Protocol):
-    """A bot of the server's own. Frozen: a better one is another one, under another name."""
+    """A bot run by the server. It is frozen: an improved bot gets another name."""
 
     @property
     def name(self) -> str:
-        """Its name, "house-…"."""
+        """Name of the bot, "house-…"."""
 
     @property
     def version(self) -> str:
-        """What decides its choices, in short: `arena.house.content.version`."""
+        """Digest of the code that decides, by `arena.house.content.version`."""
 
     @property
     def game(self) -> str:
-        """The game it plays, by name."""
+        """Name of the game that it plays."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """One of the legal actions; the same for the same arguments. `chance` is 32 bytes to draw from."""
+        """Choose one of the legal actions; the same for the same arguments. `chance` is 32 random bytes."""
 
 
 def title(bot: HouseBot) -> str:
-    """Name and version: a bot with another title chooses otherwise."""
+    """Return name and version, which together determine a bot's choices."""
     return f"{bot.name} {bot.version}"
 
 
@@ -46,9 +46,12 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
         ),
     }
 )
-"""By game, the weakest first."""
+"""House bots by game, the weakest first."""
+
+LUCK: Final = frozenset({"nullern"})
+"""Names of the games with a luck column: those in which it is worth replaying the deals, see docs/luck.md."""
 
 THINKERS: Final[tuple[HouseBot, ...]] = tuple(
     bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
 )
-"""The bots that think, here or in another process."""
+"""House bots of all games except the random ones; worker processes refer to them by index."""

@@ -1,7 +1,7 @@
-"""Questions to house bots and their answers, as servers and workers hand them to each other.
+"""Questions to house bots and their answers, as exchanged between a server and its workers.
 
-A list is a batch of questions one way and of answers the other, in the same order; anything else is a `Replay` and its
-result.
+A list of questions is answered by a list of answers in the same order. Any other message is a `BaselineRequest` or its
+`BaselineResult`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from arena.house import THINKERS, HouseBot
 from engine.game import SeatView
 
 Question: TypeAlias = tuple[int, SeatView, Sequence[int], bytes]
-"""The place of a bot in `THINKERS`, and what it is to decide from."""
+"""Index of the bot in `THINKERS`, view, legal actions, and 32 random bytes."""
 Answer: TypeAlias = int | str
-"""The action chosen, or in words what was wrong with the bot."""
+"""The action chosen, or the text of the bot's error."""
 
 
 def answer(bot: HouseBot, view: SeatView, legal: Sequence[int], chance: bytes) -> Answer:
-    """What a bot chooses; a fault of its own is no exception here."""
+    """Let a bot choose. An exception of the bot or an illegal action is returned as text; nothing is raised."""
     try:
         action = bot.decide(view, legal, chance)
-    except Exception:  # noqa: BLE001 - it is told where the choice is made good
+    except Exception:  # noqa: BLE001 - the server logs it and chooses instead
         return traceback.format_exc()
     return action if action in tuple(legal) else f"action {action} is not legal"
 
 
 def answers(questions: Sequence[Question]) -> list[Answer]:
-    """The same for a batch."""
+    """Answer a batch of questions, in order."""
     return [answer(THINKERS[bot], view, legal, chance) for bot, view, legal, chance in questions]

@@ -1,4 +1,4 @@
-"""The deals of a match played once more, with one house bot in every seat: how good the cards of each seat were."""
+"""Baselines: the deals of a match replayed with one house bot in every seat, to measure how good the cards were."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def baseline(
     repetitions: int,
     bot: HouseBot,
 ) -> tuple[float, ...]:
-    """The bot's mean score by seat, in points; the same for the same arguments.
+    """Compute the bot's mean score by seat, in points; the same for the same arguments.
 
-    Repetitions differ in the chance that the bot is given: for one that draws none, once is enough.
-    `key` is the match key; after so many `rounds` the game is broken off, None plays it to its end. OptionError as in
-    `Game.new`, ValueError for a key of another length or no repetition.
+    Repetitions differ in the random bytes given to the bot; for a bot that ignores them, one is enough. `key` is the
+    match key. The game is stopped after this many `rounds`, or played to its end if None. Raises OptionError as
+    `Game.new`, ValueError for a key of another length or less than one repetition.
     """
     course = replays(game, seats, options, key, rounds, repetitions, bot)
     while True:
@@ -46,7 +46,7 @@ def replays(
     repetitions: int,
     bot: HouseBot,
 ) -> Generator[None, None, tuple[float, ...]]:
-    """The same choice by choice, for whoever has more urgent things to do in between."""
+    """Compute a baseline as a generator that yields after every choice, so that the caller can do other work."""
     if repetitions < 1:
         raise ValueError(f"deals are replayed at least once, not {repetitions} times")
     totals = [0] * seats
@@ -63,11 +63,11 @@ def replays(
     return tuple(total / repetitions for total in totals)
 
 
-class Replay(NamedTuple):
-    """A request for a baseline, as it goes to another process."""
+class BaselineRequest(NamedTuple):
+    """Request for a baseline, sent to a worker process."""
 
     number: int
-    """Names the request in its result."""
+    """Number of the request, repeated in its result."""
     game: str
     seats: int
     options: Mapping[str, Option]
@@ -75,23 +75,24 @@ class Replay(NamedTuple):
     rounds: int | None
     repetitions: int
     bot: int
-    """Place in `THINKERS`."""
+    """Index in `THINKERS`."""
 
 
-class Replayed(NamedTuple):
-    """The result of a `Replay`."""
+class BaselineResult(NamedTuple):
+    """Result of a `BaselineRequest`."""
 
     number: int
+    """Number of the request."""
     scores: tuple[float, ...] | str
-    """By seat, or in words what was wrong."""
+    """Mean scores by seat, or the text of an error."""
 
 
-def course(request: Replay) -> Iterator[Replayed | None]:
-    """None for every choice, and at last the result."""
+def course(request: BaselineRequest) -> Iterator[BaselineResult | None]:
+    """Yield None after every choice, and at last the result."""
     number, game, seats, options, key, rounds, repetitions, bot = request
     try:
         scores = yield from replays(GAMES[game], seats, options, key, rounds, repetitions, THINKERS[bot])
-    except Exception:  # noqa: BLE001 - it is told where it is waited for
-        yield Replayed(number, traceback.format_exc())
+    except Exception:  # noqa: BLE001 - the result carries it to the server
+        yield BaselineResult(number, traceback.format_exc())
     else:
-        yield Replayed(number, scores)
+        yield BaselineResult(number, scores)

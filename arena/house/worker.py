@@ -1,51 +1,42 @@
-"""A worker: decides for house bots in a process of its own, `python -m arena.house.worker` with a socket as input.
+"""Worker process that decides for house bots: a helper of the server, started by `arena.processes`.
 
-Whoever asks for choices is answered at once; deals are replayed in between, choice by choice. It ends with its server,
-however that ends: then the socket does.
+Questions are answered at once; baselines are computed in between, choice by choice.
 """
 
 from __future__ import annotations
 
-import select
-import socket
 from collections import deque
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from arena.frames import Frames, packed
 from arena.house.question import answers
-from arena.house.selfplay import Replay, course
+from arena.house.selfplay import BaselineRequest, course
+from arena.processes.parent import Parent, connected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from arena.house.selfplay import Replayed
-
-PIECE: Final = 1 << 16
-"""The most bytes read at once."""
+    from arena.house.selfplay import BaselineResult
 
 
-def work(line: socket.socket) -> None:
-    """Serves until the other end is gone; first an empty batch says that it is there."""
-    frames = Frames()
-    courses: deque[Iterator[Replayed | None]] = deque()
-    line.sendall(packed([]))
+def work(server: Parent) -> None:
+    """Answer the server's messages until it is gone."""
+    courses: deque[Iterator[BaselineResult | None]] = deque()
     while True:
-        if courses and not select.select((line,), (), (), 0)[0]:
+        if courses and not server.waiting():
             if (replayed := next(courses[0])) is not None:
                 courses.popleft()
-                line.sendall(packed(replayed))
+                server.send([replayed])
             continue
-        piece = line.recv(PIECE)
-        if not piece:
+        messages = server.receive()
+        if not messages:
             return
-        for message in frames.take(piece):
-            if isinstance(message, Replay):
+        for message in messages:
+            if isinstance(message, BaselineRequest):
                 courses.append(course(message))
             else:
-                line.sendall(packed(answers(message)))
+                server.send([answers(message)])
 
 
 if __name__ == "__main__":
-    with socket.socket(fileno=0) as server, suppress(ConnectionError):
-        work(server)
+    with connected() as parent:
+        work(parent)

@@ -1,1 +1,1 @@
-"""Arithmetic over results: live Elo, standings, who plays whom. No input or output, no clock, no chance of its own."""
+"""Arithmetic over results: live Elo, the Bradley–Terry fit, errors and standings. No I/O, no clock, no randomness."""

@@ -1,6 +1,6 @@
-"""The standing results as columns: what a ladder of a million matches is made of in a second.
+"""Standing results in NumPy arrays, so that a million matches can be fitted within seconds.
 
-Results that were voided are not in it, and the order of the rows means nothing. It knows no entrants and rates nothing.
+Voided results are left out, and the order of the rows has no meaning. Nothing here knows the entrants or rates them.
 """
 
 from __future__ import annotations
@@ -22,51 +22,54 @@ from arena.ladder.errors import (
     UnknownNode,
     WrongSeats,
 )
-from arena.ladder.events import Event, Result, Void
+from arena.ladder.events import Event, MatchResult, Void
 from arena.ladder.live import SEATS
 
 Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = NDArray[np.int8]
 Flags: TypeAlias = NDArray[np.bool_]
 
-MOST: Final = SEATS.stop - 1
-NOBODY: Final = -1
-"""The node of a seat that a smaller match does not have."""
-CHUNK: Final = 1 << 16
-"""Rows worked on at once: few enough for the processor's cache."""
+MAX_SEATS: Final = SEATS.stop - 1
+NO_NODE: Final = -1
+"""Filler in the columns beyond the last seat of a match."""
+CHUNK_ROWS: Final = 1 << 16
+"""Rows processed at a time: few enough for the processor's cache."""
 
 
-class Audit:
-    """Goes along a list of events and lets only a sound one pass."""
+class EventValidator:
+    """Check of a list of events, one event after the other: numbering, repeated results, voids without a result."""
 
     def __init__(self) -> None:
         self.through = 0
-        """The number of the last event."""
+        """Number of the last event accepted."""
         self._results: set[int] = set()
         self._voided: set[int] = set()
 
-    def pass_on(self, event: Event) -> None:
-        """EventsMissing, EventRepeated, MatchRepeated or NothingToVoid; after an error the event is not taken."""
+    def accept(self, event: Event) -> None:
+        """Check the next event and count it as part of the list.
+
+        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid, and is then as if the event had not come.
+        """
         expected = self.through + 1
         if event.number != expected:
             wrong = EventsMissing if event.number > expected else EventRepeated
             raise wrong(event.number, expected)
         match event:
-            case Result():
-                if event.match in self._results:
-                    raise MatchRepeated(event.match)
-                self._results.add(event.match)
+            case MatchResult():
+                if event.match_id in self._results:
+                    raise MatchRepeated(event.match_id)
+                self._results.add(event.match_id)
             case Void():
-                if event.match not in self._results or event.match in self._voided:
-                    raise NothingToVoid(event.match)
-                self._voided.add(event.match)
+                if event.match_id not in self._results or event.match_id in self._voided:
+                    raise NothingToVoid(event.match_id)
+                self._voided.add(event.match_id)
             case _:
                 assert_never(event)
         self.through = expected
 
 
 class Block(NamedTuple):
-    """Some matches with the same number of seats; arrays of [seats, matches]."""
+    """Matches with equally many seats; arrays of [seats, matches]."""
 
     nodes: Ints
     places: Places
@@ -75,39 +78,43 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The results of M matches, in any order; `of` and `of_arrays` make sound ones."""
+    """Results of M matches, in any order. Build them with `of`, `of_results` or `of_arrays`, which validate."""
 
-    match: Ints
-    """[M], each once."""
+    match_id: Ints
+    """[M], no number twice."""
     seats: Places
     """[M], 2–7."""
     nodes: Ints
-    """[M, 7] by seat, −1 beyond the last."""
+    """[M, 7] by seat, −1 beyond the last seat."""
     places: Places
-    """[M, 7] by seat, 1 the best, ties sharing a place; 0 beyond the last."""
+    """[M, 7] by seat, 1 the best, ties sharing a place; 0 beyond the last seat."""
     counts: Flags
-    """[M, 7] by seat, whether the result counts for its node: it does where it does for any seat of the node."""
+    """[M, 7] by seat, whether the result counts for its node; the same for all seats of one node in a match."""
     through: int
-    """The number of the last event they are made of."""
+    """Number of the last event included."""
 
     @classmethod
-    def of(cls, events: Iterable[Event], audit: Audit | None = None) -> Columns:
-        """The standing results of a whole list of events. LadderError where the list contradicts itself.
+    def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
+        """Collect the standing results of a list of events that begins with event 1.
 
-        A fresh `audit` can go on with what comes after them.
+        A new `validator` can then be used for the events after them. Raises LadderError where the list contradicts
+        itself.
         """
-        audit, voided, parts = audit or Audit(), [], [cls.of_results(())]
+        validator, voided, parts = validator or EventValidator(), [], [cls.of_results(())]
         left = iter(events)
-        while batch := list(islice(left, CHUNK)):
+        while batch := list(islice(left, CHUNK_ROWS)):
             for event in batch:
-                audit.pass_on(event)
-            voided += [event.match for event in batch if isinstance(event, Void)]
-            parts.append(cls.of_results([event for event in batch if isinstance(event, Result)]))
-        return replace(cls._joined(parts).without(voided), through=audit.through)
+                validator.accept(event)
+            voided += [event.match_id for event in batch if isinstance(event, Void)]
+            parts.append(cls.of_results([event for event in batch if isinstance(event, MatchResult)]))
+        return replace(cls._concatenated(parts).without(voided), through=validator.through)
 
     @classmethod
-    def of_results(cls, results: Sequence[Result]) -> Columns:
-        """A batch, whose event numbers need not be consecutive. LadderError where a match is no match."""
+    def of_results(cls, results: Sequence[MatchResult]) -> Columns:
+        """Collect results whose event numbers need not be consecutive.
+
+        Raises WrongSeats, UnknownNode or NoRanking for a malformed result.
+        """
         for _, match, nodes, places, counts in results:
             if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts):
                 raise WrongSeats(match, len(nodes), len(places), len(counts))
@@ -116,14 +123,14 @@ class Columns:
         total = int(seats.sum())
         seat = np.arange(total) - np.repeat(np.cumsum(seats) - seats, seats)
         cells = seat, np.repeat(np.arange(matches), seats)
-        who, ranks = np.full((2, MOST, matches), NOBODY)
-        does = np.zeros((MOST, matches), np.bool_)
+        who, ranks = np.full((2, MAX_SEATS, matches), NO_NODE)
+        does = np.zeros((MAX_SEATS, matches), np.bool_)
         who[cells] = np.fromiter(chain.from_iterable(result.nodes for result in results), np.int64, total)
         ranks[cells] = np.fromiter(chain.from_iterable(result.places for result in results), np.int64, total)
         does[cells] = np.fromiter(chain.from_iterable(result.counts for result in results), np.bool_, total)
-        numbers = np.fromiter((result.match for result in results), np.int64, matches)
+        numbers = np.fromiter((result.match_id for result in results), np.int64, matches)
         through = max((result.number for result in results), default=0)
-        return cls._sound(numbers, seats, who, ranks, does, through)
+        return cls._validated(numbers, seats, who, ranks, does, through)
 
     @classmethod
     def of_arrays(
@@ -131,33 +138,33 @@ class Columns:
         nodes: ArrayLike,
         places: ArrayLike,
         counts: ArrayLike | None = None,
-        match: ArrayLike | None = None,
+        match_id: ArrayLike | None = None,
         through: int | None = None,
     ) -> Columns:
-        """The same from arrays of [M, up to 7]; a seat with node −1 does not exist, and those that do come first.
+        """Build columns from arrays of [M, up to 7] by seat; seats that do not exist have node −1 and come last.
 
-        Without `counts` every result counts, without `match` the matches are 1…M, without `through` there was an
-        event for each. LadderError as for events.
+        Defaults: every result counts, the matches are numbered 1…M, and `through` is M. Raises WrongSeats, UnknownNode,
+        NoRanking or MatchRepeated.
         """
         given = np.asarray(nodes, np.int64)
         rows, width = given.shape
-        wide = np.full((MOST, rows), NOBODY)
-        ranks = np.zeros((MOST, rows), np.int64)
-        marks = np.ones((MOST, rows), np.bool_)
-        if width > MOST:
+        wide = np.full((MAX_SEATS, rows), NO_NODE)
+        ranks = np.zeros((MAX_SEATS, rows), np.int64)
+        marks = np.ones((MAX_SEATS, rows), np.bool_)
+        if width > MAX_SEATS:
             raise WrongSeats(0, width, np.asarray(places).shape[1], width)
         wide[:width] = given.T
         ranks[:width] = np.asarray(places).T
         if counts is not None:
             marks[:width] = np.asarray(counts).T
-        there = wide != NOBODY
-        numbers = np.arange(1, rows + 1) if match is None else np.array(match, np.int64)
+        there = wide != NO_NODE
+        numbers = np.arange(1, rows + 1) if match_id is None else np.array(match_id, np.int64)
         seats = there.sum(axis=0)
         gaps = (there[1:] & ~there[:-1]).any(axis=0) | (seats < SEATS.start)
         if gaps.any():
             first = int(gaps.argmax())
             raise WrongSeats(int(numbers[first]), *(3 * [int(seats[first])]))
-        columns = cls._sound(numbers, seats, wide, ranks, marks & there, rows if through is None else through)
+        columns = cls._validated(numbers, seats, wide, ranks, marks & there, rows if through is None else through)
         if not (np.diff(numbers) > 0).all():
             ordered = np.sort(numbers)
             twice = ordered[1:][np.diff(ordered) == 0]
@@ -166,38 +173,38 @@ class Columns:
         return columns
 
     def __len__(self) -> int:
-        return len(self.match)
+        return len(self.match_id)
 
     def joined(self, more: Columns) -> Columns:
-        """Both together; no match may be in both, which the caller has seen to."""
-        return self._joined((self, more))
+        """Concatenate with other columns. A match in both is not detected: the caller must rule it out."""
+        return self._concatenated((self, more))
 
     def without(self, matches: Iterable[int]) -> Columns:
-        """As if these matches had never been; those it does not have do no harm."""
+        """Drop these matches; numbers that are not there are ignored."""
         gone = np.fromiter(matches, np.int64)
-        return self._picked(~np.isin(self.match, gone)) if gone.size else self
+        return self._select(~np.isin(self.match_id, gone)) if gone.size else self
 
     def only(self, matches: Iterable[int]) -> Columns:
-        """Just these matches."""
-        return self._picked(np.isin(self.match, np.fromiter(matches, np.int64)))
+        """Keep these matches only."""
+        return self._select(np.isin(self.match_id, np.fromiter(matches, np.int64)))
 
     def with_seats(self, seats: int) -> Columns:
-        """Just the matches with so many seats."""
-        return self._picked(self.seats == seats)
+        """Keep the matches with this number of seats only."""
+        return self._select(self.seats == seats)
 
     def blocks(self) -> Iterator[Block]:
-        """All matches, in blocks of some tens of thousands with equally many seats."""
-        for start in range(0, len(self), CHUNK):
-            chunk = slice(start, start + CHUNK)
+        """Iterate over all matches in blocks of at most `CHUNK_ROWS` with equally many seats."""
+        for start in range(0, len(self), CHUNK_ROWS):
+            chunk = slice(start, start + CHUNK_ROWS)
             for seats in SEATS:
                 rows = np.flatnonzero(self.seats[chunk] == seats)
                 if rows.size:
                     pick = chunk if rows.size == len(self.seats[chunk]) else start + rows
                     yield Block(self.nodes.T[:seats, pick], self.places.T[:seats, pick], self.counts.T[:seats, pick])
 
-    def _picked(self, rows: Flags) -> Columns:
+    def _select(self, rows: Flags) -> Columns:
         return Columns(
-            self.match[rows],
+            self.match_id[rows],
             self.seats[rows],
             self.nodes.T[:, rows].T,
             self.places.T[:, rows].T,
@@ -206,9 +213,9 @@ class Columns:
         )
 
     @classmethod
-    def _joined(cls, parts: Sequence[Columns]) -> Columns:
+    def _concatenated(cls, parts: Sequence[Columns]) -> Columns:
         return cls(
-            np.concatenate([part.match for part in parts]),
+            np.concatenate([part.match_id for part in parts]),
             np.concatenate([part.seats for part in parts]),
             np.concatenate([part.nodes.T for part in parts], axis=1).T,
             np.concatenate([part.places.T for part in parts], axis=1).T,
@@ -217,26 +224,26 @@ class Columns:
         )
 
     @classmethod
-    def _sound(cls, match: Ints, seats: Ints, nodes: Ints, places: Ints, counts: Flags, through: int) -> Columns:
-        """From arrays of [7, M]: each seat of a match has an existing node and a place of a ranking."""
-        there = np.arange(MOST)[:, None] < seats
+    def _validated(cls, match_id: Ints, seats: Ints, nodes: Ints, places: Ints, counts: Flags, through: int) -> Columns:
+        """Build columns from arrays of [7, M] after checking that nodes are not negative and places form rankings."""
+        there = np.arange(MAX_SEATS)[:, None] < seats
         strange = (nodes < 0) & there
         if strange.any():
             row = int(strange.any(axis=0).argmax())
-            raise UnknownNode(int(match[row]), int(nodes[:, row].min()))
-        places = np.where(there, places, MOST + 1)  # beyond every seat, so that nobody is behind it
+            raise UnknownNode(int(match_id[row]), int(nodes[:, row].min()))
+        places = np.where(there, places, MAX_SEATS + 1)  # behind every real place, so that no rank changes
         ranks = np.zeros_like(places, np.int8)
         for other in places:
             ranks += other < places
         wrong = (places != ranks + 1) & there
         if wrong.any():
             row = int(wrong.any(axis=0).argmax())
-            raise NoRanking(int(match[row]), tuple(map(int, places[: seats[row], row])))
+            raise NoRanking(int(match_id[row]), tuple(map(int, places[: seats[row], row])))
         partly = np.flatnonzero((counts != there).any(axis=0) & counts.any(axis=0))
         if partly.size:
             who, does = nodes[:, partly], counts[:, partly]
             counts = counts.copy()
             counts[:, partly] = ((who[:, None] == who) & does).any(axis=1) & there[:, partly]
         return cls(
-            match, seats.astype(np.int8), nodes.T, np.where(there, places, 0).astype(np.int8).T, counts.T, through
+            match_id, seats.astype(np.int8), nodes.T, np.where(there, places, 0).astype(np.int8).T, counts.T, through
         )

@@ -1,5 +1,5 @@
-# ruff: noqa: N818 - the names say what is the matter, which "Error" at their end would not make clearer
-"""What can be wrong with a list of results or with the entrants. Every error carries its values."""
+# ruff: noqa: N818 - the names say what is wrong; "Error" at their end would add nothing
+"""Errors in a list of results or among the entrants. Each carries the values of its message as attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from arena.ladder.events import Node
 
 
 class LadderError(ValueError):
-    """No ladder can be made of this."""
+    """Base of all errors in the input of a ladder."""
 
 
 class EventsMissing(LadderError):
@@ -20,7 +20,7 @@ class EventsMissing(LadderError):
 
 
 class EventRepeated(LadderError):
-    """The number of an event is not above those before it."""
+    """The number of an event is not greater than those before it."""
 
     def __init__(self, number: int, expected: int) -> None:
         super().__init__(f"event {number} comes where event {expected} should: it is a repetition or out of order")
@@ -29,49 +29,49 @@ class EventRepeated(LadderError):
 
 
 class MatchRepeated(LadderError):
-    """A match has a second result; a voided one is not replaced either."""
+    """A match has a second result, even if the first was voided."""
 
-    def __init__(self, match: int) -> None:
-        super().__init__(f"match {match} has more than one result: a match is rated once, and a void is final")
-        self.match = match
+    def __init__(self, match_id: int) -> None:
+        super().__init__(f"match {match_id} has more than one result: a match is rated once, and a void is final")
+        self.match_id = match_id
 
 
 class NothingToVoid(LadderError):
-    """A void of a match that has no standing result."""
+    """A void names a match without a standing result."""
 
-    def __init__(self, match: int) -> None:
-        super().__init__(f"match {match} cannot be voided: no result of it stands")
-        self.match = match
+    def __init__(self, match_id: int) -> None:
+        super().__init__(f"match {match_id} cannot be voided: no result of it stands")
+        self.match_id = match_id
 
 
 class WrongSeats(LadderError):
-    """A match has too few or too many seats, or not one node, place and mark for each."""
+    """A match does not have 2 to 7 seats with one node, place and count flag each."""
 
-    def __init__(self, match: int, nodes: int, places: int, counts: int) -> None:
+    def __init__(self, match_id: int, nodes: int, places: int, counts: int) -> None:
         super().__init__(
-            f"match {match} has {nodes} nodes, {places} places and {counts} marks of what counts; "
+            f"match {match_id} has {nodes} nodes, {places} places and {counts} count flags; "
             "a rated match has 2 to 7 seats, and one of each for every seat"
         )
-        self.match = match
+        self.match_id = match_id
 
 
 class NoRanking(LadderError):
-    """The places of a match are no ranking."""
+    """The places of a match do not form a ranking."""
 
-    def __init__(self, match: int, places: tuple[int, ...]) -> None:
+    def __init__(self, match_id: int, places: tuple[int, ...]) -> None:
         super().__init__(
-            f"the places {places} of match {match} are no ranking: a place is 1 + how many seats are better (1, 1, 3)"
+            f"the places {places} of match {match_id} are no ranking: a place is 1 + the seats better than it (1, 1, 3)"
         )
-        self.match = match
+        self.match_id = match_id
         self.places = places
 
 
 class UnknownNode(LadderError):
-    """Somebody in a match is no entrant."""
+    """A seat of a match belongs to a node that is no entrant."""
 
-    def __init__(self, match: int, node: int) -> None:
-        super().__init__(f"node {node} has a seat in match {match} but is no entrant")
-        self.match = match
+    def __init__(self, match_id: int, node: int) -> None:
+        super().__init__(f"node {node} has a seat in match {match_id} but is no entrant")
+        self.match_id = match_id
         self.node = node
 
 
@@ -93,7 +93,7 @@ class UnknownParent(LadderError):
 
 
 class CyclicParents(LadderError):
-    """An entrant is among its own forebears."""
+    """An entrant is its own ancestor."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(f"node {node} comes after itself: its parents lead back to it")
@@ -101,7 +101,7 @@ class CyclicParents(LadderError):
 
 
 class NotConverged(LadderError):
-    """Newton's method did not come to rest."""
+    """Newton's method did not converge."""
 
     def __init__(self, steps: int, step: float) -> None:
         super().__init__(f"no fit after {steps} steps, the last of which was {step:.3g} (in log odds)")

@@ -1,6 +1,6 @@
-"""The ladder's only source: an append-only list of results, and of corrections that take a result back.
+"""Events, the only input of a ladder: an append-only list of results and of voids that cancel earlier results.
 
-Nothing is ever changed or removed in it. Every ladder is a function of a beginning of this list and of who took part.
+Events are never changed or removed. A ladder is a pure function of a prefix of this list and of the entrants.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple, NewType, TypeAlias
 
 Node = NewType("Node", int)
-"""What is rated: one version of one bot, frozen."""
+"""Number of a rated unit: one frozen version of one bot."""
 
 
 class Entrant(NamedTuple):
@@ -16,19 +16,19 @@ class Entrant(NamedTuple):
 
     node: Node
     parent: Node | None = None
-    """The bot's version before it, whose rating it starts from."""
+    """The bot's previous version, whose rating it starts from."""
     anchor: bool = False
-    """Whether it is one of those whose mean holds the scale in place: the house's bots."""
+    """Whether its rating takes part in the mean that fixes the scale: house bots do."""
     newest: bool = True
-    """Whether it is its bot's newest version; only these stand on the ladder."""
+    """Whether it is its bot's newest version; only newest versions are ranked."""
 
 
-class Result(NamedTuple):
-    """A rated match has ended."""
+class MatchResult(NamedTuple):
+    """Result of a rated match."""
 
     number: int
-    """Of the event: 1, 2, … without a gap."""
-    match: int
+    """Number of the event: 1, 2, … without a gap."""
+    match_id: int
     nodes: tuple[Node, ...]
     """By seat; one node may have several seats."""
     places: tuple[int, ...]
@@ -38,12 +38,12 @@ class Result(NamedTuple):
 
 
 class Void(NamedTuple):
-    """The result of a match counts no more."""
+    """Cancellation of the result of a match."""
 
     number: int
-    """Of the event."""
-    match: int
+    """Number of the event, in the same sequence as those of results."""
+    match_id: int
     reason: str
 
 
-Event: TypeAlias = Result | Void
+Event: TypeAlias = MatchResult | Void

@@ -1,12 +1,11 @@
-"""The Bradley–Terry fit: the strengths that make all results likeliest, with a prior that keeps them finite.
+"""The Bradley–Terry fit: maximum a posteriori strengths θ in log odds, by Newton's method.
 
-Strengths θ are in log odds. The prior: a bot's first version is N(0, 250 Elo), 0 being wherever the field's middle is,
-as the scale is fixed only afterwards. A later version is N(its parent, 60 Elo) jointly with it: that is a prior at the
-parent's rating with variance SE² + 60², and the two learn from each other. It lets go of its parent by a hundredth with
-each match, so that none makes the ratings jump, and with 100 it stands on its own as a first version. What counts for
-one of a pair alone comes afterwards: it moves that one, with all others where they are, so that nobody else gains or
-loses by it.
-Nothing here uses BLAS or chance: the same bits come out whatever the number of threads.
+Prior: a bot's first version is N(0, 250 Elo); 0 is the field's centre, as the scale is fixed only afterwards. A later
+version is N(its parent, 60 Elo), jointly with the parent: a prior at the parent's rating with variance SE² + 60², from
+which both learn. This tie weakens by 1/100 with each match of the version, so that no match makes ratings jump; from
+100 matches on the version has the prior of a first version. Pairs that count for one side only are added in a second
+step, which moves that side and keeps all other strengths fixed: nobody else gains or loses by them.
+Nothing here uses BLAS or randomness: the result is the same to the last bit whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -20,53 +19,56 @@ from numpy.typing import NDArray
 
 from arena.ladder.columns import Ints
 from arena.ladder.errors import NotConverged
-from arena.ladder.live import SCALE, STEP
+from arena.ladder.live import SCALE, VERSION_DEVIATION
 from arena.ladder.pairs import UNIT, Pairs
 
 Floats: TypeAlias = NDArray[np.float64]
 
-SPREAD: Final = 250.0
-"""Elo, of bots about the field's middle, before any match."""
-GROWN: Final = 100
-"""Matches with which a version leans on its parent no more; it does less with each."""
-STEPS: Final = 100
-"""Ten are enough for a common ladder; one where many never lose takes up to forty."""
-CONVERGED: Final = 1e-12
-"""The largest change, in log odds, that the last step may have made…"""
-STALLED: Final = 1e-5
-"""…or, among a billion of matches, one below this that rounding keeps from shrinking."""
-LONGEST: Final = 4.0
-"""Log odds a step may go at most; far away the slope says little."""
-LEAST: Final = 1e-4
-"""The smallest share of a step that is tried."""
-SMALL: Final = 64
-"""Rows up to which a matrix is inverted as a whole."""
+PRIOR_DEVIATION: Final = 250.0
+"""Elo, prior standard deviation of bots about the field's centre."""
+INDEPENDENT_AFTER: Final = 100
+"""Matches after which a version's prior no longer depends on its parent."""
+MAX_STEPS: Final = 100
+"""Newton steps before NotConverged. A common ladder takes ten; one in which many bots never lose, up to forty."""
+TOLERANCE: Final = 1e-12
+"""Converged when the largest change of a step, in log odds, is at most this."""
+STALL_TOLERANCE: Final = 1e-5
+"""Converged also when steps below this no longer halve: rounding limits them in fits of a billion matches."""
+MAX_STEP: Final = 4.0
+"""Largest change of a strength in one step, in log odds: far from the solution the slope is a poor guide."""
+MIN_STEP_SHARE: Final = 1e-4
+"""Smallest fraction of a Newton step tried in the line search."""
+WHOLE_INVERSE_ROWS: Final = 64
+"""Largest matrix inverted by Gauss–Jordan; larger ones are split into blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """What the equations' solution is, by position."""
+    """Solution of the fit, by position of the entrants."""
 
     strengths: Floats
     """[n], log odds."""
     expectations: Floats
-    """[n, n], E_ij."""
+    """[n, n], E_ij, the expected score of i against j."""
     bread: Floats
-    """[n, n], how the strengths follow the scores: the inverse of the equations' slope."""
+    """[n, n], the inverse of the equations' Jacobian: the "bread" of the sandwich estimator."""
     information: Floats
-    """[n, n], what the model says the scores' covariance is, that of the prior included."""
+    """[n, n], the scores' covariance according to the model, that of the prior included."""
     prior: Floats
-    """[n, n], the prior's precision P."""
+    """[n, n], the prior's precision matrix."""
 
     def covariance(self, scores: Floats) -> Floats:
-        """Of the strengths, when the scores' covariance [n, n] is this."""
+        """Compute the sandwich covariance [n, n] of the strengths from that of the scores [n, n]."""
         both = _multiplied(_multiplied(self.bread, scores), self.bread.T)
         symmetric: Floats = (both + both.T) / 2
         return symmetric
 
 
 def fit(pairs: Pairs, parents: Sequence[int | None]) -> Fit:
-    """The fit, every position's parent given as a position. NotConverged when Newton's method does not come to rest."""
+    """Fit the strengths of all positions; `parents` gives each version's parent as a position, or None.
+
+    Raises NotConverged when Newton's method does not converge within `MAX_STEPS`.
+    """
     prior = _precision(parents, pairs.matches)
     played, won = pairs.played / UNIT, pairs.won / UNIT
     alone, won_alone = pairs.played_alone / UNIT, pairs.won_alone / UNIT
@@ -75,7 +77,7 @@ def fit(pairs: Pairs, parents: Sequence[int | None]) -> Fit:
         lambda tried: _slope(tried, played) + prior,
         np.zeros(len(parents)),
     )
-    moved = _tied_to(np.any(pairs.played_alone, axis=1), prior)
+    moved = _connected(np.any(pairs.played_alone, axis=1), prior)
     if moved.any():
         still = strengths
         own = _root(
@@ -95,27 +97,27 @@ def fit(pairs: Pairs, parents: Sequence[int | None]) -> Fit:
 
 
 def _root(score: Callable[[Floats], Floats], slope: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """Where the score is 0, by Newton's method; its steps are cut where they would go too far."""
+    """Find the zero of the score by Newton's method with a line search."""
     here, error = start, score(start)
     before = np.inf
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         step = _product(inverse(slope(here)), error)
         largest = float(np.abs(step).max(initial=0.0))
-        if largest <= CONVERGED or before / 2 < largest < STALLED:
+        if largest <= TOLERANCE or before / 2 < largest < STALL_TOLERANCE:
             return here
-        share = min(1.0, LONGEST / largest)
+        share = min(1.0, MAX_STEP / largest)
         while True:
             tried = here + share * step
             missed = score(tried)
-            if largest < STALLED or share < LEAST or np.abs(missed).max() < np.abs(error).max():
+            if largest < STALL_TOLERANCE or share < MIN_STEP_SHARE or np.abs(missed).max() < np.abs(error).max():
                 break
             share /= 2
         here, error, before = tried, missed, largest
-    raise NotConverged(STEPS, largest)
+    raise NotConverged(MAX_STEPS, largest)
 
 
-def _tied_to(nodes: NDArray[np.bool_], prior: Floats) -> NDArray[np.bool_]:
-    """These and all whose prior depends on them."""
+def _connected(nodes: NDArray[np.bool_], prior: Floats) -> NDArray[np.bool_]:
+    """Extend a set of nodes by all that their priors connect them with, directly or not."""
     while True:
         wider = nodes | (prior[:, nodes] != 0).any(axis=1)
         if (wider == nodes).all():
@@ -124,22 +126,22 @@ def _tied_to(nodes: NDArray[np.bool_], prior: Floats) -> NDArray[np.bool_]:
 
 
 def expected(strengths: Floats, others: Floats) -> Floats:
-    """E_ij = 1/(1+exp(θ_j−θ_i)), [n, n], of each against each of the others.
+    """Compute E_ij = 1/(1+exp(θ_j−θ_i)) [n, m] for each strength against each of the others.
 
-    Small ones have as many right digits as large ones; ones that exp could not express are of the order of 10⁻³⁰⁴.
+    Small values are as precise, relatively, as large ones; none is below about 10⁻³⁰⁴, where exp would overflow.
     """
     chance: Floats = 1 / (1 + np.exp(np.minimum(others - strengths[:, None], 700.0)))
     return chance
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Of a matrix whose diagonal dominates, so that it needs no pivots; always by the same operations.
+    """Invert a diagonally dominant matrix, which needs no pivoting, by the same operations on every machine.
 
-    By halves: with a = A⁻¹ and S = D − CaB, the inverse of (A B; C D) is (a + aB·S⁻¹·Ca, −aB·S⁻¹; −S⁻¹·Ca, S⁻¹). Small
-    ones by Gauss and Jordan.
+    Blockwise: with a = A⁻¹ and S = D − CaB, the inverse of (A B; C D) is (a + aB·S⁻¹·Ca, −aB·S⁻¹; −S⁻¹·Ca, S⁻¹). Small
+    matrices by Gauss–Jordan elimination.
     """
     size = len(matrix)
-    if size > SMALL:
+    if size > WHOLE_INVERSE_ROWS:
         half = size // 2
         above = inverse(matrix[:half, :half])
         right = _multiplied(above, matrix[:half, half:])
@@ -166,10 +168,10 @@ def _multiplied(left: Floats, right: Floats) -> Floats:
 def _precision(parents: Sequence[int | None], matches: Ints) -> Floats:
     prior = np.zeros((len(parents), len(parents)))
     for node, parent in enumerate(parents):
-        leaning = 0.0 if parent is None else max(0.0, 1 - int(matches[node]) / GROWN)
-        prior[node, node] += (1 - leaning) * (SCALE / SPREAD) ** 2
+        leaning = 0.0 if parent is None else max(0.0, 1 - int(matches[node]) / INDEPENDENT_AFTER)
+        prior[node, node] += (1 - leaning) * (SCALE / PRIOR_DEVIATION) ** 2
         if parent is not None:
-            tie = leaning * (SCALE / STEP) ** 2
+            tie = leaning * (SCALE / VERSION_DEVIATION) ** 2
             prior[node, node] += tie
             prior[parent, parent] += tie
             prior[node, parent] -= tie
@@ -178,13 +180,16 @@ def _precision(parents: Sequence[int | None], matches: Ints) -> Floats:
 
 
 def _score(won: Floats, played: Floats, strengths: Floats, others: Floats) -> Floats:
-    """Of each against all the others. Wins and losses stay apart: a difference from E would lose small E's digits."""
+    """Compute each node's score, the gradient [n] of the log likelihood.
+
+    Wins and losses are weighted separately: won − played·E would cancel the digits of a small E.
+    """
     score: Floats = (won * expected(others, strengths).T - (played - won) * expected(strengths, others)).sum(axis=1)
     return score
 
 
 def _slope(strengths: Floats, weights: Floats) -> Floats:
-    """What the scores lose with the strengths, the prior's part left out."""
+    """Compute the negative derivative [n, n] of the scores by the strengths, without the prior's part."""
     weighted = weights * _variance(strengths, strengths)
     slope: Floats = np.diag(weighted.sum(axis=1)) - weighted
     return slope

@@ -1,6 +1,6 @@
-"""A ladder as a table: what the truth layer makes, the store keeps and everybody shows. It computes nothing.
+"""A ladder as plain values: made by `arena.ladder.fitted`, kept by the store, shown to people. It computes nothing.
 
-It needs no numpy, which a server does not load.
+It does not import NumPy, which the server's own process never loads.
 """
 
 from __future__ import annotations
@@ -9,37 +9,37 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
-from arena.ladder.fortune import Fortune
+from arena.ladder.luck_columns import LuckFigures
 
-SETTLED: Final = 40.0
-"""Elo of standard error up to which a rating is no longer provisional."""
-ACQUAINTED: Final = 8
-"""Distinct opponents from which a rating is no longer provisional."""
+ESTABLISHED_MAX_ERROR: Final = 40.0
+"""Largest standard error, in Elo, of a rating that is not provisional."""
+ESTABLISHED_MIN_OPPONENTS: Final = 8
+"""Fewest distinct opponents of a rating that is not provisional."""
 
 
 class Figure(NamedTuple):
-    """What is known of a node, whether it stands on the ladder or is an older version."""
+    """Rating of one node, on the ladder or an older version."""
 
     node: Node
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo: what the matches themselves show, and no less than the model's while that is above 40."""
+    """Standard error in Elo: the empirical one, and at least the model's while that is above 40."""
     matches: int
     """Matches that count for it."""
     opponents: int
-    """Distinct bots it met in them; several versions of one are one."""
+    """Distinct bots it played in them; versions of one bot are one."""
     own: float
-    """Standard error in Elo against the field's mean: what is left of the error without that of the scale."""
+    """Standard error in Elo relative to the field's mean, that is, without the error of the scale."""
 
     @property
     def provisional(self) -> bool:
-        """Whether too little is known of it yet."""
-        return self.error > SETTLED or self.opponents < ACQUAINTED
+        """Whether too little is known of the node to rely on its rating."""
+        return self.error > ESTABLISHED_MAX_ERROR or self.opponents < ESTABLISHED_MIN_OPPONENTS
 
 
-class Line(NamedTuple):
-    """A bot's newest version on the ladder."""
+class LadderLine(NamedTuple):
+    """One bot on the ladder, by its newest version."""
 
     node: Node
     rating: float
@@ -48,11 +48,11 @@ class Line(NamedTuple):
     rank: int
     """1 is the best; equal ratings share a rank."""
     rank_low: int
-    """The best rank it may have: 1 + those surely (95 %) better."""
+    """Best rank it may have: 1 + the number of bots that are better with 95 % confidence."""
     rank_high: int
-    """The worst."""
+    """Worst rank it may have: the number of bots that are not worse with 95 % confidence."""
     best: float
-    """The probability that it is the best of the ladder."""
+    """Probability that it is the best bot of the ladder."""
     matches: int
     opponents: int
     provisional: bool
@@ -60,17 +60,17 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The ladder after some event."""
+    """The ladder after a given event."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[LadderLine, ...]
     """The newest versions, best first."""
     figures: tuple[Figure, ...]
-    """Of every entrant, by node."""
+    """One for every entrant, in the order of their nodes."""
     through: int
-    """The number of the last event it is made of."""
+    """Number of the last event included."""
     digest: str
-    """SHA-256 over the bits of all the above but `through`: a void and what it voids leave no trace."""
-    fortunes: tuple[Fortune, ...] = ()
-    """The luck column, by node: beside the ratings and no part of the digest."""
+    """SHA-256 of `lines` and `figures` in hex; without `through`, so that a voided match leaves no trace."""
+    luck: tuple[LuckFigures, ...] = ()
+    """The luck column, by node. It is not part of the digest and affects no rating."""
     replayed: int = 0
-    """The number of the last baseline that the luck column is made of."""
+    """Number of the last baseline included in the luck column."""

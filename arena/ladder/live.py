@@ -1,4 +1,4 @@
-"""The live Elo: what a bot author watches move after every match.
+"""The live Elo rating, updated after every match.
 
 A match of n seats is n(n−1)/2 pairs with S = 1, ½ or 0, each of weight w_n = 3/(n+1): only this weight makes the
 information of the pairwise likelihood equal to the variance of its score. The scale is c = 400/ln 10. After a match,
@@ -16,7 +16,7 @@ from typing import Final
 SCALE: Final = 400 / log(10)
 """c: Elo per unit of log odds."""
 SEATS: Final = range(2, 8)
-"""How many seats a rated match may have."""
+"""Numbers of seats that a rated match may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +28,31 @@ class Rating:
 
 
 NEW: Final = Rating(1500.0, 150.0)
-"""Before the first match."""
-STEP: Final = 60.0
-"""Elo, the standard deviation of what a new version changes."""
+"""Rating of a bot's first version before its first match."""
+VERSION_DEVIATION: Final = 60.0
+"""Elo, standard deviation of the difference between a version and its parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingChange:
-    """What one match did to the rating of one bot."""
+    """Rating of one bot before and after a match."""
 
     before: Rating
     after: Rating
 
     @property
     def change(self) -> float:
-        """Elo won, negative when lost."""
+        """Elo gained; negative if lost."""
         return self.after.value - self.before.value
 
 
 def start(parent: Rating | None) -> Rating:
-    """Before the first match of a version: its parent's rating, surely changed a little."""
-    return NEW if parent is None else Rating(parent.value, hypot(parent.deviation, STEP))
+    """Return the rating of a version before its first match: its parent's with a larger deviation, or `NEW`."""
+    return NEW if parent is None else Rating(parent.value, hypot(parent.deviation, VERSION_DEVIATION))
 
 
 def expected(rating: float, opponent: float) -> float:
-    """E = 1/(1+10^((opponent−rating)/400)), without overflow for any two finite ratings."""
+    """Compute the expected score E = 1/(1+10^((opponent−rating)/400)), without overflow for finite ratings."""
     difference = (opponent - rating) / SCALE
     if difference > 0:
         odds = exp(-difference)
@@ -66,14 +66,13 @@ def update(
     bots: Sequence[Hashable] | None = None,
     counts: Sequence[bool] | None = None,
 ) -> tuple[Rating, ...]:
-    """The ratings after a match, by seat.
+    """Compute the ratings after a match, by seat.
 
-    `ratings` are those before it and `places` the result, 1 the best, ties sharing a place; both by seat. `bots` says
-    whose seats they are, where one bot has several (without it each seat is another bot's): its pairs with itself do
-    not count, what its seats gain or lose adds up, and all of them get the same rating. `counts`
-    says by seat whether the result counts for its bot (without it, for all): for others it changes nothing. The order
-    of the seats does not matter, to the last bit.
-    ValueError: not 2–7 seats, lengths that differ, or one bot with two ratings.
+    `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` tells which seats
+    belong to one bot (default: each seat to another): pairs within a bot do not count, the changes of its seats are
+    added, and all its seats get the same rating. `counts` tells by seat whether the result counts for its bot (default:
+    for all); the ratings of other bots stay as they are. The order of the seats does not matter, to the last bit.
+    Raises ValueError for other than 2–7 seats, lengths that differ, or one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))
@@ -102,5 +101,5 @@ def update(
 
 
 def _score(place: int, other: int) -> float:
-    """S of one pair: 1 for the better place, ½ for a shared one, 0 for the worse."""
+    """Return the score S of a pair: 1 for the better place, ½ for a shared one, 0 for the worse."""
     return 1.0 if place < other else 0.5 if place == other else 0.0

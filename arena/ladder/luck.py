@@ -1,15 +1,12 @@
-"""The luck-adjusted score: what is left of a score when the deal's part is taken off it. Never a rating by itself.
+"""Luck-adjusted scores: a score minus the part that the deal explains. They are never ratings by themselves.
 
-After a match the house plays the same deals in every seat; its score b in a seat is a control variate for the score y
-there. With means over the table marked by ¯ and the seats' usual baselines by m,
-
+After a match a house bot plays the same deals in every seat; its score b in a seat, the baseline, is a control variate
+for the score y there. With m the seat's mean baseline and ¯ a mean over the table,
     adjusted = y − β·((b − b̄) − (m − m̄)) − δ·(b̄ − m̄):
-
-β for the own share of the deal, δ for a deal that was rich for all. The mean of an adjusted score is exactly that of
-the plain one, whoever plays: deals are drawn afresh, so b differs from m by nothing on average, whatever came before;
-and m is taken from matches after those that β and δ were fitted to, so that the two cannot lean the same way. (Means
-of all earlier matches would lean by about 1/n.) The variance falls by the factor 1 − ρ². Sums are exact: of whole
-points they are whole numbers, which is ten times as fast as fractions.
+β for a seat's own share of the deal, δ for a deal that was good for all seats. The adjustment is unbiased whoever
+plays: deals are independent, so b − m is 0 on average; and m comes from matches after those that β and δ were fitted
+to, so that their errors are independent. (Means of all earlier matches would cause a bias of about 1/n.) The variance
+falls by the factor 1 − ρ². Sums are exact; integers where points are, which is ten times as fast as fractions.
 """
 
 from __future__ import annotations
@@ -21,54 +18,54 @@ from typing import Final, NamedTuple, TypeAlias
 
 Exact: TypeAlias = int | Fraction
 
-CAUTION: Final = 20
-"""The coefficients of n matches are taken times n/(n + CAUTION): few matches fit chance."""
+SHRINKAGE: Final = 20
+"""Coefficients fitted to n matches are multiplied by n/(n + SHRINKAGE), against overfitting to few matches."""
 
 
 class Coefficients(NamedTuple):
-    """How many points of a score a point of the baseline explains."""
+    """Points of a score that one point of the baseline explains."""
 
     share: Fraction
-    """β, of the seat's difference from the table's mean."""
+    """β, for the seat's difference from the table's mean."""
     table: Fraction
-    """δ, of the table's mean."""
+    """δ, for the table's mean."""
 
 
-NONE: Final = Coefficients(Fraction(0), Fraction(0))
+NO_ADJUSTMENT: Final = Coefficients(Fraction(0), Fraction(0))
 
 
 class Luck:
-    """The adjustment at tables of one kind: one game, one number of seats, one set of options, one house bot.
+    """Luck adjustment for tables of one kind: one game, number of seats, set of options and house bot.
 
-    Matches are taken in the order of the ladder's events, voided ones too: their deals were fair. The same matches in
-    the same order give the same figures to the last bit. Memory does not grow with them.
+    Voided matches are taken, too: their deals were fair. The same matches in the same order give the same figures to
+    the last bit. Memory use does not grow with the number of matches.
     """
 
     __slots__ = ("_means", "_next", "_sums", "_using", "matches", "seats")
 
     def __init__(self, seats: int) -> None:
-        """Before the first match; ValueError for fewer than two seats."""
+        """Begin before the first match. Raises ValueError for fewer than two seats."""
         if seats < 2:
             raise ValueError(f"luck is adjusted at tables of two seats or more, not {seats}")
         self.seats = seats
         self.matches = 0
-        """Taken so far."""
+        """Number of matches taken."""
         self._sums = _Sums(seats)
-        self._using = self._next = NONE
+        self._using = self._next = NO_ADJUSTMENT
         self._means = [_Mean(seats), _Mean(seats)]
-        """Of the baselines: since the matches that `_using` and `_next` were fitted to."""
+        """Mean baselines of the matches after those that `_using` and `_next` were fitted to."""
 
     @property
     def coefficients(self) -> Coefficients:
-        """What the next match is adjusted with."""
+        """Coefficients for the next match."""
         return self._using
 
     def take(self, scores: Sequence[float], baselines: Sequence[float]) -> tuple[float, ...]:
-        """The adjusted scores of the next match, by seat, from those before it; then learns from it.
+        """Adjust the scores of the next match, by seat, with what earlier matches taught; then learn from it.
 
-        `scores` are final points by seat, `baselines` the house's in the same seats of the same deals, a mean or a
-        sum over equally many replays every time. The first four matches are left as they are.
-        ValueError: not one of each a seat, or one that is no finite number.
+        `scores` are final points by seat, `baselines` the house bot's on the same deals: a mean or a sum over always
+        the same number of replays. The first four matches are not adjusted. Raises ValueError unless there is one
+        finite number of each for every seat.
         """
         own, house = self._exact("scores", scores), self._exact("baselines", baselines)
         adjusted = self._adjusted(own, house)
@@ -76,15 +73,15 @@ class Luck:
         for mean in self._means:
             mean.add(house)
         self.matches += 1
-        if self.matches & (self.matches - 1) == 0:  # at 1, 2, 4 … matches: fits half as old as all, at the least
+        if self.matches & (self.matches - 1) == 0:  # at 1, 2, 4 …: the fit used has a quarter of all matches at least
             self._using, self._next = self._next, self._sums.fit()
             self._means = [self._means[1], _Mean(self.seats)]
         return adjusted
 
     def _adjusted(self, own: Sequence[Exact], house: Sequence[Exact]) -> tuple[float, ...]:
-        if self._using == NONE:
+        if self._using == NO_ADJUSTMENT:
             return tuple(map(float, own))
-        surplus = self._means[0].surplus(house)  # in so many parts of a point as its mean has matches
+        surplus = self._means[0].surplus(house)  # in units of 1/matches of that mean
         table = sum(surplus)
         (p, q), (u, v) = (each.as_integer_ratio() for each in self._using)
         parts = q * v * self.seats * self._means[0].matches
@@ -103,11 +100,11 @@ class Luck:
 
 
 def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:
-    """Places by seat, 1 the best, for whoever would rate adjusted scores; equal scores share a place.
+    """Rank adjusted scores: place by seat, 1 the best, equal scores sharing a place.
 
-    `vanished` says by seat whether its bot vanished, which comes last as it does without an adjustment. A ladder of
-    such places measures something else than one of plain places: less luck, so larger differences in Elo for the
-    same bots; never mix the two. ValueError for lengths that differ.
+    `vanished` tells by seat whether its bot vanished, which then comes last, as without an adjustment. A ladder of such
+    places has its own scale: with less luck, the same bots differ by more Elo. Never mix both kinds of places. Raises
+    ValueError for lengths that differ.
     """
     there = [score for score, gone in zip(adjusted, vanished, strict=True) if not gone]
     return tuple(
@@ -117,7 +114,7 @@ def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tupl
 
 
 class _Mean:
-    """The mean baseline by seat."""
+    """Mean baseline of each seat."""
 
     __slots__ = ("_totals", "matches")
 
@@ -130,12 +127,12 @@ class _Mean:
         self._totals = [total + score for total, score in zip(self._totals, house, strict=True)]
 
     def surplus(self, house: Sequence[Exact]) -> Sequence[Exact]:
-        """What a baseline is above it, times the matches."""
+        """Return the baseline's difference from the mean by seat, multiplied by `matches` to stay exact."""
         return [score * self.matches - total for total, score in zip(self._totals, house, strict=True)]
 
 
 class _Sums:
-    """What the coefficients are made of: for every seat's difference from the table, and for the table's mean."""
+    """Sums for both regressions: of each seat's difference from the table's mean, and of the table's mean."""
 
     __slots__ = ("_matches", "_seats", "_table")
 
@@ -145,7 +142,7 @@ class _Sums:
         self._table = _Products()
 
     def add(self, own: Sequence[Exact], house: Sequence[Exact]) -> None:
-        """Everything times the seats, which is no matter to a slope."""
+        """Add a match, all values multiplied by the number of seats: exact, and slopes do not change."""
         seats, score, baseline = len(own), sum(own), sum(house)
         self._matches += 1
         self._table.add(score, baseline)
@@ -153,8 +150,8 @@ class _Sums:
             products.add(mine * seats - score, usual * seats - baseline)
 
     def fit(self) -> Coefficients:
-        """Least squares with a constant for each seat, drawn towards none."""
-        kept = Fraction(self._matches, self._matches + CAUTION)
+        """Fit both coefficients by least squares with an intercept for each seat, shrunk towards 0."""
+        kept = Fraction(self._matches, self._matches + SHRINKAGE)
         shares = [products.about_means(self._matches) for products in self._seats]
         table = self._table.about_means(self._matches)
         return Coefficients(
@@ -164,7 +161,7 @@ class _Sums:
 
 
 class _Products:
-    """Sums over scores and baselines, and over their products."""
+    """Sums of scores, baselines and their products, for a simple regression."""
 
     __slots__ = ("_baseline", "_cross", "_score", "_square")
 
@@ -181,7 +178,7 @@ class _Products:
         self._square += baseline * baseline
 
     def about_means(self, matches: int) -> tuple[Fraction, Fraction]:
-        """The same products of differences from the means."""
+        """Return the sums Σ(y−ȳ)(b−b̄) and Σ(b−b̄)²."""
         usual = Fraction(self._baseline) / matches
         return self._cross - self._score * usual, self._square - self._baseline * usual
 

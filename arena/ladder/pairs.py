@@ -1,7 +1,7 @@
-"""Who beat whom how often: whole numbers, so that neither the order of the matches nor a rounding shows in them.
+"""Pairwise results, summed over matches as integers: exact, and the same in any order of the matches.
 
-Every pair of seats of a match of n counts with the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the
-score of a pair (a win 1, a tie ½) are whole for every n from 2 to 7. A batch of matches is added or taken away exactly.
+Every pair of seats of a match of n has the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the score of a
+pair (a win 1, a tie ½) are integers for every n from 2 to 7. So matches can be added and subtracted exactly.
 """
 
 from __future__ import annotations
@@ -13,43 +13,46 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.columns import Block, Columns, Ints
+from arena.ladder.entrants import Entrants
 from arena.ladder.live import SEATS
-from arena.ladder.roster import Roster
 
 UNIT: Final = 1680
-"""What a pair of weight 1 counts."""
+"""Integer for a weight of 1."""
 WEIGHTS: Final = {seats: UNIT * 3 // (seats + 1) for seats in SEATS}
-"""What a pair of a match with so many seats counts."""
+"""Weight of a pair in units of 1/`UNIT`, by the number of seats of its match."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Sums over matches, by positions in a roster of n nodes. Diagonals are 0: a node's seats do not play each other.
+    """Pairwise sums over matches, by positions of n entrants, in units of 1/`UNIT`.
 
-    Where a result counts for both of a pair, `won` + `won`ᵀ is `played`. Where it counts for one alone, that one's row
-    of `won_alone` and `played_alone` has it, and the other's has nothing.
+    Diagonals are 0: a node's seats do not play each other. Pairs that count for both nodes are in `won` and `played`,
+    and `won` + `won`ᵀ = `played`. Pairs that count for one node only are in that node's row of `won_alone` and
+    `played_alone`.
     """
 
     won: Ints
-    """[n, n], the score of i against j."""
+    """[n, n], score of i against j."""
     played: Ints
-    """[n, n], the weight of their pairs."""
+    """[n, n], weight of the pairs of i and j."""
     won_alone: Ints
+    """[n, n], score of i against j in pairs that count for i only."""
     played_alone: Ints
+    """[n, n], weight of the pairs of i and j that count for i only."""
     matches: Ints
-    """[n], the matches that count for it."""
+    """[n], number of matches that count for each node."""
 
     @classmethod
-    def of(cls, columns: Columns, roster: Roster) -> Pairs:
-        """Of all these matches, whose nodes the roster knows."""
-        size = len(roster)
+    def of(cls, columns: Columns, entrants: Entrants) -> Pairs:
+        """Sum over all matches of the columns, whose nodes must all be entrants."""
+        size = len(entrants)
         hits = {seats: np.zeros(6 * size * size, np.int64) for seats in SEATS if (columns.seats == seats).any()}
         matches = np.zeros(size + 1, np.int64)
         for block in columns.blocks():
-            positions = roster.positions(block.nodes)
+            positions = entrants.positions(block.nodes)
             codes = _codes(block, positions, size)
             hits[len(positions)] += np.bincount(codes, minlength=6 * size * size)
-            matches += np.bincount(_once(block, positions, size), minlength=size + 1)
+            matches += np.bincount(_counted_nodes(block, positions, size), minlength=size + 1)
         won, played = np.zeros((2, 2, size, size), np.int64)
         for seats, found in hits.items():
             lost, tied, beaten = np.moveaxis(found.reshape(2, size, size, 3), -1, 0)
@@ -64,9 +67,9 @@ class Pairs:
     def __sub__(self, less: Pairs) -> Pairs:
         return Pairs(*map(np.subtract, self._sums(), less._sums()))
 
-    def over(self, roster: Roster, wider: Roster) -> Pairs:
-        """The same for another roster, which has everybody of the one these are of."""
-        at = np.array([wider.position(node) for node in roster.nodes], np.int64)
+    def reindexed(self, entrants: Entrants, wider: Entrants) -> Pairs:
+        """Rearrange sums over `entrants` by the positions of `wider`, which must include them all."""
+        at = np.array([wider.position(node) for node in entrants.nodes], np.int64)
         size = len(wider)
         moved = tuple(np.zeros((size,) * each.ndim, np.int64) for each in self._sums())
         for target, source in zip(moved, self._sums(), strict=True):
@@ -78,8 +81,10 @@ class Pairs:
 
 
 def _codes(block: Block, positions: Ints, size: int) -> Ints:
-    """For each pair of seats 3·(i·size + j) + 0, 1, 2 where i lost, tied, won, and 3·size² more where it counts for i
-    alone; the diagonal where it does not count for i.
+    """Encode each ordered pair of seats for `bincount`, with i and j their positions.
+
+    The code is 3·(i·size + j) + 0, 1 or 2 where i lost, tied or won, plus 3·size² where the result counts for i only.
+    Where it does not count for i, j is replaced by i: diagonals are discarded.
     """
     everything = bool(block.counts.all())
     codes = []
@@ -98,8 +103,8 @@ def _codes(block: Block, positions: Ints, size: int) -> Ints:
     return np.concatenate(codes)
 
 
-def _once(block: Block, positions: Ints, size: int) -> Ints:
-    """Each node for which a match counts, once a match however many seats it has; `size` elsewhere."""
+def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:
+    """List the positions for which the matches count, each once a match; `size` fills the other seats."""
     nodes = np.where(block.counts, positions, size)
     for seat in range(1, len(positions)):
         nodes[seat, (positions[:seat] == positions[seat]).any(axis=0)] = size

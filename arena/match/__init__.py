@@ -1,4 +1,4 @@
-"""One match as a state machine without input or output: stamped inputs in, effects out.
+"""One match as a state machine without I/O: timestamped inputs in, effects out.
 
-It waits for nothing, reads no clock, draws no chance and never raises on anything a bot can cause.
+It never waits, reads no clock, draws no random numbers and never raises on anything a bot can cause.
 """

@@ -1,6 +1,6 @@
-"""What a match wants done. The server does it; the record keeps all of it, of the questions a digest.
+"""Effects: what a match asks the server to do. The replay records all of them, questions as a digest.
 
-A question comes with every decision and has an `__init__` of its own: compiled, a named tuple takes eight times that.
+`Ask` is created for every decision and has its own `__init__`: compiled, a named tuple takes eight times as long.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from engine.game import RoundReport, SeatView
 
 @dataclass(init=False, slots=True)
 class Ask:
-    """A choice is due. Put again with the time that is left when a bot returns, and to a house bot that takes over."""
+    """Ask a seat for a decision.
+
+    Repeated, with the time that is left, when its bot returns and when a house bot takes the seat over.
+    """
 
     seat: int
     decision: int
-    """Names the decision in the answer; 1, 2, 3 … within the match."""
+    """Number of the decision, which the answer must repeat; 1, 2, 3 … within the match."""
     legal: Sequence[int]
     view: SeatView
     soft: int
@@ -40,40 +43,44 @@ class Refusal(Enum):
     """Why an answer was not applied."""
 
     ILLEGAL = "illegal"
-    """Not among the legal actions. The decision stays open, unless it was a mistake too many and `Force` follows."""
+    """The action is not legal. The decision stays open, unless this rejection reaches a limit and `Force` follows."""
     STALE = "stale"
     """The decision was already made."""
     SUBSTITUTED = "substituted"
     """A house bot plays the seat until the next round."""
     UNKNOWN = "unknown"
-    """No such decision was ever put to this seat."""
+    """The seat was never asked for such a decision."""
 
 
 class Refuse(NamedTuple):
-    """An answer was not applied."""
+    """Tell a bot that its answer was not applied."""
 
     seat: int
     decision: int
     action: int
     why: Refusal
     legal: Sequence[int]
-    """The legal actions where the decision is still open, else empty."""
+    """Legal actions if the decision is still open; else empty."""
     time: int
-    """Microseconds left for an open decision, bank included; how late it was for a decision forced by time; else 0."""
+    """Microseconds left, bank included, if the decision is open; how late the answer was if the decision was forced
+    by time; else 0."""
 
 
 class Cause(Enum):
-    """Why the server played for a seat."""
+    """Why the server made a decision for a seat."""
 
     TIME = "time"
+    """Its time ran out."""
     ILLEGALITY = "illegality"
+    """Too many of its answers were illegal."""
     SUSPENSION = "suspension"
+    """It is suspended."""
     ABSENCE = "absence"
-    """A house bot played for a bot that is gone; no `Force` says so, its choice is an input."""
+    """Its bot is gone and a house bot played. There is no `Force` for this: the choice is an input."""
 
 
 class Force(NamedTuple):
-    """The server played for a seat."""
+    """Report a decision that the server made for a seat."""
 
     seat: int
     decision: int
@@ -82,61 +89,62 @@ class Force(NamedTuple):
 
 
 class Suspend(NamedTuple):
-    """A seat was late too often in a row: it is played for at once until it is ready again."""
+    """Suspend a seat that was late too often in a row: the server plays for it at once until its bot is ready again."""
 
     seat: int
 
 
 class Gone(NamedTuple):
-    """The bot of a seat is gone. The others are told."""
+    """Tell the other bots that the bot of a seat is gone."""
 
     seat: int
     time: int
-    """Microseconds it has to come back before a house bot plays its seat on; 0 when it was gone too often."""
+    """Microseconds that it has to return before a house bot plays its seat; 0 if it was gone too often."""
 
 
 class Substitute(NamedTuple):
-    """From here a house bot plays the seat on; its own bot may have it back from the next round."""
+    """Let a house bot play the seat; its own bot may have it back at the next round."""
 
     seat: int
 
 
 class Back(NamedTuple):
-    """The bot of a seat has its seat back."""
+    """Tell the bots that a seat's own bot plays it again."""
 
     seat: int
 
 
 class Hold(NamedTuple):
-    """The server was restarted: no clock runs until every bot is back or this time has passed."""
+    """Stop all clocks after a restart of the server, until every bot is back or this time has passed."""
 
     time: int
-    """Microseconds."""
+    """Longest time in microseconds."""
 
 
 class Release(NamedTuple):
-    """The clocks run again."""
+    """Let the clocks run again after a `Hold`."""
 
 
 class Show(NamedTuple):
-    """A round is over: all seats may see it."""
+    """Show the report of a finished round to all seats."""
 
     report: RoundReport
 
 
 class Over(NamedTuple):
-    """The match is over. Without a result all but `forced` and `troubled` is empty and `interrupted` says why."""
+    """End the match. Without a result, scores, places and counts are empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
     """Seats whose bots vanished share the last place."""
     forced: tuple[int, ...]
-    """Decisions the server made, by seat."""
+    """By seat, number of decisions that the server made."""
     troubled: tuple[bool, ...]
-    """By seat, whether it was ever suspended or played on by a house bot."""
+    """By seat, whether it was ever suspended or played by a house bot."""
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its bot."""
     interrupted: str
+    """Why the match was broken off; empty if it has a result."""
 
 
 Effect: TypeAlias = Ask | Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Show | Over

@@ -1,6 +1,7 @@
-"""What can happen to a match. The list of these is the match: fed to a fresh `Match` it gives the same game again.
+"""Inputs of a match, each with its instant. Fed to a new `Match`, the same inputs give the same match again.
 
-Two come with every decision and have an `__init__` of their own: compiled, a named tuple takes eight times as long.
+`Sent` and `Acted` come with every decision and have their own `__init__`: compiled, a named tuple takes eight times as
+long.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ Instant = NewType("Instant", int)
 
 
 class Begun(NamedTuple):
-    """The match begins: the first choices are asked for."""
+    """The match begins: ask for the first decisions."""
 
     at: Instant
 
 
 @dataclass(init=False, slots=True)
 class Sent:
-    """A decision was handed to the transport: its clock starts."""
+    """A question was handed to the transport, which starts the seat's clock."""
 
     at: Instant
     seat: int
     decision: int
     lag: int
-    """The measured round trip to the bot, in microseconds: the clock starts so much later, within the policy."""
+    """Measured round trip to the bot, in microseconds. The clock starts later by this, up to the lag allowance."""
 
     def __init__(self, at: Instant, seat: int, decision: int, lag: int) -> None:
         self.at = at
@@ -37,7 +38,7 @@ class Sent:
 
 @dataclass(init=False, slots=True)
 class Acted:
-    """An answer arrived."""
+    """A bot's answer arrived."""
 
     at: Instant
     seat: int
@@ -52,7 +53,7 @@ class Acted:
 
 
 class StoodIn(NamedTuple):
-    """The house bot that plays a seat on chose."""
+    """The house bot that plays for a bot that is gone made a decision."""
 
     at: Instant
     seat: int
@@ -61,7 +62,7 @@ class StoodIn(NamedTuple):
 
 
 class TimeUp(NamedTuple):
-    """The alarm set for `Match.deadline` rang."""
+    """The timer set for `Match.deadline` expired."""
 
     at: Instant
 
@@ -74,20 +75,20 @@ class Left(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """The bot of a seat is back, or says that it is ready again after a suspension."""
+    """The bot of a seat is back, or ready again after a suspension."""
 
     at: Instant
     seat: int
 
 
 class Restored(NamedTuple):
-    """The server was restarted and the match taken up where it stood; everybody has yet to return."""
+    """The server was restarted and the match continues where it stood; all bots have yet to return."""
 
     at: Instant
 
 
 class Interrupted(NamedTuple):
-    """The match is broken off without a result."""
+    """The match ends without a result."""
 
     at: Instant
     reason: str

@@ -1,8 +1,9 @@
-"""One match: takes stamped inputs, returns effects, and in between keeps the game and the clocks.
+"""The match state machine: takes timestamped inputs, keeps the game and the clocks, and returns effects.
 
-What happens depends on the instants in the inputs alone: before an input counts, everything that was due by then is
-settled at the instant it was due, so it makes no difference whether the alarm or the late answer is heard first. Every
-answer is applied or refused. It never raises on what an input holds, never waits, reads no clock and draws no chance.
+The outcome depends only on the inputs and their instants: before an input is processed, everything due by then happens
+at the instant it was due. So it does not matter whether a timer or the late answer is processed first. Every answer is
+applied or refused. A match never raises on the contents of an input, never waits, reads no clock and draws no random
+numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from arena.match.attendance import Attendance
 from arena.match.clock import NEVER
 from arena.match.effects import Ask, Cause, Effect, Force, Over, Refusal, Refuse, Show, Substitute, Suspend
 from arena.match.inputs import (
@@ -27,32 +27,36 @@ from arena.match.inputs import (
     TimeUp,
 )
 from arena.match.policy import Policy
-from arena.match.result import settle
-from arena.match.seat import NOTHING, Seat
+from arena.match.presence import Presence
+from arena.match.result import final_places
+from arena.match.seat import NO_DECISION, Seat
 from engine.game import OVER, Decks, Game, Option
 
 
 class Match:
-    """One game between fixed seats."""
+    """One game from the first question to the result or an interruption."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, policy: Policy) -> None:
-        """Raises `OptionError` for a number of seats or options that the game does not have."""
+        """Set up the game before its first question.
+
+        Raises `OptionError` for a number of seats or options that the game does not have.
+        """
         self._state = game.new(seats, decks, **options)
         self._actions = len(game.actions)
         self._policy = policy
-        self._attendance = Attendance(seats, policy)
-        self._seats = self._attendance.seats
+        self._presence = Presence(seats, policy)
+        self._seats = self._presence.seats
         self._round = self._state.round
-        self._asked: list[int] = []  # decision − 1 → the seat it was put to
-        self._fell: dict[int, Instant] = {}  # decision forced by time → when its clock fell
+        self._asked: list[int] = []  # decision − 1 → seat that was asked
+        self._expired_at: dict[int, Instant] = {}  # decision forced by time → when its time ran out
         self._now = Instant(0)
         self._begun = False
         self._over = False
 
     @property
     def deadline(self) -> Instant | None:
-        """When a `TimeUp` is due; None while only answers are waited for."""
-        due = self._attendance.due
+        """Instant at which a `TimeUp` is due; None if nothing happens without an input."""
+        due = self._presence.due
         return None if due == NEVER else Instant(due)
 
     @property
@@ -62,25 +66,25 @@ class Match:
 
     @property
     def now(self) -> Instant:
-        """The latest instant it has seen."""
+        """Instant of the latest input."""
         return self._now
 
     def left(self, seat: int) -> tuple[int, int]:
-        """Microseconds that a seat has left of its soft limit and its bank at the latest instant seen."""
+        """Return the microseconds of soft limit and bank that a seat has left at `now`."""
         return self._seats[seat].clock.left(self._now)
 
-    def asking(self, seat: int) -> int | None:
-        """The decision open before a seat, if any: a question still queued under another number need not be sent."""
+    def open_decision(self, seat: int) -> int | None:
+        """Return the number of the decision that a seat is asked for; None if there is none or no such seat."""
         known = self._seat(seat)
         return None if known is None else known.decision or None
 
     def owes(self, seat: int, decision: int) -> bool:
-        """Whether a decision is open before a seat whose own bot is to make it."""
+        """Whether a seat is asked for this decision and its own bot is to make it."""
         asked = self._seats[seat]
         return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
-        """Whether a house bot plays the seat on."""
+        """Whether a house bot plays the seat."""
         return self._seats[seat].substituted
 
     def suspended(self, seat: int) -> bool:
@@ -88,22 +92,22 @@ class Match:
         return self._seats[seat].suspended
 
     def receive(self, event: Input) -> list[Effect]:
-        """Takes one input and returns its effects in the order they happened.
+        """Process one input and return its effects in the order in which they happen.
 
-        Time never runs backwards: an instant before the latest seen counts as the latest. What comes before the
-        beginning, after the end or about a seat that does not exist has no effect, except that an answer is refused.
+        An instant before `now` counts as `now`. Inputs before the beginning, after the end or about a seat that does
+        not exist have no effect, except that answers are refused.
         """
         effects: list[Effect] = []
         at = event.at
         if not self._now <= at < NEVER:
             at = Instant(min(max(at, self._now), NEVER - 1))
-        while self._attendance.due <= at:
-            self._now = Instant(self._attendance.due)
+        while self._presence.due <= at:
+            self._now = Instant(self._presence.due)
             since = len(effects)
-            fallen = self._attendance.ring(effects)
-            self._put_to_stand_ins(effects, since)
-            if fallen is not None:
-                self._late(fallen, effects)
+            expired = self._presence.settle_due(effects)
+            self._ask_stand_ins(effects, since)
+            if expired is not None:
+                self._time_out(expired, effects)
         self._now = at
         match event:
             case Acted():
@@ -115,7 +119,7 @@ class Match:
             case TimeUp():
                 pass
             case Left() | Returned() | Restored():
-                self._attend(event, effects)
+                self._update_presence(event, effects)
             case Begun():
                 self._begin(effects)
             case Interrupted():
@@ -127,14 +131,14 @@ class Match:
     def _begin(self, effects: list[Effect]) -> None:
         if not (self._begun or self._over):
             self._begun = True
-            self._attendance.begin(self._now, effects)
-            self._go_on(effects)
+            self._presence.begin(self._now, effects)
+            self._advance(effects)
 
     def _sent(self, event: Sent) -> None:
         seat = self._seat(event.seat)
-        if seat is not None and event.decision == seat.decision != NOTHING and not (seat.away or seat.substituted):
+        if seat is not None and event.decision == seat.decision != NO_DECISION and not (seat.away or seat.substituted):
             seat.sent = True
-            self._attendance.start(seat, self._now, event.lag)
+            self._presence.start(seat, self._now, event.lag)
 
     def _acted(self, event: Acted, effects: list[Effect]) -> None:
         number, decision, action = event.seat, event.decision, event.action
@@ -143,14 +147,14 @@ class Match:
             return
         seat = self._seats[number]
         if seat.decision != decision:
-            late = self._now - self._fell.get(decision, self._now)
+            late = self._now - self._expired_at.get(decision, self._now)
             effects.append(Refuse(number, decision, action, Refusal.STALE, (), late))
         elif seat.substituted:
             effects.append(Refuse(number, decision, action, Refusal.SUBSTITUTED, (), 0))
         elif self._is_legal(action, seat):
-            seat.lates = 0
-            self._make(number, action)
-            self._go_on(effects)
+            seat.lates_in_a_row = 0
+            self._apply(number, action)
+            self._advance(effects)
         else:
             self._rejected(event, seat, effects)
 
@@ -158,82 +162,82 @@ class Match:
         number, decision, action = event.seat, event.decision, event.action
         policy = self._policy
         seat.rejections += 1
-        seat.rejections_here += 1
-        if seat.rejections_here < policy.rejections_per_decision and seat.rejections < policy.rejections_per_match:
+        seat.decision_rejections += 1
+        if seat.decision_rejections < policy.rejections_per_decision and seat.rejections < policy.rejections_per_match:
             time = sum(seat.clock.left(self._now))
             effects.append(Refuse(number, decision, action, Refusal.ILLEGAL, seat.legal, time))
         else:
             effects.append(Refuse(number, decision, action, Refusal.ILLEGAL, (), 0))
             self._force(number, Cause.ILLEGALITY, effects)
-            self._go_on(effects)
+            self._advance(effects)
 
     def _stood_in(self, event: StoodIn, effects: list[Effect]) -> None:
-        """A house bot's choice for a bot that is gone; one that is not legal is a fault of ours and made good."""
+        """Apply a house bot's choice for a bot that is gone; an illegal one is our fault and replaced by the server."""
         _, number, decision, action = event
         seat = self._seat(number)
-        if seat is not None and seat.substituted and decision == seat.decision != NOTHING:
+        if seat is not None and seat.substituted and decision == seat.decision != NO_DECISION:
             if self._is_legal(action, seat):
-                self._make(number, action)
+                self._apply(number, action)
             else:
                 self._force(number, Cause.ILLEGALITY, effects)
-            self._go_on(effects)
+            self._advance(effects)
 
-    def _attend(self, event: Left | Returned | Restored, effects: list[Effect]) -> None:
+    def _update_presence(self, event: Left | Returned | Restored, effects: list[Effect]) -> None:
         if isinstance(event, Restored):
             if self._begun and not self._over:
-                self._attendance.hold(self._now, effects)
+                self._presence.hold(self._now, effects)
             return
         seat = self._seat(event.seat)
         if seat is None or self._over:
             return
         since = len(effects)
         if isinstance(event, Left):
-            self._attendance.leave(event.seat, self._begun, self._now, effects)
+            self._presence.leave(event.seat, self._begun, self._now, effects)
         else:
-            self._attendance.come_back(event.seat, self._now, effects)
-            if seat.decision != NOTHING and not seat.substituted:
+            self._presence.come_back(event.seat, self._now, effects)
+            if seat.decision != NO_DECISION and not seat.substituted:
                 effects.append(self._question(event.seat, seat))
-        self._put_to_stand_ins(effects, since)
+        self._ask_stand_ins(effects, since)
 
-    def _put_to_stand_ins(self, effects: list[Effect], since: int) -> None:
-        """House bots that have just taken over are asked what is open."""
+    def _ask_stand_ins(self, effects: list[Effect], since: int) -> None:
+        """Ask the house bots that took over in `effects[since:]` for the open decisions of their seats."""
         new = [effect.seat for effect in effects[since:] if isinstance(effect, Substitute)]
         seats = [(number, self._seats[number]) for number in new]
-        effects += [self._question(number, seat) for number, seat in seats if seat.decision != NOTHING]
+        effects += [self._question(number, seat) for number, seat in seats if seat.decision != NO_DECISION]
 
-    def _late(self, number: int, effects: list[Effect]) -> None:
-        """The clock of a seat has fallen."""
+    def _time_out(self, number: int, effects: list[Effect]) -> None:
+        """Make the decision of a seat whose time has run out, and suspend the seat if it was late too often."""
         seat = self._seats[number]
-        self._fell[seat.decision] = self._now
+        self._expired_at[seat.decision] = self._now
         self._force(number, Cause.TIME, effects)
-        seat.lates += 1
-        if seat.lates >= self._policy.lates_in_a_row:
+        seat.lates_in_a_row += 1
+        if seat.lates_in_a_row >= self._policy.lates_in_a_row:
             seat.suspended = seat.troubled = True
             effects.append(Suspend(number))
-        self._go_on(effects)
+        self._advance(effects)
 
-    def _go_on(self, effects: list[Effect]) -> None:
+    def _advance(self, effects: list[Effect]) -> None:
         while self._ask(effects):
             pass
 
     def _ask(self, effects: list[Effect]) -> bool:
-        """Asks everybody who owes a choice. True when it made one for a suspended seat: that may move the game on."""
+        """Ask every seat that must choose. Return True after a choice made for a suspended seat: ask again then."""
         state = self._state
         waiting = state.waiting()
         if not waiting or state.round != self._round:
             self._close_round(effects)
         for number in waiting:
             seat = self._seats[number]
-            if seat.decision == NOTHING:
+            if seat.decision == NO_DECISION:
                 self._asked.append(number)
                 seat.decision = len(self._asked)
                 if seat.suspended:
                     self._force(number, Cause.SUSPENSION, effects)
                     return True
-                seat.rejections_here = 0
+                seat.decision_rejections = 0
                 seat.legal = state.legal(number)
                 if seat.clocked:
-                    self._attendance.start(seat, self._now)
+                    self._presence.start(seat, self._now)
                 effects.append(self._question(number, seat))
         return False
 
@@ -243,13 +247,13 @@ class Match:
         assert state.report is not None, "a round is over"
         effects.append(Show(state.report))
         if state.player == OVER:
-            places, counts = settle(state.ranking(), played, self._seats, self._policy)
+            places, counts = final_places(state.ranking(), played, self._seats, self._policy)
             self._end(tuple(state.scores), places, counts, "", effects)
         else:
-            self._attendance.next_round(effects)
+            self._presence.next_round(effects)
 
     def _seat(self, number: int) -> Seat | None:
-        """The seat of a number; None where there is none."""
+        """Return the seat with a number; None if there is none."""
         return self._seats[number] if 0 <= number < len(self._seats) else None
 
     def _question(self, number: int, seat: Seat) -> Ask:
@@ -264,10 +268,10 @@ class Match:
         seat.forced += 1
         action = self._state.fallback(number)
         effects.append(Force(number, seat.decision, action, why))
-        self._make(number, action)
+        self._apply(number, action)
 
-    def _make(self, number: int, action: int) -> None:
-        self._attendance.stop(self._seats[number], self._now)
+    def _apply(self, number: int, action: int) -> None:
+        self._presence.stop(self._seats[number], self._now)
         self._state.apply(action, number)
 
     def _end(
@@ -280,7 +284,7 @@ class Match:
     ) -> None:
         if not self._over:
             self._over = True
-            self._attendance.end(self._now)
+            self._presence.end(self._now)
             forced = tuple([seat.forced for seat in self._seats])
             troubled = tuple([seat.troubled for seat in self._seats])
             effects.append(Over(scores, places, forced, troubled, counts, why))

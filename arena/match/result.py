@@ -1,4 +1,4 @@
-"""How a match counts when bots vanished from it: their seats come last, the others are ranked among themselves."""
+"""Places at the end of a match: bots that vanished come last, the others are ranked among themselves."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from arena.match.policy import Policy
 from arena.match.seat import Seat
 
 
-def settle(
+def final_places(
     ranking: Sequence[int], rounds: int, seats: Iterable[Seat], policy: Policy
 ) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """Places by seat, and by seat whether the result counts for its bot.
+    """Compute by seat the place and whether the result counts for the bot.
 
-    A bot vanished when a house bot has its seat at the end, or had it in more than `policy.substituted_percent` of
-    the rounds; in the latter case the result counts for nobody else, as too much of it was the house bot's.
+    A bot has vanished if a house bot plays its seat at the end, or did so in more than `policy.substituted_percent` of
+    the rounds. In the latter case the result counts for vanished bots only: too much of it was the house bot's doing.
     """
     played_on = [(100 * seat.substituted_rounds > policy.substituted_percent * rounds, seat) for seat in seats]
     vanished = [much or seat.substituted for much, seat in played_on]

@@ -1,4 +1,4 @@
-"""What a match remembers of one seat: its clock, the decision open before it, who plays it, and how it has behaved."""
+"""State of one seat of a match: its clock, its open decision, who plays it, and its bot's conduct so far."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Final
 from arena.match.clock import NEVER, Clock
 from arena.match.policy import Policy
 
-NOTHING: Final = 0
-"""`Seat.decision` where no decision is open; the ids begin at 1."""
+NO_DECISION: Final = 0
+"""Value of `Seat.decision` while none is open; decisions are numbered from 1."""
 
 
 class Seat:
-    """One seat of one match."""
+    """Mutable state of one seat, changed by `Match` and `Presence`."""
 
     __slots__ = (
         "away",
         "away_until",
         "clock",
         "decision",
+        "decision_rejections",
         "forced",
         "incidents",
-        "lates",
+        "lates_in_a_row",
         "legal",
         "rejections",
-        "rejections_here",
         "sent",
         "substituted",
         "substituted_rounds",
@@ -35,35 +35,36 @@ class Seat:
 
     def __init__(self, policy: Policy) -> None:
         self.clock = Clock(policy)
-        self.decision = NOTHING
+        self.decision = NO_DECISION
+        """Number of the open decision."""
         self.legal: Sequence[int] = ()
-        """The legal actions of the open decision."""
+        """Legal actions of the open decision."""
         self.sent = False
-        """Whether the open decision was handed to the transport since the bot is there."""
-        self.rejections_here = 0
-        """Rejected answers to the open decision."""
+        """Whether the open question was handed to the transport since the bot's last return."""
+        self.decision_rejections = 0
+        """Rejected answers to the open decision so far."""
         self.rejections = 0
-        """Rejected answers in the match."""
-        self.lates = 0
+        """Rejected answers in the match so far."""
+        self.lates_in_a_row = 0
         """Late decisions in a row."""
         self.forced = 0
-        """Decisions the server made."""
+        """Decisions that the server made."""
         self.suspended = False
-        """Whether the server plays for it at once."""
+        """Whether the server decides for it at once."""
         self.away = False
         """Whether its bot is gone."""
         self.away_until: int = NEVER
-        """When a house bot takes over."""
+        """Instant at which a house bot takes over; `NEVER` unless its bot is gone."""
         self.incidents = 0
-        """How often its bot was gone."""
+        """Number of times its bot was gone."""
         self.substituted = False
         """Whether a house bot plays it."""
         self.substituted_rounds = 0
-        """Rounds in which a house bot did, if only in part."""
+        """Rounds in which a house bot played it, at least in part."""
         self.troubled = False
         """Whether it was ever suspended or substituted."""
 
     @property
     def clocked(self) -> bool:
-        """Whether its clock runs although its bot is gone: from the second time on."""
+        """Whether its clock runs although its bot is gone: from the second absence on."""
         return self.away and self.incidents > 1 and not self.substituted

@@ -1,17 +1,15 @@
-"""Whose doing a trouble was. The rule, in the order in which it is applied:
+"""Attribution of blame for troubles in a match. The rules, in the order in which they are applied:
 
-1. Whatever befalls a house bot's seat, an interruption and the standstill after a restart are the server's.
-2. Answers that were refused, and decisions forced because of them, are the bot's, save those of rule 5.
-3. That a bot was gone, and what the house bot played meanwhile: a bot that died and a line that broke look the same
-   from here, so it is the bot's or the network's. So is a decision lost to time while the bot was gone, or when nothing
-   more was heard of the bot until it was gone: the line may have been dead already.
-4. Any other decision lost to time is the bot's: its clock began only when the question was handed to the transport, and
-   the measured round trip, up to the allowance, was taken off. Only where that round trip was longer than the allowance
-   and the answer came no later than the difference is it the network's; where none came at all, the bot's or the
-   network's.
-5. A late answer, a suspension and what it cost have the owner of the decision lost to time that they come from.
-6. A question that waited longer than a soft limit before it was sent costs nothing, and is the bot's: the server holds
-   questions back only from a bot that owes other answers, perhaps of other matches, or does not read.
+1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
+2. The bot: refused answers and decisions forced because of them, except late answers (rule 5).
+3. The bot or the network: absences and what a house bot played meanwhile, as a crashed bot and a broken connection look
+   alike; a decision lost to time during an absence, or with nothing heard from the bot until its absence.
+4. The bot: any other decision lost to time, since its clock started when the question was handed to the transport, plus
+   the round trip up to the allowance. But the network where the answer was late by no more than the round trip exceeded
+   the allowance, and either of them where it exceeded the allowance and no answer came.
+5. A late answer, a suspension and its cost: as the decision lost to time that caused them.
+6. The bot: a question sent later than a soft limit after it was due (it costs nothing). The server holds questions back
+   only from a bot that owes other answers, perhaps of other matches, or does not read.
 """
 
 from __future__ import annotations
@@ -23,25 +21,25 @@ from typing import Final, NamedTuple, assert_never
 from arena.match.effects import Cause, Refusal
 from arena.match.inputs import Instant
 from arena.match.policy import Policy
-from arena.replay.timeline import Blame, Decision, Event, Kind, SeatTimeline
+from arena.replay.timeline import Blame, Decision, Event, EventKind, SeatTimeline
 
-EXPLAIN_WAITING: Final = frozenset({Kind.HELD, Kind.LEFT, Kind.GONE, Kind.RETURNED, Kind.BACK})
+EXPLAIN_WAITING: Final = frozenset({EventKind.HELD, EventKind.LEFT, EventKind.GONE, EventKind.RETURNED, EventKind.BACK})
 
 
-class Presence(NamedTuple):
-    """When a bot was there."""
+class PresenceRecord(NamedTuple):
+    """A bot's signs of life in a match."""
 
     heard: Sequence[tuple[Instant, bool]]
-    """When an answer came or the bot was gone, in order, and whether it was gone."""
+    """Instants of its answers (False) and departures (True), in order."""
     lost_while_gone: frozenset[int]
-    """The decisions lost to time while it was."""
+    """Numbers of the decisions lost to time during its absences."""
 
 
-def attributed(seat: SeatTimeline, presence: Presence, policy: Policy) -> SeatTimeline:
-    """The same with its owners named, and the questions that waited among its events."""
+def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> SeatTimeline:
+    """Attribute blame for all troubles of a timeline, and add events for the questions that waited."""
     decisions = _decisions(seat.decisions, presence, policy)
-    events = [_owned(event, decisions) for event in seat.events]
-    events += _waits(seat, policy)
+    events = [_with_blame(event, decisions) for event in seat.events]
+    events += _waiting_events(seat, policy)
     events.sort(key=lambda event: event.at)
     if seat.bot.house:
         decisions = {number: replace(each, blame=each.blame and Blame.SERVER) for number, each in decisions.items()}
@@ -49,8 +47,8 @@ def attributed(seat: SeatTimeline, presence: Presence, policy: Policy) -> SeatTi
     return replace(seat, decisions=tuple(decisions.values()), events=tuple(events))
 
 
-def _decisions(decisions: Sequence[Decision], presence: Presence, policy: Policy) -> dict[int, Decision]:
-    owned: dict[int, Decision] = {}
+def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: Policy) -> dict[int, Decision]:
+    blamed: dict[int, Decision] = {}
     blame: Blame | None = None
     latest: Blame | None = None  # of the latest decision lost to time
     for decision in decisions:
@@ -58,7 +56,7 @@ def _decisions(decisions: Sequence[Decision], presence: Presence, policy: Policy
             case None:
                 blame = None
             case Cause.TIME:
-                blame = latest = _of_lateness(decision, presence, policy)
+                blame = latest = _blame_for_lateness(decision, presence, policy)
             case Cause.SUSPENSION:
                 blame = latest
             case Cause.ABSENCE:
@@ -68,12 +66,12 @@ def _decisions(decisions: Sequence[Decision], presence: Presence, policy: Policy
                 blame = Blame.BOT if by_bot else Blame.SERVER  # a stand-in's choice that was not legal
             case _:
                 assert_never(decision.forced)
-        owned[decision.number] = replace(decision, blame=blame)
-    return owned
+        blamed[decision.number] = replace(decision, blame=blame)
+    return blamed
 
 
-def _of_lateness(decision: Decision, presence: Presence, policy: Policy) -> Blame:
-    """Rules 3 and 4."""
+def _blame_for_lateness(decision: Decision, presence: PresenceRecord, policy: Policy) -> Blame:
+    """Apply rules 3 and 4 to a decision lost to time."""
     made = decision.made or 0
     if decision.number in presence.lost_while_gone:
         return Blame.EITHER
@@ -87,16 +85,16 @@ def _of_lateness(decision: Decision, presence: Presence, policy: Policy) -> Blam
     return Blame.NETWORK if decision.late_by <= excess else Blame.BOT
 
 
-def _owned(event: Event, decisions: Mapping[int, Decision]) -> Event:
+def _with_blame(event: Event, decisions: Mapping[int, Decision]) -> Event:
     match event.kind:
-        case Kind.INTERRUPTED | Kind.HELD:
+        case EventKind.INTERRUPTED | EventKind.HELD:
             return event._replace(blame=Blame.SERVER)
-        case Kind.GONE | Kind.SUBSTITUTED:
+        case EventKind.GONE | EventKind.SUBSTITUTED:
             return event._replace(blame=Blame.EITHER)
-        case Kind.REFUSED:
+        case EventKind.REFUSED:
             late = event.refused is Refusal.STALE and event.time > 0 and event.decision is not None
             return event._replace(blame=decisions[event.decision or 0].blame if late else Blame.BOT)
-        case Kind.SUSPENDED:
+        case EventKind.SUSPENDED:
             lost = [each.blame for each in decisions.values() if each.forced is Cause.TIME and _made(each) <= event.at]
             return event._replace(blame=lost[-1])
         case _:
@@ -108,12 +106,12 @@ def _made(decision: Decision) -> int:
     return decision.made
 
 
-def _waits(seat: SeatTimeline, policy: Policy) -> list[Event]:
-    """Questions that waited although their bot was there and no clock stood."""
+def _waiting_events(seat: SeatTimeline, policy: Policy) -> list[Event]:
+    """List the questions that waited longer than a soft limit although no absence or hold explains it."""
     explained = [event.at for event in seat.events if event.kind in EXPLAIN_WAITING]
     waits = [(each.sendings[0].at, each) for each in seat.decisions if each.waited > policy.soft_limit]
     return [
-        Event(sent, Kind.WAITED, each.number, time=each.waited, blame=Blame.BOT)
+        Event(sent, EventKind.WAITED, each.number, time=each.waited, blame=Blame.BOT)
         for sent, each in waits
         if not any(each.due <= at <= sent for at in explained)
     ]

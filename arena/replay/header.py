@@ -1,4 +1,4 @@
-"""What is known of a match beside what happened in it: who sat where, under which rules, what it did to the ratings."""
+"""The header of a match, known before its first input: game, bots, seed, policy; and the types of its entries."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from engine.deal import SeededDecks, match_key
 from engine.game import Decks, Game, Option, RoundReport, SeatView, State
 
 
-class Bot(NamedTuple):
-    """Who sat in a seat."""
+class SeatedBot(NamedTuple):
+    """The bot in a seat."""
 
     name: str
     house: bool
-    """Whether it is one of the server's own."""
+    """Whether it is a house bot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a match was before its first input. Secret until it is over."""
+    """Description of a match before its first input. Secret until the match is over."""
 
-    match: int
+    match_id: int
     game: Game
     options: Mapping[str, Option]
-    bots: tuple[Bot, ...]
-    """By seat."""
+    bots: tuple[SeatedBot, ...]
+    """Bots by seat."""
     seed: bytes = field(repr=False)
-    """The server's, 32 bytes."""
+    """The server's seed, 32 bytes."""
     commitment: bytes
-    """SHA-256 of the seed, as it was published before any nonce was accepted."""
+    """Commitment to the seed, published before any nonce was accepted."""
     nonces: tuple[bytes, ...] = field(repr=False)
-    """The bots' 16 bytes, by seat; a house bot's are zero."""
+    """The bots' nonces by seat, 16 bytes each; a house bot's are zero."""
     stand_in: str
-    """The house bot that plays on for bots that are gone, with its version."""
+    """The house bot that plays for bots that are gone, with its version."""
     policy: Policy
     started: int
-    """Microseconds since 1970 (UTC)."""
+    """Start of the match in microseconds since 1970 (UTC)."""
     server: str
-    """The server's version."""
+    """Version of the server."""
 
     def new_match(self) -> Match:
-        """The match before its first input."""
+        """Create the match before its first input. Raises OptionError for options that the game does not have."""
         return Match(self.game, len(self.bots), self.options, self._decks(), self.policy)
 
     def new_game(self) -> State[SeatView, RoundReport]:
-        """The game before its first choice."""
+        """Create the game before its first choice. Raises OptionError for options that the game does not have."""
         return self.game.new(len(self.bots), self._decks(), **self.options)
 
     def _decks(self) -> Decks:
@@ -58,7 +58,7 @@ class Header:
 
 
 class RatingLike(Protocol):
-    """A strength in Elo and the standard deviation of its error."""
+    """A rating in Elo and its standard deviation."""
 
     @property
     def value(self) -> float: ...  # noqa: D102 - the class says it
@@ -68,7 +68,7 @@ class RatingLike(Protocol):
 
 
 class ChangeLike(Protocol):
-    """What a match did to the rating of the bot in one seat."""
+    """Ratings of the bot in one seat before and after a match."""
 
     @property
     def before(self) -> RatingLike: ...  # noqa: D102
@@ -78,4 +78,4 @@ class ChangeLike(Protocol):
 
 
 Entry: TypeAlias = tuple[Input, Sequence[Effect]]
-"""An input and what it caused."""
+"""An input and its effects."""

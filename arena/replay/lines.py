@@ -1,4 +1,4 @@
-"""What each line of a replay says: JSON objects from a match's header, inputs, effects and ratings.
+"""The lines of a replay: header, inputs, effects, result and ratings of a match as JSON objects.
 
 The order of the fields is fixed and there are no spaces, so that the same match always gives the same text.
 """
@@ -15,11 +15,11 @@ from typing import Any, Final, TypeAlias, assert_never
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.header import ChangeLike, Header
-from arena.replay.shown import QUESTIONS, ShownRound
+from arena.replay.view_digests import QUESTION_ENCODERS, RoundDigests
 from engine.game import Game, RoundReport
 
-VERSION: Final = max(QUESTIONS)
-"""The version of the format that is written; all that are known can be read."""
+VERSION: Final = max(QUESTION_ENCODERS)
+"""Version of the format that is written; older ones can still be read."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,
@@ -31,26 +31,26 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "restored": Restored,
     "interrupted": Interrupted,
 }
-"""The inputs by the name they have in a replay."""
+"""Types of inputs by their names in a replay."""
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
 _Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
-"""How a header's line begins, and no other."""
+"""Beginning of a header's line; no other line begins like this."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_quoted: Final = cache(_write)  # of the names of actions, which are few
-_policy: Final = cache(asdict)  # of which a server has one
+_quoted: Final = cache(_write)  # for names of actions, which are few
+_policy: Final = cache(asdict)  # a server has one policy
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
-    """The first line: what is known before the first input."""
+    """Write the first line, the header's."""
     return _write(_header(header, rated, version))
 
 
 def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
     return {
         "arena_replay": version,
-        "match": header.match,
+        "match": header.match_id,
         "game": header.game.name,
         "rated": rated,
         "options": dict(sorted(header.options.items())),
@@ -67,12 +67,12 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
 
 
 def written_instant(microseconds: int) -> str:
-    """Microseconds since 1970 as ISO 8601 in UTC with six decimals."""
+    """Format microseconds since 1970 as ISO 8601 in UTC with six decimals."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def read_instant(text: str) -> int:
-    """The inverse of `written_instant`; ValueError for what it does not write."""
+    """Parse an instant as `written_instant` formats it. Raises ValueError for any other text."""
     try:
         microseconds = (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
         if written_instant(microseconds) == text:
@@ -83,7 +83,7 @@ def read_instant(text: str) -> int:
 
 
 def input_line(event: Input, game: Game) -> str:
-    """The line of an input. Nearly all are of two kinds, and for those there are faster ways than an encoder."""
+    """Write the line of an input. Nearly all are `Sent` or `Acted`, for which formatting is faster than an encoder."""
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
     if isinstance(event, Acted):
@@ -96,7 +96,7 @@ def input_line(event: Input, game: Game) -> str:
 
 
 def effect_line(effect: Effect, game: Game) -> str:
-    """The line of an effect; questions have none, ValueError."""
+    """Write the line of an effect. Raises ValueError for an `Ask`, which has none."""
     match effect:
         case Show(report):
             return _report_line(report)
@@ -106,20 +106,20 @@ def effect_line(effect: Effect, game: Game) -> str:
             return _write(_effect(effect, game))
 
 
-def shown_line(shown: ShownRound) -> str:
-    """The line of what was shown in a round."""
+def view_digests_line(shown: RoundDigests) -> str:
+    """Write the line with the digests of a round's views."""
     views = '","'.join(shown.views)
     return f'{{"shown":{shown.round},"views":["{views}"],"banks":{_numbers(shown.banks)}}}'
 
 
 def result_line(over: Over, names: Sequence[str]) -> str:
-    """The line of the result of a match between these bots, by seat."""
+    """Write the line of the result; `names` are the bots' by seat."""
     result = "finished" if over.places else "interrupted"
     return _write({"result": result, "bots": names, **over._asdict()})
 
 
 def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
-    """The line of what the match did to the ratings of these bots, by seat."""
+    """Write the line of the rating changes; `ratings` and the bots' `names` are by seat."""
     return _write(
         {
             "ratings": [
@@ -162,18 +162,18 @@ def _effect(effect: _Plain, game: Game) -> dict[str, Any]:
 
 
 def _name(game: Game, action: int) -> str | None:
-    """What people call an action; None for a number that is no action's."""
+    """Return the name of an action; None for a number that is no action's."""
     return game.actions[action].name if 0 <= action < len(game.actions) else None
 
 
 def _report_line(report: RoundReport) -> str:
-    """One comes with every round, and there is a faster way than an encoder."""
+    """Write the line of a round's report; formatting is faster than an encoder."""
     fields = [f',"{name}":{_value(value)}' for name, value in report._asdict().items()]
     return f'{{"out":"round"{"".join(fields)}}}'
 
 
 def _value(value: Any) -> str:
-    """A value of a report; see `engine.game.SeatView`."""
+    """Write a value of a report as JSON; see `engine.game.SeatView` for their types."""
     if isinstance(value, bytes | tuple):
         return _numbers(value)
     return str(value) if type(value) is int else _write(value)

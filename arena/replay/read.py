@@ -1,4 +1,4 @@
-"""Reading a replay file. What comes out is well formed and its chain is intact; whether it is true, `verify` says."""
+"""Reading of replay files: checks their form and hash chain. Whether the contents are true, `verify` checks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, NoReturn
 from arena.match.inputs import Input
 from arena.match.policy import Policy
 from arena.replay import shape
-from arena.replay.chain import LIMIT, Chain, PackingError, unchained, unpack
-from arena.replay.header import Bot, Header
+from arena.replay.hash_chain import LIMIT, Chain, PackingError, unpack, without_chain
+from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import INPUTS, VERSION, read_instant
-from arena.replay.replay import Rating, RatingChange, Replay, ReplayError, Result
+from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedResult, Replay, ReplayError
 from arena.replay.shape import ShapeError, check
-from arena.replay.shown import QUESTIONS
+from arena.replay.view_digests import QUESTION_ENCODERS
 from engine.game import OptionError
 from engine.registry import GAMES
 
 
 def read(source: Path | bytes, name: str = "replay") -> Replay:
-    """Reads a file, or the bytes of one that goes by `name`; ReplayError."""
+    """Read a replay file, or the bytes of one called `name` in messages. Raises ReplayError."""
     if isinstance(source, bytes):
         return _Reader(name).replay(source)
     try:
@@ -33,12 +33,12 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """The header and the inputs of a match that is not over, from their lines without a chain; ReplayError."""
+    """Read header and inputs of a match that is not over from their lines without a chain. Raises ReplayError."""
     return _Reader(name).unfinished(lines)
 
 
 class _Reader:
-    """Goes through one file line by line and knows where it is."""
+    """Reader of one file, which keeps the current line for messages."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -50,7 +50,7 @@ class _Reader:
         try:
             first = next(objects)
             header = self._header(first)
-            inputs, result = self._course(objects, len(header.bots))
+            inputs, result = self._body(objects, len(header.bots))
             ratings = self._ratings(objects, len(header.bots)) if first["rated"] else None
             for _ in objects:
                 self._fail("the replay is complete before this line")
@@ -99,10 +99,10 @@ class _Reader:
         return tuple(lines)
 
     def _objects(self, lines: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-        """What the lines say, one after the other, their chain checked."""
+        """Parse the lines one after the other and check their chain."""
         chain = Chain()
         for self._line, line in enumerate(lines, 1):
-            text = unchained(line)
+            text = without_chain(line)
             content = self._parsed(line if text is None else text)
             if self._line == 1:
                 self._check_version(content)
@@ -125,9 +125,9 @@ class _Reader:
         version: Any = line.get("arena_replay")
         if not shape.NATURAL.fits(version):
             self._fail('it is no replay of an arena: its first line has no version in the field "arena_replay"')
-        if version not in QUESTIONS:
+        if version not in QUESTION_ENCODERS:
             made_by = "a newer arena" if version > VERSION else "another arena"
-            known = " and ".join(map(str, QUESTIONS))
+            known = " and ".join(map(str, QUESTION_ENCODERS))
             self._fail(f"it was made by {made_by}: its format is {version}, and this arena reads {known}")
 
     def _header(self, line: dict[str, Any]) -> Header:
@@ -144,10 +144,10 @@ class _Reader:
         except ValueError:
             self._fail(f'the field "started" holds {line["started"]!r} where an instant in ISO 8601 and UTC belongs')
         return Header(
-            match=line["match"],
+            match_id=line["match"],
             game=GAMES[line["game"]],
             options=line["options"],
-            bots=tuple(Bot(**bot) for bot in line["bots"]),
+            bots=tuple(SeatedBot(**bot) for bot in line["bots"]),
             seed=bytes.fromhex(line["seed"]),
             commitment=bytes.fromhex(line["commitment"]),
             nonces=tuple(map(bytes.fromhex, line["nonces"])),
@@ -157,7 +157,7 @@ class _Reader:
             server=line["server"],
         )
 
-    def _course(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[tuple[Input, ...], Result]:
+    def _body(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[tuple[Input, ...], RecordedResult]:
         inputs: list[Input] = []
         for line in objects:
             if "in" in line:
@@ -176,7 +176,7 @@ class _Reader:
         for name, values in by_seat.items():
             if len(values) != seats and (values or name in {"forced", "troubled"}):
                 self._fail(f'{len(values)} values in "{name}" for {seats} seats')
-        return tuple(inputs), Result(**by_seat, interrupted=line["interrupted"])
+        return tuple(inputs), RecordedResult(**by_seat, interrupted=line["interrupted"])
 
     def _input(self, line: dict[str, Any]) -> Input:
         name = line.pop("in")
@@ -190,9 +190,9 @@ class _Reader:
         name = line.pop("out")
         if not isinstance(name, str) or name not in shape.EFFECTS:
             self._fail(f"there is no effect {name!r}; there are {', '.join(shape.EFFECTS)}")
-        check(line, shape.EFFECTS[name], others=shape.OF_A_ROUND if name == "round" else None)
+        check(line, shape.EFFECTS[name], extra=shape.OF_A_ROUND if name == "round" else None)
 
-    def _ratings(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[RatingChange, ...]:
+    def _ratings(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[RecordedRatingChange, ...]:
         line = next(objects, None)
         if line is None:
             self._line = None
@@ -203,8 +203,9 @@ class _Reader:
         if len(line["ratings"]) != seats:
             self._fail(f"{len(line['ratings'])} ratings for {seats} seats")
         return tuple(
-            RatingChange(
-                Rating(each["before"], each["before_deviation"]), Rating(each["after"], each["after_deviation"])
+            RecordedRatingChange(
+                RecordedRating(each["before"], each["before_deviation"]),
+                RecordedRating(each["after"], each["after_deviation"]),
             )
             for each in line["ratings"]
         )

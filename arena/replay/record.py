@@ -1,7 +1,7 @@
-"""Writing a match down while it runs: its lines one by one, and at the end the whole.
+"""Recording of a match while it runs, as the lines of its replay.
 
-Many matches run at once, so a `Recorder` takes from every input and effect what a replay says of it, and lets go of it;
-what was shown it keeps until the round is over. It never changes what it is given.
+Many matches run at once: a `Recorder` keeps the lines, not the inputs and effects, and questions only until the end of
+their round. It never changes what it is given.
 """
 
 from __future__ import annotations
@@ -11,47 +11,53 @@ from typing import NamedTuple
 
 from arena.match.effects import Ask, Effect, Force, Over, Refuse, Show
 from arena.match.inputs import Acted, Input, Sent
-from arena.replay.chain import chained, pack
-from arena.replay.header import Bot, ChangeLike, Entry, Header
-from arena.replay.lines import VERSION, effect_line, header_line, input_line, ratings_line, result_line, shown_line
-from arena.replay.shown import Shown
+from arena.replay.hash_chain import pack, with_chain
+from arena.replay.header import ChangeLike, Entry, Header
+from arena.replay.lines import (
+    VERSION,
+    effect_line,
+    header_line,
+    input_line,
+    ratings_line,
+    result_line,
+    view_digests_line,
+)
 from arena.replay.thinking import Stopwatch, Thinking
-
-__all__ = ["Bot", "ChangeLike", "Entry", "Header", "Recorder", "encode", "record"]
+from arena.replay.view_digests import ViewDigests
 
 
 class Draft(NamedTuple):
-    """A replay but for what the match does to the ratings: plain values, for whoever comes to know that."""
+    """The replay of a rated match without its last line: the process that rates it adds the ratings."""
 
     text: str
-    """All lines but the last, which is of the ratings."""
+    """All lines but the last."""
     names: list[str]
-    """Of the bots, by seat."""
+    """Names of the bots by seat."""
 
     def rated(self, ratings: Sequence[ChangeLike]) -> bytes:
-        """The replay as it is stored, without its chain; `ratings` by seat."""
+        """Complete the replay with the ratings by seat; packed, without the chain, as it is stored."""
         return pack([self.text, ratings_line(ratings, self.names)])
 
 
 class Recorder:
-    """What is written down of a match so far."""
+    """The record of a running match."""
 
     __slots__ = ("_header", "_lines", "_over", "_shown", "_stopwatch", "_version")
 
     def __init__(self, header: Header, version: int = VERSION) -> None:
-        """Of a match about to begin, in a version of the format."""
+        """Begin the record of a match before its first input, in a version of the format."""
         seats, policy = len(header.bots), header.policy
         self._header = header
         self._version = version
         self._lines: list[str] = []
-        self._shown = Shown(seats, policy.bank, version)
+        self._shown = ViewDigests(seats, policy.bank, version)
         self._stopwatch = Stopwatch(seats, policy.lag_allowance)
         self._over: Over | None = None
 
     def add(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """One input, the effects it had, in the order the match took them, and the input's line.
+        """Add an input, its effects in their order, and the line of the input.
 
-        All of it is added or, if it raises, nothing that `lines` tells.
+        If it raises, `lines` is as before.
         """
         lines = [line]
         refused = False
@@ -68,7 +74,7 @@ class Recorder:
             elif isinstance(effect, Over):
                 self._over = effect
             if isinstance(effect, Show) or (isinstance(effect, Over) and not effect.places):
-                lines.append(shown_line(self._shown.close()))
+                lines.append(view_digests_line(self._shown.close()))
         if type(event) is Sent:
             self._stopwatch.sent(event)
         elif type(event) is Acted and not refused:
@@ -76,27 +82,30 @@ class Recorder:
         self._lines += lines
 
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
-        """The lines of the replay without their chain; `ratings` by seat, None when it was not rated.
+        """Return the lines of the replay without their chain; `ratings` by seat, None for a match that is not rated.
 
-        While the match is not over there is neither result nor ratings.
+        While the match is not over, the lines of the result and the ratings are missing.
         """
-        lines = self._told(rated=ratings is not None)
+        lines = self._all_but_ratings(rated=ratings is not None)
         if self._over is not None and ratings is not None:
             lines.append(ratings_line(ratings, self._names()))
         return lines
 
     def draft(self) -> Draft:
-        """The replay of a match that is to be rated; ValueError when it is not over."""
-        self._must_be_over()
-        return Draft("\n".join(self._told(rated=True)), self._names())
+        """Return the replay of a match that will be rated. Raises ValueError when the match is not over."""
+        self._require_over()
+        return Draft("\n".join(self._all_but_ratings(rated=True)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
-        """The replay of the match as it is stored, without its chain; ValueError when the match is not over."""
-        self._must_be_over()
+        """Return the replay packed and without its chain, as it is stored; `ratings` as for `lines`.
+
+        Raises ValueError when the match is not over.
+        """
+        self._require_over()
         return pack(self.lines(ratings))
 
-    def _told(self, rated: bool) -> list[str]:
-        """All lines so far but that of the ratings."""
+    def _all_but_ratings(self, rated: bool) -> list[str]:
+        """Return all lines so far except that of the ratings."""
         lines = [header_line(self._header, rated, self._version), *self._lines]
         if self._over is not None:
             lines.append(result_line(self._over, self._names()))
@@ -105,17 +114,17 @@ class Recorder:
     def _names(self) -> list[str]:
         return [bot.name for bot in self._header.bots]
 
-    def _must_be_over(self) -> None:
+    def _require_over(self) -> None:
         if self._over is None:
-            raise ValueError(f"match {self._header.match} is not over")
+            raise ValueError(f"match {self._header.match_id} is not over")
 
     def thinking(self) -> tuple[Thinking, ...]:
-        """By seat, how the bots used their time."""
+        """Return the bots' use of their time, by seat."""
         return self._stopwatch.thinking()
 
 
 def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> Recorder:
-    """What a recorder has of a match in which this happened."""
+    """Record a match from all its entries."""
     recorder = Recorder(header, version)
     for event, effects in entries:
         recorder.add(event, effects, input_line(event, header.game))
@@ -123,8 +132,8 @@ def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> 
 
 
 def encode(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
-    """The replay file of a match that is over; `ratings` by seat, None when it was not rated.
+    """Encode the replay file of a match that is over; `ratings` by seat, None for a match that was not rated.
 
-    Equal arguments give equal bytes. ValueError when the match is not over.
+    Equal arguments give equal bytes. Raises ValueError when the match is not over.
     """
-    return chained(record(header, entries).replay(ratings))
+    return with_chain(record(header, entries).replay(ratings))

@@ -1,4 +1,4 @@
-"""A replay that was read: everything its file says."""
+"""The contents of a replay file as values."""
 
 from __future__ import annotations
 
@@ -9,59 +9,60 @@ from arena.replay.header import Header
 
 
 class ReplayError(ValueError):
-    """A file that is no replay, or a damaged one; the message names the file, the line and what is wrong with it."""
+    """A file that is no replay, or a damaged one; the message names the file, the line and the problem."""
 
     def __init__(self, source: str, line: int | None, problem: str) -> None:
         super().__init__(f"{source}, line {line}: {problem}" if line else f"{source}: {problem}")
         self.source = source
         self.line = line
-        """From 1; None where the whole file is meant."""
+        """Number of the line, from 1; None for a problem of the whole file."""
         self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
-    """A strength in Elo and the standard deviation of its error."""
+class RecordedRating:
+    """A rating in Elo and its standard deviation."""
 
     value: float
     deviation: float
 
 
 @dataclass(frozen=True, slots=True)
-class RatingChange:
-    """What the match did to one bot's rating, as the file has it."""
+class RecordedRatingChange:
+    """One bot's ratings before and after the match, as recorded."""
 
-    before: Rating
-    after: Rating
+    before: RecordedRating
+    after: RecordedRating
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The result as the file has it; by seat. Without one scores and places are empty and `interrupted` says why."""
+class RecordedResult:
+    """The recorded result by seat. Without one, scores and places are empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
     forced: tuple[int, ...]
-    """Decisions the server made."""
+    """Number of decisions that the server made."""
     troubled: tuple[bool, ...]
-    """Whether the bot was ever suspended or played on for by a house bot."""
+    """Whether the bot was ever suspended or replaced by a house bot."""
     counts: tuple[bool, ...]
     """Whether the result counts for the bot."""
     interrupted: str
+    """Why the match was broken off; empty if it has a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A replay file that was read."""
+    """The contents of a replay file."""
 
     source: str
-    """The file's name, for messages."""
+    """Name of the file, for messages."""
     version: int
-    """Of the format."""
+    """Version of the format."""
     header: Header
     inputs: tuple[Input, ...]
-    result: Result
-    ratings: tuple[RatingChange, ...] | None
-    """By seat; None for a match that was not rated."""
+    result: RecordedResult
+    ratings: tuple[RecordedRatingChange, ...] | None
+    """Rating changes by seat; None for a match that was not rated."""
     lines: tuple[str, ...]
-    """As they stand in the file, without the newlines."""
+    """All lines of the file, without the newlines."""

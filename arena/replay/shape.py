@@ -1,4 +1,4 @@
-"""Which fields each line of a replay has and what they hold. Only the shape: what it means is the reader's affair."""
+"""The schema of a replay's lines: their fields and types of values. It checks form only, never meaning."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
 
 
-class Kind(NamedTuple):
-    """What a field holds."""
+class FieldKind(NamedTuple):
+    """Type of the values of a field."""
 
-    words: str
+    description: str
     fits: Callable[[Any], bool]
 
 
-Shape: TypeAlias = Mapping[str, Kind]
+Shape: TypeAlias = Mapping[str, FieldKind]
 
 
 class ShapeError(ValueError):
-    """A line does not have the fields it should; the message names the field and what it should hold."""
+    """A line does not fit its schema; the message names the field and the values expected."""
 
 
 def _is_whole(value: object) -> bool:
     return type(value) is int
 
 
-def _hex(size: int) -> Kind:
-    return Kind(
+def _hex(size: int) -> FieldKind:
+    return FieldKind(
         f"{2 * size} lower-case hex digits",
         lambda value: isinstance(value, str) and len(value) == 2 * size and set(value) <= set("0123456789abcdef"),
     )
 
 
-def _one_of(*words: str) -> Kind:
-    return Kind(f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words)
+def _one_of(*description: str) -> FieldKind:
+    return FieldKind(f"one of {', '.join(description)}", lambda value: isinstance(value, str) and value in description)
 
 
-def _list_of(kind: Kind, words: str) -> Kind:
-    return Kind(words, lambda value: isinstance(value, list) and all(map(kind.fits, value)))
+def _list_of(kind: FieldKind, description: str) -> FieldKind:
+    return FieldKind(description, lambda value: isinstance(value, list) and all(map(kind.fits, value)))
 
 
-WHOLE: Final = Kind("a whole number", _is_whole)
-NATURAL: Final = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
-NUMBER: Final = Kind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
-INSTANT: Final = Kind("microseconds, 0 to 2^62 − 1", lambda value: _is_whole(value) and 0 <= value <= NEVER)
-TEXT: Final = Kind("text", lambda value: isinstance(value, str))
-YES_NO: Final = Kind("true or false", lambda value: isinstance(value, bool))
-NAME: Final = Kind("a name or null", lambda value: value is None or isinstance(value, str))
+WHOLE: Final = FieldKind("a whole number", _is_whole)
+NATURAL: Final = FieldKind("a whole number, 0 or more", lambda value: _is_whole(value) and value >= 0)
+NUMBER: Final = FieldKind("a number below 1e9", lambda value: type(value) in {int, float} and abs(value) < 1e9)
+INSTANT: Final = FieldKind("microseconds, 0 to 2^62 − 1", lambda value: _is_whole(value) and 0 <= value <= NEVER)
+TEXT: Final = FieldKind("text", lambda value: isinstance(value, str))
+YES_NO: Final = FieldKind("true or false", lambda value: isinstance(value, bool))
+NAME: Final = FieldKind("a name or null", lambda value: value is None or isinstance(value, str))
 WHOLES: Final = _list_of(WHOLE, "a list of whole numbers")
 YESES: Final = _list_of(YES_NO, "a list of true and false")
 TEXTS: Final = _list_of(TEXT, "a list of texts")
 NATURALS: Final = _list_of(NATURAL, "a list of whole numbers, 0 or more")
-OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
+OBJECT: Final = FieldKind("an object", lambda value: isinstance(value, dict))
 OBJECTS: Final = _list_of(OBJECT, "a list of objects")
-OPTIONS: Final = Kind(
+OPTIONS: Final = FieldKind(
     "an object of whole numbers and true or false",
     lambda value: isinstance(value, dict) and all(isinstance(each, int) for each in value.values()),
 )
 CAUSE: Final = _one_of(*(cause.value for cause in Cause if cause is not Cause.ABSENCE))
 REFUSAL: Final = _one_of(*(refusal.value for refusal in Refusal))
 RESULT: Final = _one_of("finished", "interrupted")
-OF_A_ROUND: Final = Kind(
+OF_A_ROUND: Final = FieldKind(
     "a whole number, a list of them or null", lambda value: value is None or _is_whole(value) or WHOLES.fits(value)
 )
 
@@ -135,18 +135,18 @@ RATING: Final[Shape] = {
 }
 
 
-def check(line: Mapping[str, Any], shape: Shape, others: Kind | None = None) -> None:
-    """Raises ShapeError unless the line has exactly these fields; with `others`, further ones that hold such values."""
+def check(line: Mapping[str, Any], shape: Shape, extra: FieldKind | None = None) -> None:
+    """Raise ShapeError unless the line has exactly these fields; with `extra`, also others with values of that type."""
     for name, kind in shape.items():
         if name not in line:
             raise ShapeError(f'the field "{name}" is missing')
         if not kind.fits(line[name]):
-            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {kind.words} belongs')
+            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {kind.description} belongs')
     for name in line.keys() - shape.keys():
-        if others is None:
+        if extra is None:
             raise ShapeError(f'the field "{name}" does not belong there')
-        if not others.fits(line[name]):
-            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {others.words} belongs')
+        if not extra.fits(line[name]):
+            raise ShapeError(f'the field "{name}" holds {_short(line[name])} where {extra.description} belongs')
 
 
 def _short(value: object) -> str:

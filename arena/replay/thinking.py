@@ -1,4 +1,4 @@
-"""How a bot used its time in a match, in figures that add up over matches. Who was to blame, `timeline` tells."""
+"""Think times of the bots of a match, as figures that can be summed over matches. It attributes no blame."""
 
 from __future__ import annotations
 
@@ -8,61 +8,63 @@ from arena.match.inputs import Acted, Sent
 
 
 class Thinking(NamedTuple):
-    """The decisions of one seat."""
+    """Decisions and think times of one seat."""
 
     decisions: int
+    """Number of decisions that were due."""
     missed: int
-    """Those that the server or a house bot made in its bot's place."""
+    """Decisions that the server or a house bot made in its bot's place."""
     times: tuple[int, ...]
-    """Of those the bot made itself: microseconds on its clock, from the sending, less the round trip, to the answer."""
+    """Think times of the bot's own decisions in microseconds on its clock: from sending to answer, less the round trip
+    up to the allowance."""
 
 
 class _Seat:
-    """What is known of a seat."""
+    """Counts and times of one seat."""
 
     __slots__ = ("decision", "due", "own", "sent", "since", "times")
 
     def __init__(self) -> None:
-        self.decision = 0  # its latest: it never has two at once
+        self.decision = 0  # its latest decision: it never has two at once
         self.due = 0
         self.own = 0
-        self.sent = 0  # the latest that was sent
+        self.sent = 0  # its latest decision that was sent
         self.since = 0  # the instant from which its clock runs
         self.times: list[int] = []
 
 
 class Stopwatch:
-    """Takes the times of a match. A house bot is never sent anything: it has none."""
+    """Measures the think times of a match. House bots have none, as nothing is sent to them."""
 
-    __slots__ = ("_allowance", "_seats")
+    __slots__ = ("_lag_allowance", "_seats")
 
-    def __init__(self, seats: int, allowance: int) -> None:
-        """Of a match about to begin; so many microseconds of a round trip are taken off."""
-        self._allowance = allowance
+    def __init__(self, seats: int, lag_allowance: int) -> None:
+        """Begin a match; at most `lag_allowance` microseconds of a round trip are subtracted."""
+        self._lag_allowance = lag_allowance
         self._seats = [_Seat() for _ in range(seats)]
 
     def due(self, number: int, decision: int) -> None:
-        """A decision is put to a seat, maybe again, or made for it."""
+        """Count a decision that a seat is asked for, perhaps again, or that is made for it."""
         seat = self._seats[number]
         if seat.decision != decision:
             seat.decision = decision
             seat.due += 1
 
     def sent(self, event: Sent) -> None:
-        """A decision was handed to the transport; one that is not due to that seat does not count."""
+        """Start the time of a decision handed to the transport; ignore one that the seat is not asked for."""
         if 0 <= event.seat < len(self._seats):
             seat = self._seats[event.seat]
             if seat.decision == event.decision:
                 seat.sent = event.decision
-                seat.since = event.at + min(event.lag, self._allowance)
+                seat.since = event.at + min(event.lag, self._lag_allowance)
 
     def made(self, event: Acted) -> None:
-        """A bot made a decision; the next may be due already."""
+        """Stop the time of a decision that a bot made itself; the seat's next may be due already."""
         seat = self._seats[event.seat]
         seat.own += 1
         if seat.sent == event.decision:
             seat.times.append(max(0, event.at - seat.since))
 
     def thinking(self) -> tuple[Thinking, ...]:
-        """The figures so far, by seat."""
+        """Return the figures so far, by seat."""
         return tuple([Thinking(seat.due, seat.due - seat.own, tuple(seat.times)) for seat in self._seats])

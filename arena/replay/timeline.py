@@ -1,7 +1,7 @@
-"""The course of a match as each seat lived it: every decision from due to made, and every trouble with its owner.
+"""The timeline of each seat of a match: every decision from due to made, and every trouble with its cause.
 
-Only what there is to know: `arena.replay.watch` finds it out. Instants are microseconds since the match began. Whose
-doing a trouble was, `arena.replay.blame` says.
+Values only: `arena.replay.timeline_builder` computes them and `arena.replay.blame` attributes blame. Instants are
+microseconds since the match began.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from arena.match.effects import Cause, Refusal
 from arena.match.inputs import Instant
-from arena.replay.header import Bot
+from arena.replay.header import SeatedBot
 
 
 class Blame(Enum):
-    """Whose doing a trouble was; `arena.replay.blame` decides it."""
+    """Party responsible for a trouble, by the rules of `arena.replay.blame`."""
 
     BOT = "bot"
     NETWORK = "network"
@@ -28,21 +28,22 @@ class Blame(Enum):
 
 
 class Sending(NamedTuple):
-    """A question was handed to the transport."""
+    """A question handed to the transport."""
 
     at: Instant
     lag: int
-    """The measured round trip, in microseconds."""
+    """Measured round trip in microseconds."""
 
 
-class Answer(NamedTuple):
-    """An answer arrived."""
+class AnswerReceived(NamedTuple):
+    """An answer from the seat's bot."""
 
     at: Instant
     action: int
     refused: Refusal | None
+    """Why it was refused; None if it was applied."""
     late_by: int
-    """Microseconds after the decision was lost to time; 0 where it was not."""
+    """Microseconds since the decision was lost to time; 0 if it was not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +52,27 @@ class Decision:
 
     number: int
     round: int
-    """From 0."""
+    """Round from 0."""
     due: Instant
-    """When the question was made."""
+    """Instant at which the seat was first asked."""
     soft: int
-    """Microseconds of the soft limit when it was made."""
+    """Microseconds of the soft limit at that instant."""
     bank: int
-    """Microseconds in the bank then."""
+    """Microseconds in the bank at that instant."""
     sendings: tuple[Sending, ...] = ()
-    """One, unless its bot was gone meanwhile; none where it was made for the bot before."""
-    answers: tuple[Answer, ...] = ()
+    """When it was sent to the bot: again after an absence, never if it was made for the bot before."""
+    answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
-    """When it was made; None if it was open when the match was broken off."""
+    """Instant at which it was made; None if it was open when the match was broken off."""
     action: int | None = None
     forced: Cause | None = None
-    """Why it was made for the bot; None where the bot made it."""
+    """Why it was made for the bot; None if the bot made it."""
     spent: int = 0
-    """Microseconds that ran on the clock: from the sending, less the round trip up to the allowance."""
+    """Microseconds spent on the clock: since sending, less the round trip up to the allowance."""
     bank_after: int = 0
+    """Microseconds left in the bank after it."""
     blame: Blame | None = None
-    """Whose doing it is that it was forced."""
+    """Party responsible for its being forced; None if the bot made it."""
 
     @property
     def own(self) -> bool:
@@ -79,97 +81,102 @@ class Decision:
 
     @property
     def waited(self) -> int:
-        """Microseconds until it was first sent."""
+        """Microseconds from due to the first sending; 0 if it was never sent."""
         return self.sendings[0].at - self.due if self.sendings else 0
 
     @property
     def took(self) -> int | None:
-        """Microseconds from its latest sending until it was made, the way there and back included."""
+        """Microseconds from the latest sending until it was made, round trip included; None if not sent or not made."""
         return self.made - self.sendings[-1].at if self.made is not None and self.sendings else None
 
     @property
     def late_by(self) -> int | None:
-        """How late the answer was to a decision lost to time; None without one."""
+        """Microseconds by which the answer to a decision lost to time was late; None without such an answer."""
         return next((answer.late_by for answer in self.answers if answer.late_by), None)
 
 
-class Kind(Enum):
-    """What else can happen to a seat."""
+class EventKind(Enum):
+    """Kind of an event in a seat's timeline."""
 
     REFUSED = "refused"
     """An answer was not applied."""
     WAITED = "waited"
     """A question waited longer than a soft limit before it was sent."""
     SUSPENDED = "suspended"
+    """The bot was late too often in a row, and the server plays for it."""
     READY = "ready"
-    """It was suspended and said that it is ready again."""
+    """The bot reported ready after a suspension."""
     LEFT = "left"
-    """Its bot was gone when that cost nothing: before the beginning, while all clocks stood or a house bot played."""
+    """The bot left at no cost: before the beginning, while clocks were held or while a house bot played."""
     GONE = "gone"
+    """The bot left and its absence is counted."""
     RETURNED = "returned"
-    """Its bot came, by a new connection or after it had left, with its seat its own or not to be had yet."""
+    """The bot connected again without an absence to end, or while a house bot still plays the seat."""
     BACK = "back"
-    """Its bot had its seat again."""
+    """The bot has its seat again."""
     SUBSTITUTED = "substituted"
     """A house bot took over."""
     HELD = "held"
-    """The server was restarted and all clocks stand still."""
+    """The server was restarted and all clocks are stopped."""
     RELEASED = "released"
+    """The clocks run again after a restart."""
     INTERRUPTED = "interrupted"
+    """The match was broken off."""
 
 
 class Event(NamedTuple):
-    """Something happened to a seat beside its decisions being made."""
+    """An event in a seat's timeline other than a decision."""
 
     at: Instant
-    kind: Kind
+    kind: EventKind
     decision: int | None = None
     action: int | None = None
-    """What was answered, where it was refused."""
+    """The refused answer's action."""
     refused: Refusal | None = None
+    """Why an answer was refused."""
     time: int = 0
-    """Microseconds: how long it waited, how late it was, how long it has to come back, how long the clocks stand."""
+    """Microseconds: of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
     blame: Blame | None = None
-    """None where it is no trouble."""
+    """Party responsible; None if the event is no trouble."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatTimeline:
-    """What one seat lived through."""
+    """All decisions and events of one seat in a match."""
 
     seat: int
-    bot: Bot
+    bot: SeatedBot
     decisions: tuple[Decision, ...]
-    """By number; those made for it while it was suspended or a house bot played it on are among them."""
+    """Decisions by number, including those made by the server or a house bot."""
     events: tuple[Event, ...]
-    """In the order they happened."""
+    """Events in the order in which they happened."""
 
     @property
     def lost(self) -> Counter[Cause]:
-        """Decisions that were made for the bot, by cause."""
+        """Number of decisions that were made for the bot, by cause."""
         return Counter(decision.forced for decision in self.decisions if decision.forced is not None)
 
     @property
     def troubles(self) -> Counter[Blame]:
-        """Forced decisions and troubles beside them, by whose doing they were."""
+        """Number of forced decisions and other troubles, by the party responsible."""
         blames = [*(each.blame for each in self.decisions), *(each.blame for each in self.events)]
         return Counter(blame for blame in blames if blame is not None)
 
     @property
     def bank(self) -> int | None:
-        """Microseconds left in the bank after its latest decision; None where it had none."""
+        """Microseconds left in the bank after the latest decision; None if there was none."""
         return next((decision.bank_after for decision in reversed(self.decisions) if decision.made is not None), None)
 
-    def count(self, kind: Kind) -> int:
-        """How often something happened."""
+    def count(self, kind: EventKind) -> int:
+        """Count the events of a kind."""
         return sum(event.kind is kind for event in self.events)
 
     def slowest(self, most: int) -> Sequence[Decision]:
-        """The decisions that cost the most time on the clock, those lost to time among them."""
+        """Return up to `most` decisions that took most time on the clock, including those lost to time."""
         clocked = [each for each in self.decisions if each.own or each.forced is Cause.TIME]
         return sorted(clocked, key=lambda each: (-each.spent, -(each.took or 0)))[:most]
 
     def took(self, percent: int) -> int | None:
-        """The percentile of the microseconds that the bot's own decisions took; None where none was sent to it."""
+        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions; None without any."""
         values = sorted(each.took for each in self.decisions if each.own and each.took is not None)
         return values[max(0, ceil(len(values) * percent / 100) - 1)] if values else None

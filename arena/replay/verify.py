@@ -1,7 +1,7 @@
-"""Is a replay true? Its seed must open the commitment, and playing its inputs again must give every line as it stands.
+"""Verification of a replay: its seed must open the commitment, and playing its inputs again must give every line.
 
-It believes nothing in the file but the inputs and, the ladder being no part of a match, the ratings before it. The
-views that were shown are checked by the digests of `arena.replay.shown`.
+Only the inputs are trusted and, as the ladder is not part of a match, the ratings before it. The views that were shown
+are checked by the digests of `arena.replay.view_digests`.
 """
 
 from __future__ import annotations
@@ -11,62 +11,64 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from arena.replay.chain import Chain, unchained
+from arena.replay.hash_chain import Chain, without_chain
 from arena.replay.record import record
-from arena.replay.replay import Rating, RatingChange, Replay, Result
+from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedResult, Replay
 from engine.deal import opens
 
-Rate: TypeAlias = Callable[[Sequence[Rating], Sequence[int], Sequence[str], Sequence[bool]], Sequence[Rating]]
-"""Ratings after a match from those before it, the places, the bots' names and for whom it counts, all by seat."""
+Rate: TypeAlias = Callable[
+    [Sequence[RecordedRating], Sequence[int], Sequence[str], Sequence[bool]], Sequence[RecordedRating]
+]
+"""Computes the ratings after a match from those before it, the places, the bots' names and the count flags, by seat."""
 
 
-class Difference(NamedTuple):
-    """The first line that is not as re-playing gives it."""
+class ReplayDifference(NamedTuple):
+    """The first line that differs from what re-playing gives."""
 
     line: int
-    """From 1."""
+    """Number of the line, from 1."""
     expected: str | None
-    """The line as it should be; None where the file should have ended."""
+    """The line that re-playing gives; None where the file should have ended."""
     found: str
-    """The line as it is."""
-    words: str
-    """What differs."""
+    """The line in the file."""
+    text: str
+    """Description of the difference, in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of verifying a replay."""
+class ReplayVerdict:
+    """Result of the verification of a replay."""
 
     source: str
-    difference: Difference | None
-    """None: the file is what was played."""
+    difference: ReplayDifference | None
+    """The first difference; None if the replay is verified."""
     lines: int
     inputs: int
-    result: Result
+    result: RecordedResult
     ratings: bool
-    """Whether the change of the ratings was computed again and agreed."""
+    """Whether the rating changes were computed again and agreed."""
 
     @property
     def verified(self) -> bool:
-        """Whether every line is as re-playing gives it."""
+        """Whether every line is what re-playing gives."""
         return self.difference is None
 
 
-def verify(replay: Replay, rate: Rate | None = None) -> Verdict:
-    """Plays a replay again. Without `rate` the ratings after the match are taken from the file."""
-    difference = _commitment(replay) or _course(replay, rate)
+def verify(replay: Replay, rate: Rate | None = None) -> ReplayVerdict:
+    """Verify a replay by playing it again. Without `rate` the ratings after the match are taken from the file."""
+    difference = _commitment(replay) or _body(replay, rate)
     rated = replay.ratings is not None and rate is not None and difference is None
-    return Verdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
+    return ReplayVerdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
 
 
-def _commitment(replay: Replay) -> Difference | None:
+def _commitment(replay: Replay) -> ReplayDifference | None:
     header = replay.header
     if opens(header.seed, header.commitment):
         return None
-    return Difference(1, None, replay.lines[0], "the seed does not open the commitment: SHA-256 gives another")
+    return ReplayDifference(1, None, replay.lines[0], "the seed does not open the commitment: SHA-256 gives another")
 
 
-def _course(replay: Replay, rate: Rate | None) -> Difference | None:
+def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
     match = replay.header.new_match()
     entries = ((event, match.receive(event)) for event in replay.inputs)
     recorder = record(replay.header, entries, replay.version)
@@ -74,41 +76,41 @@ def _course(replay: Replay, rate: Rate | None) -> Difference | None:
     try:
         ratings = _rated(replay, rate)
     except (ValueError, ArithmeticError) as error:
-        words = f"the ratings cannot be computed: {error}"
-        problem = Difference(len(replay.lines), None, replay.lines[-1], words)
+        text = f"the ratings cannot be computed: {error}"
+        problem = ReplayDifference(len(replay.lines), None, replay.lines[-1], text)
     lines = map(Chain().line, recorder.lines(ratings))
     for number, found in enumerate(replay.lines, 1):
         expected = next(lines, None)
         if expected != found:
-            return Difference(number, expected, found, _words(expected, found))
-    return problem  # the last line, the result's or the ratings', is as it should be: re-playing has ended there too
+            return ReplayDifference(number, expected, found, _difference_text(expected, found))
+    return problem  # re-playing has ended, too: the last line, of the result or the ratings, ends every record
 
 
-def _rated(replay: Replay, rate: Rate | None) -> tuple[RatingChange, ...] | None:
-    """The ratings as they should be; the places are those of the file, whose result line is compared too."""
+def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
+    """Compute the expected rating changes; places are taken from the file, whose result line is compared as well."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]
     after = rate(before, replay.result.places, [bot.name for bot in replay.header.bots], replay.result.counts)
-    return tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
+    return tuple(RecordedRatingChange(*pair) for pair in zip(before, after, strict=True))
 
 
-def _words(expected: str | None, found: str) -> str:
+def _difference_text(expected: str | None, found: str) -> str:
     if expected is None:
-        return f"the file goes on with {_told(found)} where re-playing has ended"
+        return f"the file goes on with {_line_summary(found)} where re-playing has ended"
     should, stands = _object(expected), _object(found)
-    if _kind(should) != _kind(stands):
-        return f"the file has {_told(found)} where re-playing gives {_told(expected)}"
+    if _line_kind(should) != _line_kind(stands):
+        return f"the file has {_line_summary(found)} where re-playing gives {_line_summary(expected)}"
     if should == stands:
-        return f"{_kind(should)}: the same is written differently"
+        return f"{_line_kind(should)}: the same is written differently"
     field, wanted, given = _first_difference(should, stands, "")
     if field.startswith("views["):
         return f"seat {field[6:-1]} was not shown in round {stands['shown'] + 1} the views that re-playing gives"
-    return f'{_kind(should)}: the file has {_value(given)} in "{field}" where re-playing gives {_value(wanted)}'
+    return f'{_line_kind(should)}: the file has {_value(given)} in "{field}" where re-playing gives {_value(wanted)}'
 
 
 def _first_difference(should: Any, stands: Any, path: str) -> tuple[str, Any, Any]:
-    """The path to the first value that differs, as far down as the two are built alike, and the two values."""
+    """Find the first value that differs: its path, as deep as both have the same structure, and both values."""
     if isinstance(should, dict) and isinstance(stands, dict) and should.keys() == stands.keys():
         parts = [(f"{path}.{name}" if path else name, should[name], stands[name]) for name in should]
     elif isinstance(should, list) and isinstance(stands, list) and len(should) == len(stands):
@@ -119,22 +121,22 @@ def _first_difference(should: Any, stands: Any, path: str) -> tuple[str, Any, An
 
 
 def _object(line: str) -> dict[str, Any]:
-    text = unchained(line)
+    text = without_chain(line)
     assert text is not None, "the reader has checked the chain"
     content: dict[str, Any] = json.loads(text)
     return content
 
 
-def _kind(line: dict[str, Any]) -> str:
-    """What a line is about: the value of its first field, or the field itself."""
+def _line_kind(line: dict[str, Any]) -> str:
+    """Return the kind of a line: the first field's name, with its value for inputs and effects."""
     name, value = next(iter(line.items()))
     return f"{name} {value}" if name in {"in", "out"} else name
 
 
-def _told(line: str) -> str:
+def _line_summary(line: str) -> str:
     content = _object(line)
     details = [f"{name} {_value(value)}" for name, value in list(content.items())[1:]]
-    return f'"{_kind(content)}" ({", ".join(details)})'
+    return f'"{_line_kind(content)}" ({", ".join(details)})'
 
 
 def _value(value: object) -> str:

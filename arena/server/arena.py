@@ -1,7 +1,4 @@
-"""The server without its wire: bots come in through `attend`; matches are formed, played and recorded.
-
-The matches themselves are the floor's (`arena.server.floor`).
-"""
+"""The server without its transport: bots come in through `attend`; matches are formed, played and recorded."""
 
 from __future__ import annotations
 
@@ -13,30 +10,34 @@ import structlog
 import trio
 
 from arena.house import HOUSE_BOTS
-from arena.server.alarms import Alarms
-from arena.server.baselines import Baselines
-from arena.server.door import Door
-from arena.server.floor import Floor
-from arena.server.hall import Hall
-from arena.server.messages import Closed, Notice, NoticeKind, Reason, Welcome
-from arena.server.missed import missed
-from arena.server.players import HousePlayer
-from arena.server.pool import WorkerPool
-from arena.server.post import Post
-from arena.server.roster import Roster, parked_notice
-from arena.server.scribe import RETRY, Scribe
-from arena.server.session import Session
-from arena.server.truth import Publisher
-from arena.server.wall import now_us
-from arena.store import bots, matches
+from arena.server.matches.house import House
+from arena.server.matches.lifecycle import MatchLifecycle, Observers
+from arena.server.matches.persistence import RETRY, MatchPersistence
+from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.ratings.publisher import LadderPublisher
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.accounts import Accounts, parked_notice
+from arena.server.sessions.admission import Admission
+from arena.server.sessions.authorization import Authorization
+from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason, Welcome
+from arena.server.sessions.missed_results import missed
+from arena.server.sessions.players import Players
+from arena.server.sessions.session import Session
+from arena.server.workers.baselines import Baselines
+from arena.server.workers.pool import WorkerPool
+from arena.store import matches
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from arena.house import HouseBot
+    from arena.replay.header import Header
     from arena.server.config import Config
-    from arena.server.fitter import Fitter
-    from arena.server.messages import Hello, Link
+    from arena.server.ratings.fit_client import FitClient
+    from arena.server.sessions.messages import Hello, Link, MessageCodec
+    from arena.store.bots import Bot
     from arena.store.store import Store
 
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
@@ -49,34 +50,39 @@ async def open_arena(
     config: Config,
     store: Store,
     house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
-    fitter: Fitter | None = None,
+    fit_client: FitClient | None = None,
 ) -> AsyncIterator[Arena]:
-    """A running server; on leaving, what is still being played is left to the next one.
+    """Run a server for the block; what is still being played at its end is left to the next server.
 
     `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
-    `fitter` fits the ladders; without one they stay as they are.
+    `fit_client` fits the ladders; without one they stay as they are.
     """
-    house: dict[str, list[HousePlayer]] = {}
-    for game in config.games:
-        fillers = house_bots.get(game.name, ()) if config.house else ()
-        rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in fillers], at=now_us()))
-        house[game.name] = [HousePlayer(row.id, bot) for row, bot in zip(rows, fillers, strict=True)]
+    house = await House.registered(config, store, house_bots)
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
-        alarms = Alarms()
-        post = Post(store.journal.commit, RETRY)
-        pool = WorkerPool(config.house_workers, post)
+        timers = Timers()
+        turns = Turns(store.journal.commit, RETRY)
+        pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
-        scribe = Scribe(config, store, house_bots, pool, alarms.watch)
-        hall = Hall(config, house, post, alarms.watch)
-        roster = Roster(store, hall, config.limits)
-        truth = Publisher(config, store, fitter, hall.rated)
-        baselines = Baselines(config, store, pool, truth.replayed)
-        floor = Floor(config, hall, scribe, alarms, roster, truth, baselines, newest, nursery)
-        arena = Arena(config, store, hall, floor, roster, post, truth, nursery)
-        await floor.take_up()
-        hall.open(floor.announce)
-        nursery.start_soon(alarms.run)
+        players = Players()
+        matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch)
+        accounts = Accounts(store, players, config.limits)
+        publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)
+        baselines = Baselines(config, store, pool, publisher.replayed)
+
+        def rated(header: Header) -> None:
+            publisher.recorded(header.game.name)
+            baselines.finished(header)
+
+        observers = Observers(rated, accounts.park, matchmaker.match_ended, matchmaker.close)
+        persistence = MatchPersistence(config, store)
+        lifecycle = MatchLifecycle(
+            config, house, players, persistence, pool, store.journal, timers, observers, newest, nursery
+        )
+        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, nursery)
+        await lifecycle.take_up()
+        matchmaker.open(lifecycle.announce)
+        nursery.start_soon(timers.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
         try:
@@ -84,119 +90,122 @@ async def open_arena(
         finally:
             with trio.CancelScope(shield=True):
                 await arena.drain(0)
-                await truth.last()
+                await publisher.last()
             nursery.cancel_scope.cancel()
 
 
 class Arena:
-    """What bots and operators meet: the hall and the floor behind it, the roster, the store and the ladder."""
+    """What bots and operators meet: players, matches, accounts, the store and the ladder."""
 
     def __init__(
         self,
         config: Config,
         store: Store,
-        hall: Hall,
-        floor: Floor,
-        roster: Roster,
-        post: Post,
-        truth: Publisher,
+        players: Players,
+        matchmaker: Matchmaker,
+        lifecycle: MatchLifecycle,
+        accounts: Accounts,
+        turns: Turns,
+        publisher: LadderPublisher,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
         self.store = store
-        self.hall = hall
+        self.players = players
+        self.matchmaker = matchmaker
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
         self.drained = trio.Event()
         """Set when no match runs any more, or those that do are left to the next start."""
-        self.roster = roster
-        self.door = Door(config.limits)
-        self.post = post
-        self.truth = truth
+        self.accounts = accounts
+        self.authorization = Authorization(store.operator_token, accounts.authenticate)
+        self.admission = Admission(config.limits)
+        self.turns = turns
+        self.publisher = publisher
         self._games = {game.name: game for game in config.games}
-        self._floor = floor
+        self._lifecycle = lifecycle
         self._nursery = nursery
 
     @property
     def playing(self) -> int:
         """Matches being played."""
-        return self._floor.playing
+        return self._lifecycle.playing
 
     async def run(self) -> None:
-        """Sends heartbeats and what else is to be said, and has ladders fitted, until cancelled."""
+        """Send heartbeats and what else waits, and have ladders fitted, until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.post.run)
-            nursery.start_soon(self.truth.run)
+            nursery.start_soon(self.turns.run)
+            nursery.start_soon(self.publisher.run)
             while True:
                 await trio.sleep(self.config.heartbeat)
-                for session in self.hall.sessions():
+                for session in self.players.sessions():
                     session.beat(trio.current_time())
 
-    async def attend(self, link: Link, bot: bots.Bot, hello: Hello) -> None:
-        """Lets a bot play on a line until it has said its last.
+    async def attend(self, link: Link, codec: MessageCodec, bot: Bot, hello: Hello) -> None:
+        """Let a bot play on a link until it has said its last.
 
-        Raises `LinkLost` when the bot vanished, `Closed` when the server ends the line, and StoreError.
+        Raises `trio.BrokenResourceError` when the bot vanished, `Closed` when the server ends the session, StoreError.
         """
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
         reports = await missed(
-            self.store, self.hall, bot, [each for each in hello.playing if each <= self._floor.newest]
+            self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]
         )
-        contestant = self.hall.contestant(bot.id, bot.name, bot.owner)
-        if contestant.session is not None:
-            contestant.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = Session(link, hello, self.post, self.config.limits)
+        bot_player = self.players.enter(bot.id, bot.name, bot.owner)
+        if bot_player.session is not None:
+            bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
+        session = Session(link, codec, hello, self.turns, self.config.limits)
         session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit, self.config.park_after))
-        contestant.parked = bot.parked is not None
-        if contestant.parked:
+        bot_player.parked = bot.parked is not None
+        if bot_player.parked:
             session.notify(parked_notice(bot))
         for report in reports:
             session.report(report)
-        contestant.connected(trio.current_time(), session)
-        self.hall.changed(contestant)
+        bot_player.connected(trio.current_time(), session)
+        self.players.changed(bot_player)
         log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
         if self.stopping.is_set():
             session.notify(DRAINING)
         try:
-            await session.run(partial(self.hall.hear, contestant))
+            await session.run(bot_player.hear)
         finally:
-            contestant.disconnected(trio.current_time(), session)
-            self.hall.release(contestant)
-            log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(contestant.tables))
+            bot_player.disconnected(trio.current_time(), session)
+            self.players.release(bot_player)
+            log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
 
-    async def void(self, match: int, reason: str) -> None:
-        """Takes the result of a match off the ladder; raises what `matches.void` raises."""
-        game = await self.store.write(partial(matches.void, match=match, reason=reason, at=now_us()))
-        self.truth.voided(game)
-        log.info("result void", match=match, game=game, reason=reason)
+    async def void(self, match_id: int, reason: str) -> None:
+        """Take the result of a match off the ladder; raises what `matches.void` raises."""
+        game = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
+        self.publisher.voided(game)
+        log.info("result void", match_id=match_id, game=game, reason=reason)
 
     def begin_drain(self, limit: float) -> None:
-        """Has `drain` go on whoever goes away; a later call with a lower limit hurries it."""
+        """Start `drain` in the background; a later call with a lower limit hurries it."""
         log.info("draining", matches=self.playing, limit=limit)
         self._nursery.start_soon(self.drain, limit)
 
     @property
     def next_change(self) -> trio.Event:
-        """Is set when a match ends or a drain is over."""
-        return self._floor.changed
+        """An event that is set when a match ends or a drain is over."""
+        return self._lifecycle.changed
 
     async def drain(self, limit: float) -> None:
-        """Forms no more matches and lets those that run end; what is left after `limit` seconds the next server plays.
+        """Form no more matches and let those that run end; what is left after `limit` seconds the next server plays.
 
         Afterwards nothing that bots say or fail to say counts any more.
         """
         self.stopping.set()
-        self.hall.close()
-        for session in self.hall.sessions():
+        self.matchmaker.close()
+        for session in self.players.sessions():
             session.notify(DRAINING)
-        await self._floor.clear(limit)
+        await self._lifecycle.clear(limit)
         self.drained.set()
-        self._floor.change()
+        self._lifecycle.change()
 
     def dismiss(self) -> None:
-        """Ends every bot's line, its last words sent."""
-        with self.post:
-            for session in self.hall.sessions():
+        """End every session, once what waits is sent."""
+        with self.turns:
+            for session in self.players.sessions():
                 session.close(Reason.STOPPING, "the server is stopping; come back later")

@@ -1,18 +1,25 @@
-"""What an operator decides about a server."""
+"""What an operator decides about a server: every setting, with its unit, its default, its bounds and its meaning.
+
+Nothing else repeats these: the flags of `arena serve`, the keys of its file, their checks and their documentation are
+made of the fields below and of those of `Limits`, `Policy` and `TransportSettings`. Metadata of a field: `help`; `unit`
+("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, 0 and a billion where not given;
+`choices` of a name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Literal
 
-from arena.ladder.scheduling import PATIENCE
+from arena.house import LUCK
 from arena.match.policy import Policy
-from arena.server.limits import Limits
+from arena.scheduling.pool import PATIENCE
+from arena.server.sessions.limits import Limits
+from arena.transport.settings import TransportSettings
 from engine.game import Game, Option
-
-LUCK: Final = frozenset({"nullern"})
-"""Games in which the luck column is worth the replays; docs/luck.md has the figures."""
+from engine.registry import GAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +38,82 @@ class Config:
     """Durations in seconds; the match policy keeps its own in microseconds."""
 
     offers: tuple[Offer, ...]
-    house: bool = True
-    """Whether house bots fill tables."""
-    house_workers: int = 1
-    """Processes that choose for house bots; 0 for the server's own thread."""
-    luck: frozenset[str] = LUCK
-    """Games, by name, whose deals the workers play again for the luck column."""
-    patience: float = PATIENCE
-    """How long a bot waits for other bots before house bots fill its table."""
-    policy: Policy = field(default_factory=Policy)
-    ready_limit: float = 30.0
-    """Time to accept an invitation."""
-    capacity: int = 256
-    """The most matches one bot plays at once, whatever it announces."""
-    heartbeat: float = 10.0
-    """Between two heartbeats of a stream."""
-    park_after: int = 3
-    """Matches in a row in which a bot was suspended or a house bot played on, after which it is given no seats."""
-    limits: Limits = field(default_factory=Limits)
-    fit_matches: int = 100
-    """New results of all games after which the ladders are fitted."""
-    fit_seconds: float = 60.0
-    """Time after which they are with fewer."""
-    fit_rest: float = 9.0
-    """For so many times as long as a fit took new results wait, however many they are: fits must not take a core."""
-    drain: float = 10.0
-    """How long a stopping server lets running matches go on."""
+    address: str = field(
+        default="127.0.0.1:50051", metadata={"help": "Where to listen, as HOST:PORT; port 0 is any free one."}
+    )
+    data: Path = field(
+        default=Path("arena-data"), metadata={"help": "Directory of the database and journal; made if missing."}
+    )
+    registration: Literal["open", "invited"] = field(
+        default="open",
+        metadata={"help": "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."},
+    )
+    tls_cert: Path | None = field(default=None, metadata={"help": "Certificate chain (PEM); with tls_key."})
+    tls_key: Path | None = field(default=None, metadata={"help": "Private key (PEM); with tls_cert."})
+    house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})
+    house_workers: int = field(
+        default=1,
+        metadata={"most": 1024, "help": "Processes that choose for house bots; 0 for the server's own thread."},
+    )
+    luck: frozenset[str] = field(
+        default=LUCK,
+        metadata={
+            "choices": tuple(GAMES),
+            "help": "Games whose deals idle house workers play again for the luck column of their ladders.",
+        },
+    )
+    patience: float = field(
+        default=PATIENCE,
+        metadata={"unit": "s", "help": "How long a bot waits for other bots before house bots fill its table."},
+    )
+    ready_limit: float = field(
+        default=30.0, metadata={"unit": "s", "least": 0.1, "help": "Time to accept an invitation."}
+    )
+    matches_per_bot: int = field(
+        default=256, metadata={"least": 1, "help": "Most matches one bot plays at once, whatever it announces."}
+    )
+    heartbeat: float = field(
+        default=10.0, metadata={"unit": "s", "least": 0.1, "help": "Time between two heartbeats of a stream."}
+    )
+    park_after: int = field(
+        default=3,
+        metadata={
+            "least": 1,
+            "help": "Matches in a row in which a bot was suspended or a house bot played on, after which it is given "
+            "no seats.",
+        },
+    )
+    fit_matches: int = field(
+        default=100, metadata={"least": 1, "help": "New results of all games after which the ladders are fitted."}
+    )
+    fit_seconds: float = field(
+        default=60.0,
+        metadata={"unit": "s", "least": 1, "help": "Time after which the ladders are fitted with fewer results."},
+    )
+    fit_rest: float = field(
+        default=9.0,
+        metadata={
+            "help": "For so many times as long as a fit took new results wait, however many they are: fits must not "
+            "take a core.",
+        },
+    )
+    drain: float = field(
+        default=10.0, metadata={"unit": "s", "help": "How long a stopping server lets running matches go on."}
+    )
+    log_json: bool = field(
+        default=False, metadata={"help": "Log as JSON lines, as it is done when standard error is no terminal."}
+    )
+    quiet: bool = field(default=False, metadata={"help": "Log warnings and errors only."})
+    debug: bool = field(default=False, metadata={"help": "Log everything; there are no secrets in it."})
+    limits: Limits = field(
+        default_factory=Limits, metadata={"help": "What one bot, or all bots of one owner, may ask of the server."}
+    )
+    policy: Policy = field(
+        default_factory=Policy, metadata={"help": "What lateness and mistakes cost in a match; bots are told."}
+    )
+    transport: TransportSettings = field(
+        default_factory=TransportSettings, metadata={"help": "What connections may cost the server."}
+    )
 
     @property
     def games(self) -> tuple[Game, ...]:

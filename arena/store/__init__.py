@@ -1,1 +1,1 @@
-"""What must not be lost: bots, results, ratings and replays in one SQLite file, and whoever alone writes it."""
+"""Persistent storage of bots, matches, ratings and replays: one database with a single writer."""

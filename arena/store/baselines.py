@@ -1,4 +1,4 @@
-"""What the house scored on the deals of rated matches: rows beside the results, numbered as they come, only added."""
+"""Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered in each game."""
 
 from __future__ import annotations
 
@@ -9,25 +9,17 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select
 
-from arena.ladder.fortune import Kind, Replayed
+from arena.ladder.luck_columns import DealKind, ReplayedMatch
 from arena.store import schema
 from arena.store.events import flags_of, nodes_of
 
 AT_ONCE: Final = 10_000
-"""Rows fetched at once."""
+"""Rows fetched from the database in one batch."""
 _BASELINES: Final = schema.baselines.c
 _EVENTS: Final = schema.events.c
 _SEATS: Final = schema.match_seats.c
-# Made once, as in `matches`. The number is found by the statement that uses it.
-_ADD: Final = insert(schema.baselines).from_select(
-    [column.name for column in _BASELINES],
-    select(
-        bindparam("of_game"),
-        func.coalesce(func.max(_BASELINES.number), 0) + 1,
-        *(bindparam(name) for name in ("of_match", "by_bots", "by_seat")),
-    ).where(_BASELINES.game == bindparam("of_game")),
-    include_defaults=False,
-)
+# Built once at import, as in `matches`. The insert statement itself computes the next number.
+_ADD: Final = insert(schema.baselines).inline().values(number=schema.next_number(schema.baselines))
 _READ: Final = (
     select(_BASELINES.number, _BASELINES.match_id, _BASELINES.house, _BASELINES.scores.label("baselines"))
     .add_columns(schema.matches.c.seats, schema.matches.c.options, _EVENTS.nodes, _EVENTS.counts, _SEATS.score)
@@ -39,26 +31,29 @@ _READ: Final = (
 )
 
 
-def add(connection: Connection, game: str, match: int, house: str, scores: Sequence[int]) -> None:
-    """The deals of a rated match were played again by these bots; `scores` by seat are sums over all of them."""
-    row = {"of_game": game, "of_match": match, "by_bots": house, "by_seat": ",".join(map(str, scores))}
-    connection.execute(_ADD, row)
+def add(connection: Connection, game: str, match_id: int, house: str, scores: Sequence[int]) -> None:
+    """Store the baseline of a rated match.
+
+    `house` names the bots that replayed its deals; `scores` are their sums, by seat.
+    """
+    row = {"game": game, "match_id": match_id, "house": house, "scores": ",".join(map(str, scores))}
+    connection.execute(_ADD, row | {"of_game": game})
 
 
-def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Replayed]:
-    """The replayed matches of a game in their order: those with numbers above `after`, up to `through` where given.
+def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
+    """Yield the replayed matches of a game in order of their numbers: above `after`, up to `through` if given.
 
-    A match's baselines are sums over the bots that replayed it.
+    The baselines of a match are sums over the bots that replayed it.
     """
     query = _READ if through is None else _READ.where(_BASELINES.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
     for number, group in groupby(rows, attrgetter("number")):
         seats = list(group)
         row = seats[0]
-        yield Replayed(
+        yield ReplayedMatch(
             number,
             row.match_id,
-            Kind(row.seats, row.options, row.house),
+            DealKind(row.seats, row.options, row.house),
             nodes_of(row.nodes),
             flags_of(row.counts),
             tuple(seat.score for seat in seats),
@@ -67,14 +62,14 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
 
 
 def newest(connection: Connection, game: str) -> int:
-    """The number of the last replayed match of a game; 0 before the first."""
+    """Return the number of the newest baseline of a game; 0 if it has none."""
     return connection.scalar(select(func.max(_BASELINES.number)).where(_BASELINES.game == game)) or 0
 
 
 def missing(connection: Connection, game: str, most: int) -> tuple[int, ...]:
-    """The last results of a game without a baseline, at most so many, oldest first, after the last one replayed.
+    """Return the newest `most` matches of a game that have a result but no baseline, oldest first.
 
-    What was passed over before that one stays without.
+    Only results after the last replayed one count: a match skipped before it never gets a baseline.
     """
     last = connection.scalar(
         select(_EVENTS.number)

@@ -1,4 +1,4 @@
-"""Bots, their tokens and the invitations to register. Tokens and invitation codes are kept as SHA-256 only."""
+"""Bots, their tokens and the invitations to register. Tokens and invitation codes are stored as SHA-256 only."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from arena.store.errors import (
     UnknownBot,
     UnknownToken,
 )
+from arena.store.rows import BotRow, instant
 
 BotId = NewType("BotId", int)
 
 HOUSE: Final = "house"
-"""The owner of house bots; names beginning with it and a hyphen are theirs."""
+"""The owner of house bots; only their names begin with it and a hyphen."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
@@ -43,15 +44,15 @@ class Bot:
     registered: int
     """Instant, in microseconds since 1970."""
     troubles: tuple[int, ...] = ()
-    """Its last matches, as long as a house bot had to play on or it was suspended in each of them."""
+    """Numbers of its latest consecutive matches in which it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Since when it is given no seats because of them, in microseconds since 1970."""
+    """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
     forgiven: int = 0
-    """No match up to this one counts as troubled."""
+    """Number of the newest match that does not count as troubled any more, nor does any before it."""
 
     @property
     def why_parked(self) -> str:
-        """What it is parked for; empty when it is not."""
+        """The reason why the bot is parked, in words; empty if it is not parked."""
         if self.parked is None:
             return ""
         *most, last = map(str, self.troubles)
@@ -60,19 +61,10 @@ class Bot:
 
 
 class Registered(NamedTuple):
-    """A bot and its new token, which proves to be it."""
+    """A bot and its new token."""
 
     bot: Bot
     token: str
-
-
-class BotMatches(NamedTuple):
-    """A bot and its rated matches, all games together."""
-
-    bot: Bot
-    matches: int
-    version: str = ""
-    """The newest it played as."""
 
 
 def register(
@@ -82,29 +74,30 @@ def register(
     at: int,
     invitation: str = "",
     by_invitation: bool = False,
-    most: int | None = None,
+    bots_per_owner: int | None = None,
     token: str = "",
 ) -> Registered:
-    """Registers a bot at the instant `at`; without an owner it is its own.
+    """Register a bot at the instant `at`, in microseconds since 1970; without an owner it is its own owner.
 
-    An invitation, which must be given where registration is `by_invitation`, is used up, and its owner goes before.
-    `most` is how many bots an owner may have. A bot that chose its `token` before may be registered with it again,
-    which changes nothing. NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, TooManyBots.
+    With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
+    `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
+    the same token again changes nothing, so a client can repeat a call that got no answer.
+    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, TooManyBots.
     """
     _check(name)
     _check(owner or name)
-    if token and (registered := _chosen(connection, name, token)) is not None:
+    if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
         return Registered(registered, token)
     if by_invitation and not invitation:
         raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
     if invitation:
-        owner = _inviter(connection, invitation)
+        owner = _invited_by(connection, invitation)
     holder = connection.scalar(select(schema.bots.c.name).where(schema.bots.c.key == name.lower()))
     if holder is not None:
         raise NameTaken(name, holder)
     owner = owner or name
-    if most is not None and _owned(connection, owner) >= most:
-        raise TooManyBots(owner, most)
+    if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
+        raise TooManyBots(owner, bots_per_owner)
     token = token or _new_token()
     bot = _add(connection, name, owner, at, token_hash=_hash(token))
     if invitation:
@@ -114,7 +107,7 @@ def register(
 
 
 def invite(connection: Connection, owner: str, at: int) -> str:
-    """A new invitation, good for one bot of that owner; shown this once. NameNotAllowed."""
+    """Return the code of a new invitation for one bot of this owner; only its hash is stored. NameNotAllowed."""
     _check(owner)
     code = f"invitation_{token_urlsafe(24)}"
     connection.execute(insert(schema.invitations).values(code_hash=_hash(code), owner=owner, created=at))
@@ -122,9 +115,9 @@ def invite(connection: Connection, owner: str, at: int) -> str:
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
-    """The bot of a token; UnknownToken if there is none."""
-    # No comparison of secrets here that could tell by its time how much of a guess is right: what is looked up is the
-    # SHA-256 of the guess, and nobody can choose guesses whose hashes come closer and closer to a stored one.
+    """Return the bot that has this token; UnknownToken."""
+    # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
+    # choose guesses whose hashes approach a stored one step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
@@ -132,7 +125,7 @@ def authenticate(connection: Connection, token: str) -> Bot:
 
 
 def known(connection: Connection, name: str) -> Bot:
-    """The bot of a name, whatever its capitals; UnknownBot."""
+    """Return the bot with this name, house bots included, ignoring case; UnknownBot."""
     row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
     if row is None:
         raise UnknownBot(name)
@@ -140,7 +133,7 @@ def known(connection: Connection, name: str) -> Bot:
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """The bot of a name, which is not the server's own. UnknownBot, OfTheHouse."""
+    """Return the bot with this name, ignoring case. UnknownBot; OfTheHouse for a house bot."""
     bot = known(connection, name)
     if bot.house:
         raise OfTheHouse(bot.name)
@@ -148,21 +141,21 @@ def find(connection: Connection, name: str) -> Bot:
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """A new token for a bot, shown this once; its old one is no longer known. UnknownBot, OfTheHouse."""
+    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=_hash(token)))
     return Registered(bot, token)
 
 
 def revoke(connection: Connection, name: str) -> Bot:
-    """A bot's token is no longer known; `rotate` gives it a new one. UnknownBot, OfTheHouse."""
+    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
     return bot
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
-    """The house bots of these names ("house-…"), in their order; those that are not known yet are added."""
+    """Return the house bots with these names ("house-…"), in order; add those that do not exist. NameNotAllowed."""
     bots = []
     for name in names:
         if not name.startswith(f"{HOUSE}-"):
@@ -172,19 +165,36 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
     return tuple(bots)
 
 
-def list_bots(connection: Connection) -> tuple[BotMatches, ...]:
-    """All bots, by name."""
-    played = func.coalesce(func.sum(schema.ratings.c.matches), 0)
+def list_bots(connection: Connection) -> tuple[BotRow, ...]:
+    """Return all bots, by name; fields that only a running server knows are None."""
+    played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
+    played = played.select_from(schema.ratings.join(schema.versions)).where(
+        schema.versions.c.bot_id == schema.bots.c.id
+    )
     newest = select(schema.versions.c.version).where(schema.versions.c.bot_id == schema.bots.c.id)
     newest = newest.order_by(schema.versions.c.id.desc()).limit(1).correlate(schema.bots)
     version = func.coalesce(newest.scalar_subquery(), "")
     rows = connection.execute(
-        select(schema.bots, played.label("matches"), version.label("version"))
-        .select_from(schema.bots.outerjoin(schema.versions).outerjoin(schema.ratings))
-        .group_by(schema.bots.c.id)
-        .order_by(schema.bots.c.key)
+        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version")).order_by(
+            schema.bots.c.key
+        )
     )
-    return tuple(BotMatches(bot_of(row), row.matches, row.version) for row in rows)
+    return tuple(_listed(bot_of(row), row.matches, row.version) for row in rows)
+
+
+def _listed(bot: Bot, matches: int, version: str) -> BotRow:
+    return BotRow(
+        name=bot.name,
+        owner=bot.owner,
+        house=bot.house,
+        connected=None,
+        playing=None,
+        matches=matches,
+        registered=instant(bot.registered),
+        round_trip_ms=None,
+        parked=bot.why_parked,
+        version=version,
+    )
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
@@ -198,8 +208,8 @@ def _new_token() -> str:
     return f"arena_{token_urlsafe(32)}"
 
 
-def _chosen(connection: Connection, name: str, token: str) -> Bot | None:
-    """The bot of this name that has the token; None where nobody has it."""
+def _bot_of_chosen_token(connection: Connection, name: str, token: str) -> Bot | None:
+    """Return the bot that has this token and name; None if no bot has the token. TokenNotAllowed."""
     if not _TOKEN.fullmatch(token):
         raise TokenNotAllowed("the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters")
     try:
@@ -211,14 +221,14 @@ def _chosen(connection: Connection, name: str, token: str) -> Bot | None:
     return bot
 
 
-def _owned(connection: Connection, owner: str) -> int:
-    """How many bots an owner has, whatever the capitals of its name."""
+def _bot_count(connection: Connection, owner: str) -> int:
+    """Return the number of bots of an owner, ignoring case."""
     same = func.lower(schema.bots.c.owner) == owner.lower()
     return connection.scalar(select(func.count()).where(same)) or 0
 
 
-def _inviter(connection: Connection, code: str) -> str:
-    """The owner of an unused invitation."""
+def _invited_by(connection: Connection, code: str) -> str:
+    """Return the owner that an unused invitation names; InvitationRefused."""
     invitations = schema.invitations.c
     row = connection.execute(
         select(invitations.owner, invitations.used_by).where(invitations.code_hash == _hash(code))
@@ -242,6 +252,6 @@ def _hash(secret: str) -> bytes:
 
 
 def bot_of(row: Row[Any]) -> Bot:
-    """The bot of a row of the table of bots."""
+    """Return a row of the table `bots` as a bot."""
     troubles = tuple(json.loads(row.troubles))
     return Bot(row.id, row.name, row.owner, bool(row.house), row.registered, troubles, row.parked, row.forgiven)

@@ -1,5 +1,5 @@
 # ruff: noqa: N818 - the names say what is the matter, which "Error" at their end would not make clearer
-"""What can go wrong with the data directory, and what the store refuses to callers. Every error carries its values."""
+"""Errors of the data directory, and refusals that callers can act on. All of them can be pickled with their fields."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import Any
 
 
-class _Told(Exception):
-    """Says the same in another process, whatever it is made from."""
+class _PicklableError(Exception):
+    """An error that can be pickled, whatever the arguments of its constructor."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _told, (type(self), self.args, self.__dict__)
+        return _unpickled, (type(self), self.args, self.__dict__)
 
 
-def _told(kind: type[_Told], args: tuple[Any, ...], values: dict[str, Any]) -> _Told:
+def _unpickled(kind: type[_PicklableError], args: tuple[Any, ...], values: dict[str, Any]) -> _PicklableError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(values)
     return error
 
 
-class StoreError(_Told):
-    """The store cannot do its work; nothing of what was asked is stored."""
+class StoreError(_PicklableError):
+    """The store cannot do its work; nothing of the request was stored."""
 
 
 class StoreLocked(StoreError):
@@ -51,7 +51,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreNewer(StoreError):
-    """The database was made by a newer program."""
+    """The database was created or migrated by a newer version of the program."""
 
     def __init__(self, path: Path, revision: str) -> None:
         super().__init__(f"{path} was made by a newer arena (schema {revision}); upgrade this one")
@@ -60,7 +60,7 @@ class StoreNewer(StoreError):
 
 
 class StoreOlder(StoreError):
-    """The database was made by an older program and can only be read after a server has brought it up to date."""
+    """The database has an older schema; a server has to migrate it before it can be read."""
 
     def __init__(self, path: Path, revision: str) -> None:
         super().__init__(f"{path} was made by an older arena (schema {revision}); starting a server on it updates it")
@@ -69,7 +69,7 @@ class StoreOlder(StoreError):
 
 
 class DiskFull(StoreError):
-    """There is no room left."""
+    """The disk is full."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"no room left on the disk of {path}; nothing was stored, make room and try again")
@@ -77,18 +77,18 @@ class DiskFull(StoreError):
 
 
 class StoreClosed(StoreError):
-    """The store takes no more work."""
+    """The store is closed and accepts no more jobs."""
 
     def __init__(self) -> None:
         super().__init__("the store is closed")
 
 
-class Refused(_Told):
-    """The store works, but does not do what a caller asks; the message says what the caller can do."""
+class Refused(_PicklableError):
+    """The store refuses a request; the message says what the caller can do."""
 
 
 class NameNotAllowed(Refused):
-    """A name that no bot or owner may have."""
+    """The name is not allowed for a bot or an owner."""
 
     def __init__(self, name: str, rule: str) -> None:
         super().__init__(f"the name {name!r} is not allowed: {rule}")
@@ -96,11 +96,11 @@ class NameNotAllowed(Refused):
 
 
 class TokenNotAllowed(Refused):
-    """A token that no bot may choose for itself; it is named nowhere, as it may be another bot's."""
+    """The token that a client chose is malformed or taken; the message leaves it out, as it may be another bot's."""
 
 
 class NameTaken(Refused):
-    """Another bot has the name, perhaps with other capitals."""
+    """Another bot has the name, ignoring case."""
 
     def __init__(self, name: str, holder: str) -> None:
         super().__init__(f"the name {name!r} is taken by {holder!r}; choose another")
@@ -109,12 +109,12 @@ class NameTaken(Refused):
 
 
 class TooManyBots(Refused):
-    """An owner has as many bots as one may have."""
+    """The owner has as many bots as the server allows."""
 
-    def __init__(self, owner: str, most: int) -> None:
-        super().__init__(f"{owner} has {most} bots, and more are not allowed here; use one of them")
+    def __init__(self, owner: str, bots_per_owner: int) -> None:
+        super().__init__(f"{owner} has {bots_per_owner} bots, and more are not allowed here; use one of them")
         self.owner = owner
-        self.most = most
+        self.bots_per_owner = bots_per_owner
 
 
 class UnknownBot(Refused):
@@ -126,7 +126,7 @@ class UnknownBot(Refused):
 
 
 class OfTheHouse(Refused):
-    """House bots have no tokens and are never parked."""
+    """The bot is a house bot: it has no token and is never parked."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is one of the server's own: it has no token and is never parked")
@@ -142,7 +142,7 @@ class NotParked(Refused):
 
 
 class InvitationRefused(Refused):
-    """Registration needs an invitation that nobody has used."""
+    """The invitation is missing, unknown or used already."""
 
 
 class UnknownToken(Refused):
@@ -153,33 +153,33 @@ class UnknownToken(Refused):
 
 
 class UnknownMatch(Refused):
-    """No match has this number."""
+    """No match has this id."""
 
-    def __init__(self, match: int) -> None:
-        super().__init__(f"there is no match {match}")
-        self.match = match
+    def __init__(self, match_id: int) -> None:
+        super().__init__(f"there is no match {match_id}")
+        self.match_id = match_id
 
 
 class NoResult(Refused):
-    """The match has no result that could be taken back."""
+    """The match has no result that could be made void."""
 
-    def __init__(self, match: int, state: str) -> None:
-        super().__init__(f"match {match} is {state} and has no result; only that of a finished match can be void")
-        self.match = match
+    def __init__(self, match_id: int, state: str) -> None:
+        super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
+        self.match_id = match_id
         self.state = state
 
 
 class ResultVoid(Refused):
     """The result of the match is void already."""
 
-    def __init__(self, match: int, reason: str) -> None:
-        super().__init__(f"the result of match {match} is void already: {reason}")
-        self.match = match
+    def __init__(self, match_id: int, reason: str) -> None:
+        super().__init__(f"the result of match {match_id} is void already: {reason}")
+        self.match_id = match_id
         self.reason = reason
 
 
 class ReasonNotAllowed(Refused):
-    """A reason that nobody could read."""
+    """The reason is empty, too long or has unprintable characters."""
 
     def __init__(self, reason: str, most: int) -> None:
         super().__init__(f"the reason {reason[: most + 1]!r} is not allowed: 1 to {most} printable characters")
@@ -187,26 +187,26 @@ class ReasonNotAllowed(Refused):
 
 
 class MatchNotPlaying(Refused):
-    """A match that is over cannot end again."""
+    """The match is over and cannot be finished again."""
 
-    def __init__(self, match: int, state: str) -> None:
-        super().__init__(f"match {match} is {state}, it cannot be finished again")
-        self.match = match
+    def __init__(self, match_id: int, state: str) -> None:
+        super().__init__(f"match {match_id} is {state}, it cannot be finished again")
+        self.match_id = match_id
         self.state = state
 
 
 class NoReplay(Refused):
-    """The match has no replay (yet)."""
+    """The match has no replay, or has none yet."""
 
-    def __init__(self, match: int, state: str) -> None:
+    def __init__(self, match_id: int, state: str) -> None:
         remedy = "wait until it is over" if state == "playing" else "only finished matches have one"
-        super().__init__(f"match {match} is {state} and has no replay; {remedy}")
-        self.match = match
+        super().__init__(f"match {match_id} is {state} and has no replay; {remedy}")
+        self.match_id = match_id
         self.state = state
 
 
 class EventsGone(StoreError):
-    """A published ladder is made of events that the list does not have any more."""
+    """Events of a published ladder are missing from the list of events."""
 
     def __init__(self, game: str, through: int, newest: int) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The list of events, the ladder's only source: results, and corrections that take one back. Rows are only added."""
+"""The append-only list of events that ladders are computed from: results, and voids that cancel a result."""
 
 from __future__ import annotations
 
@@ -6,29 +6,22 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, literal, literal_column, select
+from sqlalchemy import Connection, bindparam, func, insert, literal, select
 
-from arena.ladder.events import Event, Node, Result, Void
+from arena.ladder.events import Event, MatchResult, Node, Void
 from arena.store import schema
 from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
-from arena.store.prepared import Prepared
+from arena.store.statements import Statement
 
 LONGEST_REASON: Final = 200
-"""Characters."""
+"""Characters in the reason of a void, at most."""
 AT_ONCE: Final = 10_000
-"""Rows fetched at once."""
+"""Rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.events.c
-# The number is found by the statement that uses it.
-_ADD: Final = Prepared(
-    insert(schema.events).from_select(
-        [column.name for column in _COLUMNS],
-        select(
-            bindparam("of_game"),
-            func.coalesce(func.max(_COLUMNS.number), literal_column("0")) + literal_column("1"),
-            *map(bindparam, ("of_match", "of_kind", "at_instant", "why", "by_node", "by_place", "by_count")),
-        ).where(_COLUMNS.game == bindparam("of_game")),
-        include_defaults=False,
-    )
+# The insert statement itself computes the next number.
+_ADD: Final = Statement(
+    insert(schema.events).inline().values(number=schema.next_number(schema.events)),
+    *(column.name for column in _COLUMNS if column is not _COLUMNS.number),
 )
 _READ: Final = (
     select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
@@ -41,72 +34,79 @@ _READ: Final = (
 def add_result(
     connection: Connection,
     game: str,
-    match: int,
+    match_id: int,
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
     at: int,
 ) -> None:
-    """A rated match has ended, everything by seat."""
-    _add(connection, game, match, "result", at, "", nodes, places, counts)
+    """Store the result of a rated match; nodes, places and counts are by seat. `counts`: whether it rates the node."""
+    _add(connection, game, match_id, "result", at, "", nodes, places, counts)
 
 
-def add_void(connection: Connection, match: int, reason: str, at: int) -> str:
-    """The result of a match counts no more, for a reason of 1 to 200 printable characters; returns its game.
+def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
+    """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its game.
 
     UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
         raise ReasonNotAllowed(reason, LONGEST_REASON)
-    kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match))}
+    kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match_id))}
     if "void" in kinds:
-        raise ResultVoid(match, kinds["void"].reason)
+        raise ResultVoid(match_id, kinds["void"].reason)
     if "result" not in kinds:
-        state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match))
-        raise UnknownMatch(match) if state is None else NoResult(match, state)
+        state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
+        raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
     game = str(kinds["result"].game)
-    _add(connection, game, match, "void", at, reason, (), (), ())
+    _add(connection, game, match_id, "void", at, reason, (), (), ())
     return game
 
 
 def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
-    """The events of a game in their order: those with numbers above `after`, and up to `through` where given."""
+    """Yield the events of a game in order of their numbers: above `after`, up to `through` if given."""
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
-    for number, match, kind, reason, nodes, places, counts in rows:
+    for number, match_id, kind, reason, nodes, places, counts in rows:
         if kind == "void":
-            yield Void(number, match, reason)
+            yield Void(number, match_id, reason)
         else:
-            yield Result(number, match, nodes_of(nodes), _digits(places), flags_of(counts))
+            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), flags_of(counts))
 
 
 def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
-    """The matches whose results were taken back by the events with numbers above `after` and up to `through`."""
+    """Return the matches whose results were made void by events with numbers above `after`, up to `through`."""
     found = select(_COLUMNS.match_id).where(_COLUMNS.game == game, _COLUMNS.kind == "void")
     return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
 
 
-def result_of(connection: Connection, match: int) -> Result:
-    """The result of a match that has one."""
-    row = connection.execute(select(schema.events).where(_COLUMNS.match_id == match, _COLUMNS.kind == "result")).one()
-    return Result(row.number, match, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
+def result_of(connection: Connection, match_id: int) -> MatchResult:
+    """Return the result of a match, which must have one."""
+    row = connection.execute(
+        select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
+    ).one()
+    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
+
+
+def games(connection: Connection) -> Sequence[str]:
+    """Return the names of the games that have events."""
+    return connection.scalars(select(_COLUMNS.game).distinct()).all()
 
 
 def newest(connection: Connection, game: str) -> int:
-    """The number of the last event of a game; 0 before the first."""
+    """Return the number of the newest event of a game; 0 if it has none."""
     return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.game == game)) or 0
 
 
-def void_reasons(connection: Connection, matches: Sequence[int]) -> dict[int, str]:
-    """Which of these matches are void, and why."""
-    found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(matches))
+def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
+    """Return the reasons of those of these matches whose results are void, by match."""
+    found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 
 
 def _add(
     connection: Connection,
     game: str,
-    match: int,
+    match_id: int,
     kind: str,
     at: int,
     reason: str,
@@ -114,17 +114,17 @@ def _add(
     places: Sequence[int],
     counts: Sequence[bool],
 ) -> None:
-    row = {"of_game": game, "of_match": match, "of_kind": kind, "at_instant": at, "why": reason}
+    row = {"game": game, "of_game": game, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
     by_seat = {
-        "by_node": ",".join(map(str, nodes)),
-        "by_place": "".join(map(str, places)),
-        "by_count": "".join("1" if each else "0" for each in counts),
+        "nodes": ",".join(map(str, nodes)),
+        "places": "".join(map(str, places)),
+        "counts": "".join("1" if each else "0" for each in counts),
     }
     _ADD.run(connection, row | by_seat)
 
 
 def nodes_of(text: str) -> tuple[Node, ...]:
-    """The column of that name."""
+    """Parse the column `nodes`."""
     return tuple(map(Node, map(int, text.split(","))))
 
 
@@ -135,5 +135,5 @@ def _digits(text: str) -> tuple[int, ...]:
 
 @cache
 def flags_of(text: str) -> tuple[bool, ...]:
-    """The column of what counts."""
+    """Parse the column `counts`."""
     return tuple(digit == "1" for digit in text)

@@ -1,4 +1,4 @@
-"""Fitting the ladders of a database. It imports numpy, so a server leaves it to a process of its own."""
+"""Fitting of a database's ladders. Imports numpy, so a server runs it in a separate process."""
 
 from __future__ import annotations
 
@@ -8,74 +8,85 @@ from typing import Final
 import numpy as np
 from sqlalchemy import Connection
 
-from arena.ladder.columns import NOBODY, Columns
+from arena.ladder.columns import NO_NODE, Columns
 from arena.ladder.events import Entrant, Node
-from arena.ladder.fortune import Fortunes
+from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.ladder import Ladder
-from arena.ladder.truth import Truth, ladder
+from arena.ladder.luck_columns import LuckColumns
 from arena.store import baselines, events, versions
 
 MANY: Final = 10_000
-"""New events that are faster read in one go with all before them than taken one by one."""
+"""New events above which reading the whole list again is faster than adding them one by one."""
 
 
 class Fits:
-    """The ladders of one database as its lists of events grow: what was read once is not read again."""
+    """Fitted ladders and luck figures of one database, kept between fits so that only new events are read."""
 
     def __init__(self) -> None:
-        self._truths: dict[str, Truth] = {}
-        self._fortunes: dict[str, tuple[int, frozenset[int], Fortunes]] = {}  # with the voids up to an event
+        self._fitted: dict[str, FittedLadder] = {}
+        self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
+        """By game: number of the last event read, void matches up to it, and the luck columns without them."""
+
+    def read(self, connection: Connection) -> None:
+        """Read the events of all games, so that the next call of `ladder` has little left to read; LadderError."""
+        for game in events.games(connection):
+            fitted = self._read(connection, game)
+            self._replayed(connection, game, fitted.through)
 
     def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
-        """The ladder of a game after its last event; with `seats` of the results at tables of that size alone.
+        """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
 
-        That of all tables has its luck column, after the last baseline.
-
-        LadderError where the list is not sound; then it is read from its beginning the next time.
+        The ladder of all tables includes the luck figures up to the last baseline.
+        LadderError if the list of events is invalid; the next call then reads it from its beginning.
         """
-        truth = self._truths.pop(game, None)
-        if truth is None or events.newest(connection, game) - truth.through > MANY:
-            truth = Truth(events.read(connection, game))
-        else:
-            for event in events.read(connection, game, after=truth.through):
-                truth.take(event)
-        self._truths[game] = truth
-        columns = truth.columns()
+        fitted = self._read(connection, game)
+        columns = fitted.columns()
         if not seats:
-            made = truth.ladder(_entrants(connection, columns))
-            fortunes = self._replayed(connection, game, made.through)
-            return replace(made, fortunes=fortunes.figures(), replayed=fortunes.through)
+            made = fitted.ladder(_entrants(connection, columns))
+            luck = self._replayed(connection, game, made.through)
+            return replace(made, luck=luck.figures(), replayed=luck.through)
         few = columns.with_seats(seats)
         return ladder(_entrants(connection, few), few)
 
-    def _replayed(self, connection: Connection, game: str, through: int) -> Fortunes:
-        """The luck column's sums after the last baseline, with the voids up to an event."""
-        seen, voids, fortunes = self._fortunes.pop(game, (0, frozenset[int](), Fortunes()))
+    def _read(self, connection: Connection, game: str) -> FittedLadder:
+        """Return the fitted ladder of a game with all its events added."""
+        fitted = self._fitted.pop(game, None)
+        if fitted is None or events.newest(connection, game) - fitted.through > MANY:
+            fitted = FittedLadder(events.read(connection, game))
+        else:
+            for event in events.read(connection, game, after=fitted.through):
+                fitted.take(event)
+        self._fitted[game] = fitted
+        return fitted
+
+    def _replayed(self, connection: Connection, game: str, through: int) -> LuckColumns:
+        """Return the luck columns of a game up to its last baseline, without matches that are void up to an event."""
+        seen, voids, luck = self._luck.pop(game, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, game, seen, through):
-            voids, fortunes = voids | more, Fortunes()  # a mean without a match is made without it
-        for match in baselines.read(connection, game, after=fortunes.through):
-            fortunes.take(match, void=match.match in voids)
-        self._fortunes[game] = through, voids, fortunes
-        return fortunes
+            voids, luck = voids | more, LuckColumns()  # a match cannot be taken out of the sums: start again
+        for match in baselines.read(connection, game, after=luck.through):
+            luck.take(match, void=match.match_id in voids)
+        self._luck[game] = through, voids, luck
+        return luck
 
 
 def recomputed(connection: Connection, game: str, through: int, replayed: int = 0) -> Ladder:
-    """The ladder of a game after some event, from the list of events alone, with the luck column after some baseline.
+    """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
 
-    LadderError where the list is not sound.
+    `through` and `replayed` are the numbers of that event and that baseline. LadderError if the list is invalid.
     """
     columns = Columns.of(events.read(connection, game, through=through))
-    voids, fortunes = events.voided(connection, game, 0, through), Fortunes()
+    voids, luck = events.voided(connection, game, 0, through), LuckColumns()
     for match in baselines.read(connection, game, through=replayed):
-        fortunes.take(match, void=match.match in voids)
+        luck.take(match, void=match.match_id in voids)
     made = ladder(_entrants(connection, columns), columns)
-    return replace(made, fortunes=fortunes.figures(), replayed=fortunes.through)
+    return replace(made, luck=luck.figures(), replayed=luck.through)
 
 
 def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:
-    """Who has a result that stands."""
+    """Return the versions that have a result that is not void."""
     latest = np.zeros(columns.nodes.max(initial=0) + 1, np.int64)
     for nodes in columns.nodes.T:
-        there = nodes != NOBODY
-        np.maximum.at(latest, nodes[there], columns.match[there])
+        there = nodes != NO_NODE
+        np.maximum.at(latest, nodes[there], columns.match_id[there])
     return versions.entrants(connection, {Node(int(node)): int(latest[node]) for node in np.flatnonzero(latest)})

@@ -1,10 +1,12 @@
-"""The journal: every input of every running match, appended to a file before anything that depends on it is sent.
+"""The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
 
-Lines are `match object`: the first of a match is its header, the others its inputs, as a replay has them. The lines of
-a commit are a block, and before each stands `crc32 bytes`, so that a commit counts as a whole or not at all.
-Appending hands the lines to the operating system, so they survive the death of the process, not that of the machine;
-what a match comes to is in the database, which alone says whether a match still runs. One file is written to; an older
-one goes when the matches that began in it or before are over, and at the opening running ones are copied to a new file.
+Every input is written before anything that depends on it is sent. Lines are `match object`: first the match's header,
+then its inputs, in the format of a replay. The lines of a commit form a block that begins with `crc32 bytes`, so a
+commit is read back whole or not at all. There is no fsync per commit: lines survive the end of the process, but perhaps
+not a crash of the machine. Whether a match still runs is in the database only.
+
+One file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening the
+journal copies the running matches to a new file.
 """
 
 from __future__ import annotations
@@ -24,44 +26,44 @@ from arena.store.errors import DiskFull, StoreError, StoreUnusable
 
 _DIRECTORY: Final = "journal"
 _FULL: Final = 64 << 20
-"""Bytes after which a new file is begun."""
+"""Bytes after which a new file is started."""
 _DIGITS: Final = 12
-"""Of the size of a block, at most."""
+"""Digits of a block's size, at most."""
 
 
 class Journal:
     """The journal of a data directory, open for writing."""
 
     def __init__(self, directory: Path, number: int, running: Collection[int]) -> None:
-        """Goes on with the file of a number, in which these matches run."""
+        """Append to the file with this number; it already holds the lines of the matches `running`."""
         self._directory: Final = directory
         self._number = number
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
         self._torn = False
-        """Whether the file ends in a part of a commit that failed."""
+        """Whether the file ends with a partly written block, to be cut off before the next write."""
         self._unwritten: list[str] = []
-        self._began = dict.fromkeys(running, number)  # match → the file its lines begin in
+        self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
 
     def begin(self, header: Header) -> None:
-        """A match begins; its header is written at once. DiskFull or StoreUnusable: then it does not begin."""
-        self._began[header.match] = self._number
-        self._unwritten.append(f"{header.match} {header_line(header)}")
+        """Write the header of a new match at once. DiskFull, StoreUnusable: nothing is kept of the match."""
+        self._first_file[header.match_id] = self._number
+        self._unwritten.append(f"{header.match_id} {header_line(header)}")
         try:
             self.commit()
         except StoreError:
             self._unwritten.pop()
-            self.forget(header.match)
+            self.forget(header.match_id)
             raise
 
     def add(self, header: Header, event: Input) -> str:
-        """An input of a running match, written with the next commit. Returns its line as a replay has it."""
+        """Add an input of a running match to the next commit; return its line in the format of a replay."""
         text = input_line(event, header.game)
-        self._unwritten.append(f"{header.match} {text}")
+        self._unwritten.append(f"{header.match_id} {text}")
         return text
 
     def commit(self) -> None:
-        """Writes what was added. DiskFull or StoreUnusable: nothing of it is lost, and the next commit tries again."""
+        """Write the lines added since the last commit. DiskFull, StoreUnusable: they are kept for the next commit."""
         if not self._unwritten:
             return
         content = _block(self._unwritten)
@@ -77,28 +79,28 @@ class Journal:
         self._size += written
         self._unwritten.clear()
         if self._size >= _FULL:
-            self._turn_over()
+            self._start_next_file()
 
-    def forget(self, match: int) -> None:
-        """A match is over and stored."""
-        del self._began[match]
+    def forget(self, match_id: int) -> None:
+        """Release the lines of a match that is over and stored in the database."""
+        del self._first_file[match_id]
 
     def close(self) -> None:
-        """Writes what was added, if it can, and closes the file."""
+        """Commit and close the file, even if the commit fails."""
         try:
             self.commit()
         finally:
             os.close(self._file)
 
-    def _turn_over(self) -> None:
+    def _start_next_file(self) -> None:
         try:
             file = _open(_path(self._directory, self._number + 1))
         except StoreUnusable:
-            return  # the old file goes on
+            return  # keep appending to the old file
         os.close(self._file)
         self._number += 1
         self._file, self._size = file, 0
-        _remove(self._directory, below=min(self._began.values(), default=self._number))
+        _remove(self._directory, below=min(self._first_file.values(), default=self._number))
 
     def _named(self, error: OSError) -> DiskFull | StoreUnusable:
         path = _path(self._directory, self._number)
@@ -108,21 +110,21 @@ class Journal:
 
 
 def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping[int, Sequence[str]]]:
-    """The journal of a data directory, and what it holds of the matches that are playing: match → header and inputs.
+    """Open the journal of a data directory; also return the lines of the matches `playing`: match → header, inputs.
 
-    A damaged block, such as one that was being written when the machine died, ends its file, and for the matches before
-    it what is read of them: none is put together from pieces. StoreUnusable, DiskFull.
+    Reading a file stops at a damaged block, such as one only partly written when the machine crashed; later lines of
+    the matches before it are ignored, so no match is read with a gap. StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         numbers = _numbers(directory)
         found = _found(directory, numbers)
-        left = {match: found[match] for match in sorted(playing) if match in found}
+        left = {match_id: found[match_id] for match_id in sorted(playing) if match_id in found}
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
         copy.touch(mode=0o600)  # the seeds of running matches are in it
-        lines = [f"{match} {text}" for match, texts in left.items() for text in texts]
+        lines = [f"{match_id} {text}" for match_id, texts in left.items() for text in texts]
         copy.write_bytes(_block(lines) if lines else b"")
         with copy.open("rb") as file:
             os.fsync(file.fileno())
@@ -135,33 +137,33 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Mapping
     return Journal(directory, number, left), left
 
 
-def read_journal(data: Path, match: int) -> Sequence[str]:
-    """What the journal of a data directory holds of a match, beside the server that writes it; StoreUnusable.
+def read_journal(data: Path, match_id: int) -> Sequence[str]:
+    """Return the journal's lines of a match, even while a server writes it; StoreUnusable.
 
-    Empty where it holds nothing: the match is not running, or a server is just beginning a new file.
+    Empty if the match is not running, or in the moment when a server starts a new file.
     """
     directory = data / _DIRECTORY
     try:
-        return _found(directory, _numbers(directory)).get(match, ())
+        return _found(directory, _numbers(directory)).get(match_id, ())
     except OSError as error:
         raise StoreUnusable(directory, error.strerror or str(error)) from error
 
 
 def _found(directory: Path, numbers: Sequence[int]) -> dict[int, list[str]]:
-    """The lines of every match in these files, oldest file first."""
+    """Return the lines of every match in these files, oldest file first."""
     found: dict[int, list[str]] = {}
-    going_on: set[int] = set()  # matches of which nothing is missing so far
+    complete: set[int] = set()  # matches with no line missing so far
     for number in numbers:
         for line in _read(_path(directory, number)):
             if line is None:
-                going_on.clear()
+                complete.clear()
                 continue
-            match, text = line
+            match_id, text = line
             if text.startswith(HEADER_START):
-                found[match] = []
-                going_on.add(match)
-            if match in going_on:
-                found[match].append(text)
+                found[match_id] = []
+                complete.add(match_id)
+            if match_id in complete:
+                found[match_id].append(text)
     return found
 
 
@@ -171,9 +173,9 @@ def _block(lines: Sequence[str]) -> bytes:
 
 
 def _read(path: Path) -> Iterator[tuple[int, str] | None]:
-    """Match and text of every line, up to a block that is damaged: None stands for that and all after it.
+    """Yield match and text of every line; None for a damaged block, which ends the file.
 
-    Servers used to write a sum for each line: `crc32 match object`.
+    Also reads the older format with a checksum for each line: `crc32 match object`.
     """
     content, at = path.read_bytes(), 0
     while at < len(content):
@@ -184,12 +186,14 @@ def _read(path: Path) -> Iterator[tuple[int, str] | None]:
             at += int(size) + 1
             body = content[end:at]
         lines = body[:-1].decode(errors="replace").split("\n")
-        found = [(match, text) for match, _, text in (line.partition(" ") for line in lines) if match.isdecimal()]
+        found = [
+            (match_id, text) for match_id, _, text in (line.partition(" ") for line in lines) if match_id.isdecimal()
+        ]
         if not body.endswith(b"\n") or b"%08x" % zlib.crc32(body[:-1]) != crc or len(found) < len(lines):
             yield None
             return
-        for match, text in found:
-            yield int(match), text
+        for match_id, text in found:
+            yield int(match_id), text
 
 
 def _numbers(directory: Path) -> list[int]:
@@ -210,5 +214,5 @@ def _open(path: Path) -> int:
 def _remove(directory: Path, below: int) -> None:
     for number in _numbers(directory):
         if number < below:
-            with suppress(OSError):  # the next opening tries again
+            with suppress(OSError):  # `open_journal` tries again
                 _path(directory, number).unlink()

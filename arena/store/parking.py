@@ -1,6 +1,6 @@
-"""Parking: a bot in trouble in several matches in a row is given no seats until somebody says that it is mended.
+"""Parking: a bot with several troubled matches in a row gets no seats until its author or the operator un-parks it.
 
-A match is troubled for a bot whose seat was suspended in it or played on by a house bot. Void matches do not count.
+A match is troubled for a bot that was suspended or replaced by a house bot in it. Void matches do not count.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from sqlalchemy import Connection, bindparam, literal_column, select, update
 from arena.store import bots, matches, schema
 from arena.store.bots import Bot
 from arena.store.errors import NotParked
-from arena.store.prepared import Prepared
+from arena.store.statements import Statement
 
 _BOTS: Final = schema.bots.c
 _SEATS: Final = schema.match_seats.c
-_COUNTED: Final = Prepared(
+_COUNTED: Final = Statement(
     select(_SEATS.seat, _BOTS.id, _BOTS.name, _BOTS.troubles)
     .select_from(schema.match_seats.join(schema.bots))
     .where(_SEATS.match_id == bindparam("of_match"), _BOTS.forgiven < bindparam("of_match"))
@@ -27,17 +27,18 @@ _COUNTED: Final = Prepared(
 )
 
 
-def count(connection: Connection, match: int, troubled: Sequence[bool], limit: int, at: int) -> tuple[Bot, ...]:
-    """Counts what a finished match says of its bots, by seat; returns those that are parked from now on.
+def count(connection: Connection, match_id: int, troubled: Sequence[bool], limit: int, at: int) -> tuple[Bot, ...]:
+    """Count a finished match for the parking of its bots; return the bots that it parks.
 
-    To be called in the transaction that stores the result. `limit` troubled matches in a row park a bot; any other
-    match ends the row. While a bot is parked nothing is counted, nor what began before it was last un-parked.
+    Call it in the transaction that stores the result. `troubled` is by seat; `limit` troubled matches in a row park a
+    bot, any other match resets its count. Matches that end while a bot is parked, or that began before it was last
+    un-parked, do not count.
     """
     parked = []
-    for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match}).fetchall():
+    for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match_id}).fetchall():
         if not troubled[seat] and before == "[]":
-            continue  # nearly always
-        troubles = [*json.loads(before), match] if troubled[seat] else []
+            continue  # the usual case: nothing to write
+        troubles = [*json.loads(before), match_id] if troubled[seat] else []
         since = at if len(troubles) >= limit else None
         change = update(schema.bots).where(_BOTS.id == bot)
         connection.execute(change.values(troubles=json.dumps(troubles), parked=since))
@@ -47,7 +48,7 @@ def count(connection: Connection, match: int, troubled: Sequence[bool], limit: i
 
 
 def unpark(connection: Connection, name: str) -> Bot:
-    """A bot is given seats again; matches that began before are forgiven. UnknownBot, OfTheHouse, NotParked."""
+    """Un-park a bot: it gets seats again, and earlier matches no longer count. UnknownBot, OfTheHouse, NotParked."""
     bot = bots.find(connection, name)
     if bot.parked is None:
         raise NotParked(bot.name)

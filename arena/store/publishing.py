@@ -1,4 +1,4 @@
-"""The published ladders: what the last fit made of each game's events, kept bit for bit."""
+"""The published ladders: the result of the last fit for each game, stored bit for bit."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node
-from arena.ladder.fortune import Fortune
-from arena.ladder.ladder import Figure, Ladder, Line
+from arena.ladder.ladder import Figure, Ladder, LadderLine
 from arena.ladder.live import start
-from arena.ladder.reseat import moved_on
+from arena.ladder.luck_columns import LuckFigures
+from arena.ladder.rebase import replayed_since
 from arena.store import events, schema
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
 _RANKS: Final = ("rank", "rank_low", "rank_high", "best")
-_FORTUNE: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
+_LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
-    """Makes a ladder the published one and seats the live ratings on it; False where a later one is published already.
+    """Publish a ladder and restart the live ratings from it; return False if a later one is already published.
 
-    What has happened since the ladder's last event moves the live ratings on from there.
+    Results since the ladder's last event are applied to the live ratings again.
     """
     if through(connection, game) > ladder.through:
         return False
@@ -31,8 +31,8 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
     connection.execute(insert(schema.ladders).values(row))
     lines = {line.node: {name: getattr(line, name) for name in _RANKS} for line in ladder.lines}
-    luck = {each.node: _luck(each) for each in ladder.fortunes}
-    unranked, unknown = dict.fromkeys(_RANKS), dict.fromkeys(("replayed", *_FORTUNE))
+    luck = {each.node: _luck(each) for each in ladder.luck}
+    unranked, unknown = dict.fromkeys(_RANKS), dict.fromkeys(("replayed", *_LUCK_FIGURES))
     rows = [
         {"game": game, **figure._asdict(), "provisional": int(figure.provisional)}
         | lines.get(figure.node, unranked)
@@ -41,28 +41,28 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     ]
     if rows:
         connection.execute(insert(schema.standings), rows)
-    _reseat(connection, game, ladder)
+    _restart_live_ratings(connection, game, ladder)
     return True
 
 
 def through(connection: Connection, game: str) -> int:
-    """The number of the last event in the published ladder of a game; 0 before the first fit."""
+    """Return the number of the last event in the published ladder of a game; 0 before the first fit."""
     return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
 
 
 def replayed(connection: Connection, game: str) -> int:
-    """The number of the last baseline in the published ladder of a game; 0 before the first fit with one."""
+    """Return the number of the last baseline in the published ladder of a game; 0 if it has none."""
     return connection.scalar(select(schema.ladders.c.replayed).where(schema.ladders.c.game == game)) or 0
 
 
 def as_published(connection: Connection, game: str) -> Ladder | None:
-    """The published ladder of a game; None before the first fit."""
+    """Return the published ladder of a game; None before the first fit."""
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
     if row is None:
         return None
     found = connection.execute(select(schema.standings).where(_LINES.game == game).order_by(_LINES.node)).all()
     lines = [
-        Line(
+        LadderLine(
             Node(line.node),
             line.rating,
             line.error,
@@ -85,7 +85,9 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
         row.through,
         row.digest,
         tuple(
-            Fortune(Node(line.node), line.replayed, line.plain, line.plain_error, line.adjusted, line.adjusted_error)
+            LuckFigures(
+                Node(line.node), line.replayed, line.plain, line.plain_error, line.adjusted, line.adjusted_error
+            )
             for line in found
             if line.replayed is not None
         ),
@@ -93,14 +95,14 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
     )
 
 
-def _luck(fortune: Fortune) -> dict[str, float | None]:
-    return {"replayed": fortune.matches, **{name: getattr(fortune, name) for name in _FORTUNE}}
+def _luck(luck: LuckFigures) -> dict[str, float | None]:
+    return {"replayed": luck.matches, **{name: getattr(luck, name) for name in _LUCK_FIGURES}}
 
 
-def _reseat(connection: Connection, game: str, ladder: Ladder) -> None:
+def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> None:
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(Node(row.id), row.parent) for row in versions]
-    ratings = moved_on(ladder, entrants, events.read(connection, game, after=ladder.through))
+    ratings = replayed_since(ladder, entrants, events.read(connection, game, after=ladder.through))
     rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
     move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))
     seated = {node: ratings.get(node, start(None)) for node in rated}

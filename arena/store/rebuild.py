@@ -1,6 +1,6 @@
-"""Making a published ladder again from the list of events: to compare it, bit for bit, or to publish it anew.
+"""Recomputation of a published ladder from the list of events, to compare it bit for bit or to publish it again.
 
-Its luck column is made again, too, from the baselines; those are what the house scored when the deals were replayed.
+Its luck figures are recomputed from the stored baselines; no deal is replayed.
 """
 
 from __future__ import annotations
@@ -21,59 +21,59 @@ from arena.store.publishing import as_published, publish
 Value = float | int | str
 
 
-class Difference(NamedTuple):
-    """A figure that is not what the events give."""
+class LadderDifference(NamedTuple):
+    """A published figure that differs from the one recomputed from the events."""
 
     node: Node | None
-    """The version that it is of; None where it is the ladder's as a whole."""
+    """The version that the figure belongs to; None for a figure of the whole ladder."""
     bot: str | None
-    """Whose version that is."""
+    """The bot of that version."""
     version: str | None
     figure: str
-    """Its name in `Figure` or `Line`, else "through" or "digest"."""
+    """The figure's name in `Figure`, `LadderLine` or `LuckFigures`, else "through" or "digest"."""
     published: Value | None
-    """None where there is nothing, as for the ranks of an older version."""
+    """None if only the recomputed ladder has the figure, as for the ranks of an older version."""
     recomputed: Value | None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of comparing a published ladder with the events."""
+class LadderVerdict:
+    """The result of comparing a published ladder with the events."""
 
     game: str
     through: int
     """The number of the last event in it."""
     published: str
-    """Its digest as published; empty where nothing is published yet."""
+    """The digest of the published ladder; empty if nothing is published yet."""
     recomputed: str
-    """The digest of what its events give."""
-    differences: tuple[Difference, ...]
-    """By node, last those of the ladder as a whole; none where nothing is published yet."""
+    """The digest of the recomputed ladder."""
+    differences: tuple[LadderDifference, ...]
+    """By node, those of the whole ladder last; empty if nothing is published yet."""
 
     @property
     def identical(self) -> bool:
-        """Whether every bit is the same."""
+        """Whether both ladders are equal, bit for bit."""
         return self.published == self.recomputed and not self.differences
 
     @property
     def differing(self) -> tuple[Node, ...]:
-        """The versions with other figures, or with figures on one side only."""
+        """The versions with figures that differ or that only one of the ladders has."""
         return tuple(dict.fromkeys(each.node for each in self.differences if each.node is not None))
 
 
-def verify(connection: Connection, game: str) -> Verdict:
-    """Compares the published ladder of a game with what its events give. LadderError where their list is not sound."""
+def verify(connection: Connection, game: str) -> LadderVerdict:
+    """Compare the published ladder of a game with its events. LadderError if their list is invalid."""
     found = as_published(connection, game)
     if found is None:
-        return Verdict(game, 0, "", recomputed(connection, game, 0).digest, ())
+        return LadderVerdict(game, 0, "", recomputed(connection, game, 0).digest, ())
     made = recomputed(connection, game, found.through, found.replayed)
-    return Verdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
+    return LadderVerdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
 
 
-def rebuild(connection: Connection, game: str, at: int) -> Verdict:
-    """Publishes the ladder of all events of a game; the verdict compares it with what was published before.
+def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
+    """Recompute and publish the ladder of a game; return how the ladder published before compares with its events.
 
-    LadderError as above; EventsGone where the published ladder has later events than the list.
+    LadderError if the list of events is invalid; EventsGone if the published ladder has later events than the list.
     """
     before = verify(connection, game)
     newest = events.newest(connection, game)
@@ -83,7 +83,7 @@ def rebuild(connection: Connection, game: str, at: int) -> Verdict:
     return before
 
 
-def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterator[Difference]:
+def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterator[LadderDifference]:
     published, given = _by_node(found), _by_node(made)
     if published != given:
         bots = schema.versions.join(schema.bots)
@@ -93,19 +93,17 @@ def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterato
             old, new = published.get(node, {}), given.get(node, {})
             for figure in dict.fromkeys((*old, *new)):
                 if old.get(figure) != new.get(figure):
-                    yield Difference(node, *who.get(node, (None, None)), figure, old.get(figure), new.get(figure))
+                    yield LadderDifference(node, *who.get(node, (None, None)), figure, old.get(figure), new.get(figure))
     for figure in ("through", "digest"):
         if getattr(found, figure) != getattr(made, figure):
-            yield Difference(None, None, None, figure, getattr(found, figure), getattr(made, figure))
+            yield LadderDifference(None, None, None, figure, getattr(found, figure), getattr(made, figure))
 
 
 def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:
-    """All figures of every version by their names, those of its line among them."""
+    """Return all figures of every version by name: those of `Figure`, `LadderLine` and `LuckFigures`."""
     figures = {figure.node: figure._asdict() for figure in ladder.figures}
     for line in ladder.lines:
         figures[line.node] |= line._asdict()
-    for fortune in ladder.fortunes:
-        figures.setdefault(fortune.node, {}).update(
-            {f"luck's {name}": each for name, each in fortune._asdict().items()}
-        )
+    for luck in ladder.luck:
+        figures.setdefault(luck.node, {}).update({f"luck's {name}": each for name, each in luck._asdict().items()})
     return figures

@@ -1,34 +1,53 @@
-"""The tables. Instants are microseconds since 1970; secrets are there as SHA-256 only; results are only added."""
+"""The tables. Instants are microseconds since 1970; secrets are stored as SHA-256 only; results are append-only."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import (
-    REAL,
     BigInteger,
     CheckConstraint,
     Column,
-    Connection,
+    ColumnElement,
     Double,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
     Text,
     UniqueConstraint,
-    event,
+    bindparam,
+    func,
+    literal_column,
+    select,
 )
-from sqlalchemy.types import TypeEngine
 
 REVISION: Final = "0004"
 """The newest migration: the schema that this program reads and writes."""
 
-# SQLite's STRICT tables take INTEGER, REAL, TEXT and BLOB only; elsewhere instants need 64 bits and ratings a double.
-Int = BigInteger().with_variant(Integer(), "sqlite")
-Real: TypeEngine[float] = Double().with_variant(REAL(), "sqlite")
+Int = BigInteger  # instants need 64 bits
+Real = Double
+
+APPEND_ONLY: Final = "append_only"
+"""Key of a table's `info` with its `AppendOnly`; the database then enforces it."""
+
+
+class AppendOnly(NamedTuple):
+    """A table whose rows are never changed or deleted, and are numbered from 1 without gaps."""
+
+    number: str
+    """Name of the column with the rows' numbers."""
+    within: str
+    """Name of the column for each of whose values numbering starts at 1."""
+
+
+def next_number(table: Table) -> ColumnElement[int]:
+    """Return an expression for the next number in a table for the parameter `of_game`; needs the write lock."""
+    highest = select(func.max(table.c.number)).where(table.c.game == bindparam("of_game")).scalar_subquery()
+    number: ColumnElement[int] = func.coalesce(highest, literal_column("0")) + literal_column("1")
+    return number
+
 
 metadata = MetaData(
     naming_convention={
@@ -53,7 +72,6 @@ bots = Table(
     Column("troubles", Text, nullable=False, server_default="[]", comment="JSON: troubled matches in a row"),
     Column("parked", Int, comment="since when, if it is"),
     Column("forgiven", Int, nullable=False, server_default="0", comment="no match up to this one counts as troubled"),
-    sqlite_strict=True,
 )
 
 invitations = Table(
@@ -63,7 +81,6 @@ invitations = Table(
     Column("owner", Text, nullable=False),
     Column("created", Int, nullable=False),
     Column("used_by", Int, ForeignKey("bots.id")),
-    sqlite_strict=True,
 )
 
 versions = Table(
@@ -75,7 +92,6 @@ versions = Table(
     Column("parent", Int, ForeignKey("versions.id"), comment="the bot's newest version when this one came"),
     Column("created", Int, nullable=False),
     UniqueConstraint("bot_id", "version"),
-    sqlite_strict=True,
 )
 
 matches = Table(
@@ -96,7 +112,6 @@ matches = Table(
     Column("reason", Text, nullable=False, comment="why it was interrupted, else empty"),
     Index(None, "game", "id"),
     Index(None, "state"),
-    sqlite_strict=True,
 )
 
 match_seats = Table(
@@ -114,7 +129,6 @@ match_seats = Table(
     Column("rating_after", Real),
     Column("deviation_after", Real),
     Index(None, "bot_id", "match_id"),
-    sqlite_strict=True,
 )
 
 ratings = Table(
@@ -132,7 +146,6 @@ ratings = Table(
     Column("missed", Int, nullable=False, server_default="0", comment="decisions that others made for it"),
     Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
     Index(None, "game"),
-    sqlite_strict=True,
 )
 
 events = Table(
@@ -148,22 +161,9 @@ events = Table(
     Column("places", Text, nullable=False, comment="a digit a seat"),
     Column("counts", Text, nullable=False, comment="a digit a seat, 1 where the result counts for the node"),
     UniqueConstraint("match_id", "kind"),
-    sqlite_strict=True,
+    info={APPEND_ONLY: AppendOnly("number", within="game")},
 )
-"""The ladder's source. The database itself refuses to change or remove a row, and to leave out a number."""
-APPEND_ONLY: Final = (
-    "CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END",
-    "CREATE TRIGGER events_remain BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END",
-    "CREATE TRIGGER events_follow BEFORE INSERT ON events"
-    " WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM events WHERE game = NEW.game)"
-    " BEGIN SELECT RAISE(ABORT, 'events are numbered without a gap'); END",
-)
-
-
-@event.listens_for(events, "after_create")
-def _guard(_: Table, connection: Connection, **__: object) -> None:
-    for trigger in APPEND_ONLY:
-        connection.exec_driver_sql(trigger)
+"""The events that ladders are computed from. The database refuses to change or delete a row or to skip a number."""
 
 
 baselines = Table(
@@ -174,7 +174,6 @@ baselines = Table(
     Column("match_id", Int, ForeignKey("matches.id"), nullable=False, unique=True),
     Column("house", Text, nullable=False, comment="the bots that replayed, with versions and commas"),
     Column("scores", Text, nullable=False, comment="sums over these bots, by seat, with commas"),
-    sqlite_strict=True,
 )
 
 ladders = Table(
@@ -191,7 +190,6 @@ ladders = Table(
         server_default="0",
         comment="the number of the last baseline in its luck column",
     ),
-    sqlite_strict=True,
 )
 
 standings = Table(
@@ -214,7 +212,6 @@ standings = Table(
     Column("plain_error", Real),
     Column("adjusted", Real),
     Column("adjusted_error", Real),
-    sqlite_strict=True,
 )
 
 replays = Table(
@@ -223,5 +220,4 @@ replays = Table(
     Column("match_id", Int, ForeignKey("matches.id"), primary_key=True),
     Column("content", LargeBinary, nullable=False, comment="the gzip file"),
     Column("sha256", LargeBinary, nullable=False, comment="of the content"),
-    sqlite_strict=True,
 )

@@ -1,108 +1,43 @@
-"""Reading the ladder: who stands where, and how a bot came there. What is published comes from the last fit."""
+"""Queries of the ladder: standings, from the last published fit, and the rating history of a bot."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, select
+from sqlalchemy import Connection, Row, and_, func, select
 
-from arena.ladder import think
+from arena.ladder import think_times
 from arena.ladder.events import Node
-from arena.ladder.fortune import Fortune
-from arena.ladder.ladder import Ladder, Line
-from arena.ladder.live import Rating
+from arena.ladder.ladder import Ladder, LadderLine
+from arena.ladder.luck_columns import LuckFigures
 from arena.store import bots, schema
 from arena.store.publishing import as_published
+from arena.store.rows import LadderRow, LadderRows, LuckRow, RatedRow, instant
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """One bot on the ladder of one game, as the version it played as last."""
-
-    rank: int
-    """1 is the best."""
-    rank_low: int
-    """The best rank that the ratings' errors allow, with 95 % certainty."""
-    rank_high: int
-    """The worst."""
-    bot: str
-    owner: str
-    version: str
-    house: bool
-    rating: float
-    """Elo, of the last fit; the live rating where that does not have the bot yet."""
-    error: float
-    """Standard error of the rating, in Elo: the strength is within 1.96 of it with 95 % certainty."""
-    best: float | None
-    """The probability that it is the best of all; None where the last fit does not have the bot yet."""
-    opponents: int
-    """Bots it has met, as of the last fit."""
-    provisional: bool
-    """Whether too little is known of it yet."""
-    live: Rating
-    """The rating that moves with every match."""
-    last_change: float
-    """Elo won or lost in the last match."""
-    matches: int
-    wins: int
-    """Matches won, shared first places included."""
-    mean_rank: float
-    """Mean relative rank: 0 is always first, 1 always last."""
-    forced_share: float | None
-    """The part of its decisions that others made for it; None where none is known."""
-    think_95: int | None
-    """Microseconds that 95 % of its decisions did not take longer than, to within 5 %; None where none is known."""
-    luck: Fortune | None = None
-    """Its scores, plain and adjusted; None before the first fit with a replayed match of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What the published ladder of a game is made of."""
-
-    through: int
-    """The number of the last event in it."""
-    digest: str
-    """SHA-256, in hex, over the bits of all figures."""
-    at: int
-    """When it was published, in microseconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The live rating of a bot after one match."""
-
-    match: int
-    at: int
-    """When it ended, in microseconds since 1970."""
-    version: str
-    before: Rating
-    after: Rating
-    voided: bool
-    """Whether the result counts no more."""
-
-
-def published(connection: Connection, game: str) -> Published | None:
-    """The published ladder of a game; None before the first fit."""
+def current(connection: Connection, game: str) -> LadderRows:
+    """Return the current ladder of a game."""
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
-    return None if row is None else Published(row.through, row.digest, row.at)
+    return LadderRows(
+        game=game,
+        seats=0,
+        standings=standings(connection, game),
+        through=0 if row is None else row.through,
+        digest="" if row is None else row.digest,
+        published=None if row is None else instant(row.at),
+    )
 
 
-def current(connection: Connection, game: str) -> tuple[tuple[Standing, ...], Published | None]:
-    """The ladder of a game and what is published of it."""
-    return standings(connection, game), published(connection, game)
+def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
+    """Return a row for every bot with a match that counts in a game.
 
-
-def standings(connection: Connection, game: str) -> tuple[Standing, ...]:
-    """The ladder of a game: every bot with a match that counts.
-
-    First those of the last fit, best first; below them those whose first match it does not have yet, by live rating.
+    The bots of the last fit come first, best first; then, by live rating, those that it does not include yet.
     """
     ladder = as_published(connection, game)
     rows = _rows(connection, game)
-    luck = {fortune.node: fortune for fortune in ladder.fortunes} if ladder else {}
+    luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
     lines = [
         replace(_fitted(rows[line.node], line), luck=luck.get(line.node))
         for line in (ladder.lines if ladder else ())
@@ -118,35 +53,45 @@ def standings(connection: Connection, game: str) -> tuple[Standing, ...]:
     return tuple(lines)
 
 
-def of_ladder(connection: Connection, game: str, ladder: Ladder) -> tuple[Standing, ...]:
-    """Another ladder of a game, such as one of some results only: ranks, ratings and numbers of matches are its own."""
+def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> LadderRows:
+    """Return the rows of a ladder fitted to tables of one size; `ladder` gives ranks, ratings and match counts."""
     rows = _rows(connection, game)
     known = [line for line in ladder.lines if line.node in rows]
-    return tuple(replace(_fitted(rows[line.node], line), matches=line.matches) for line in known)
+    return LadderRows(
+        game=game,
+        seats=seats,
+        standings=tuple(replace(_fitted(rows[line.node], line), matches=line.matches) for line in known),
+        through=ladder.through,
+        digest=ladder.digest,
+        published=None,
+    )
 
 
-def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> tuple[Moment, ...]:
-    """The last so many rated matches of a bot in a game, in the order they were rated. UnknownBot."""
+def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+    """Return the last `limit` rated matches of a bot in a game, in the order they were rated. UnknownBot."""
     bot_id = bots.known(connection, bot).id
     seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
+    own = seats.alias("own")  # all seats of a bot have the same ratings: take its first one
+    first = select(func.min(own.c.seat)).where(own.c.match_id == result.c.match_id, own.c.bot_id == bot_id)
     rows = connection.execute(
         select(result.c.match_id, result.c.at, schema.versions.c.version, seats, void.c.number.label("void"))
         .select_from(result)
         .join(seats, seats.c.match_id == result.c.match_id)
         .join(schema.versions, schema.versions.c.id == seats.c.node)
         .outerjoin(void, and_(void.c.match_id == result.c.match_id, void.c.kind == "void"))
-        .where(result.c.kind == "result", result.c.game == game, seats.c.bot_id == bot_id)
-        .group_by(result.c.number)  # all seats of a bot have the same ratings
+        .where(result.c.kind == "result", result.c.game == game)
+        .where(seats.c.bot_id == bot_id, seats.c.seat == first.scalar_subquery())
         .order_by(result.c.number.desc())
         .limit(limit)
     ).all()
     return tuple(
-        Moment(
-            match=row.match_id,
-            at=row.at,
+        RatedRow(
+            match_id=row.match_id,
+            ended=instant(row.at),
             version=row.version,
-            before=Rating(row.rating_before, row.deviation_before),
-            after=Rating(row.rating_after, row.deviation_after),
+            before=row.rating_before,
+            after=row.rating_after,
+            deviation=row.deviation_after,
             voided=row.void is not None,
         )
         for row in reversed(rows)
@@ -154,7 +99,7 @@ def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> t
 
 
 def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
-    """What is known of every version that has a match in a game, by node."""
+    """Return live rating, totals and bot of every version with a match in a game, by node."""
     rating, version, bot = schema.ratings, schema.versions.c, schema.bots.c
     query = select(rating, version.version, bot.name, bot.owner, bot.house)
     query = query.select_from(rating.join(schema.versions).join(schema.bots))
@@ -162,13 +107,13 @@ def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
     return {row.node: row for row in rows}
 
 
-def _fitted(row: Row[Any], line: Line) -> Standing:
-    return Standing(
+def _fitted(row: Row[Any], line: LadderLine) -> LadderRow:
+    return LadderRow(
         rank=line.rank,
         rank_low=line.rank_low,
         rank_high=line.rank_high,
         rating=line.rating,
-        error=line.error,
+        deviation=line.error,
         best=line.best,
         opponents=line.opponents,
         provisional=line.provisional,
@@ -176,13 +121,13 @@ def _fitted(row: Row[Any], line: Line) -> Standing:
     )
 
 
-def _unfitted(row: Row[Any], rank: int, last: int) -> Standing:
-    return Standing(
+def _unfitted(row: Row[Any], rank: int, last: int) -> LadderRow:
+    return LadderRow(
         rank=rank,
         rank_low=1,
         rank_high=last,
         rating=row.rating,
-        error=row.deviation,
+        deviation=row.deviation,
         best=None,
         opponents=0,
         provisional=True,
@@ -191,18 +136,24 @@ def _unfitted(row: Row[Any], rank: int, last: int) -> Standing:
 
 
 def _figures(row: Row[Any]) -> dict[str, Any]:
-    """What a row says whether its version is in the last fit or not."""
+    """Return the fields that do not depend on the last fit."""
     times = {int(bucket): count for bucket, count in json.loads(row.think).items()}
     return {
         "bot": row.name,
         "owner": row.owner,
         "version": row.version,
         "house": bool(row.house),
-        "live": Rating(row.rating, row.deviation),
+        "live": row.rating,
+        "live_deviation": row.deviation,
         "last_change": row.last_change,
         "matches": row.matches,
         "wins": row.wins,
         "mean_rank": row.rank_sum / row.matches,
         "forced_share": row.missed / row.decisions if row.decisions else None,
-        "think_95": think.percentile(times, 95),
+        "think_95_us": think_times.percentile(times, 95),
+        "luck": None,
     }
+
+
+def _luck(figures: LuckFigures) -> LuckRow:
+    return LuckRow(figures.matches, figures.plain, figures.plain_error, figures.adjusted, figures.adjusted_error)

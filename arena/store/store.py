@@ -1,7 +1,7 @@
-"""An open data directory: what a server writes and reads with, and how everybody else reads without one.
+"""Opening a data directory: as the server that owns it, to read it beside a server, or to change it without one.
 
-A job is a function of a connection, made of the operations in `bots`, `matches` and `ladder`. It runs in a thread or in
-another process: it must not touch trio, and takes and returns plain values, not rows or cursors.
+A job is a function of a connection, made of operations such as those in `bots` and `matches`. It runs in a thread or in
+another process: it must not call trio, and takes and returns plain values, not rows or cursors.
 """
 
 from __future__ import annotations
@@ -16,120 +16,125 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import matches
-from arena.store.clerk import Clerk, clerk_writer
-from arena.store.directory import locked, operator_token
+from arena.store.database import Database
+from arena.store.directory import database_of, operator_token
 from arena.store.errors import StoreUnusable
 from arena.store.journal import Journal, open_journal
-from arena.store.sqlite import DATABASE, named, reading, writing
-from arena.store.upgrade import require_current, upgrade
+from arena.store.migrate import migrate, require_current
 from arena.store.writer import Writer, thread_writer
+from arena.store.writer_process import WriterProcess, process_writer
 
 T = TypeVar("T")
 
 READERS: Final = 2
-"""Threads that read at the same time."""
+"""Threads that may read at the same time."""
 LOST: Final = "the server died and left no journal of the match"
-"""Why a match was interrupted that a dead server left behind."""
+"""Why a match that a dead server left running was interrupted."""
 
 
 class Store:
-    """An open data directory."""
+    """An open data directory, as its server uses it."""
 
     def __init__(
         self,
         writer: Writer,
         reader: Engine,
-        path: Path,
+        database: Database,
         operator_token: str,
         journal: Journal,
         unfinished: Mapping[int, Sequence[str]],
     ) -> None:
         self.journal: Final = journal
-        """What running matches are continued from."""
+        """The log of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
-        """Matches that an earlier server left running: what its journal has of them."""
+        """The journal's lines of matches that an earlier server left running, by match."""
         self.operator_token: Final = operator_token
-        """The operator's secret."""
+        """The token that authenticates the operator."""
         self._writer: Final = writer
         self._reader: Final = reader
-        self._path: Final = path
+        self._database: Final = database
         self._limiter: Final = trio.CapacityLimiter(READERS)
 
     async def write(self, job: Callable[[Connection], T]) -> T:
-        """Runs a job that changes something; see `Writer.write`."""
+        """Run a job that may write; see `Writer.write`."""
         value: T = await self._writer.write(job)
         return value
 
     async def read(self, job: Callable[[Connection], T]) -> T:
-        """Runs a job that only reads, on one committed state of the store; StoreError if it cannot."""
+        """Run a job that only reads, in a thread, on one committed state of the store; StoreError."""
 
         def run() -> T:
-            with _naming(self._path), self._reader.connect() as connection, connection.begin():
+            with _store_errors(self._database), self._reader.connect() as connection, connection.begin():
                 return job(connection)
 
         return await trio.to_thread.run_sync(run, limiter=self._limiter)
 
 
 @asynccontextmanager
-async def open_store(directory: Path, at: int, clerk: Clerk | None = None) -> AsyncIterator[Store]:
-    """Opens a data directory for a server, making it if need be; `at` is the present instant.
+async def open_store(directory: Path, at: int, writer_process: WriterProcess | None = None) -> AsyncIterator[Store]:
+    """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
-    A clerk writes, or where there is none a thread of this process. On leaving, everything asked for before is stored.
-    StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull if it cannot be opened.
+    Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
+    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull if it cannot be opened.
     """
-    path = directory / DATABASE
-    with locked(directory) as lock, _naming(path):
-        with writing(path).connect() as connection, connection.begin():
-            upgrade(connection, path)
+    database = database_of(directory)
+    with database.locked() as lock, _store_errors(database):
+        with database.writing().connect() as connection, connection.begin():
+            migrate(connection, database)
             playing = matches.playing(connection)
             journal, unfinished = open_journal(directory, playing)
-            matches.interrupt(connection, [match for match in playing if match not in unfinished], LOST, at)
+            matches.interrupt(connection, [match_id for match_id in playing if match_id not in unfinished], LOST, at)
         with closing(journal):
-            async with thread_writer(path) if clerk is None else clerk_writer(clerk, path, lock) as writer:
-                yield Store(writer, reading(path), path, operator_token(directory), journal, unfinished)
+            async with (
+                thread_writer(database)
+                if writer_process is None
+                else process_writer(writer_process, database, lock) as writer
+            ):
+                reader, token = database.reading(), operator_token(directory)
+                yield Store(writer, reader, database, token, journal, unfinished)
 
 
 @contextmanager
 def open_readonly(directory: Path) -> Iterator[Connection]:
-    """One committed state of a data directory, to be read without a server or beside one.
+    """Open one committed state of a data directory to read it, whether a server uses the directory or not.
 
     StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
     """
-    path = _existing(directory)
-    with _current(path, reading(path)) as connection:
+    database = _existing(directory)
+    with _current(database, database.reading()) as connection:
         yield connection
 
 
 @contextmanager
 def open_to_amend(directory: Path) -> Iterator[Connection]:
-    """One transaction on a data directory that no server works on: of two that write, SQLite may lose one's pages.
+    """Open one write transaction on a data directory that no server uses, as only one process may write to it.
 
-    Errors as for `open_readonly`, StoreLocked and DiskFull.
+    Errors are those of `open_readonly`, StoreLocked and DiskFull.
     """
-    path = _existing(directory)
-    with locked(directory), _current(path, writing(path)) as connection:
+    database = _existing(directory)
+    with database.locked(), _current(database, database.writing()) as connection:
         yield connection
 
 
-def _existing(directory: Path) -> Path:
-    path = directory / DATABASE
-    if not path.is_file():
-        raise StoreUnusable(directory, f"it has no {DATABASE}; a server started on it makes one")
-    return path
+def _existing(directory: Path) -> Database:
+    database = database_of(directory)
+    if not database.exists():
+        raise StoreUnusable(directory, f"it has no {database.path.name}; a server started on it makes one")
+    return database
 
 
 @contextmanager
-def _current(path: Path, engine: Engine) -> Iterator[Connection]:
-    """One transaction on a database of this program's version."""
-    with _naming(path), engine.connect() as connection, connection.begin():
-        require_current(connection, path)
+def _current(database: Database, engine: Engine) -> Iterator[Connection]:
+    """Open one transaction on a database that has this program's schema."""
+    with _store_errors(database), engine.connect() as connection, connection.begin():
+        require_current(connection, database)
         yield connection
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Gives errors of the database the store's names."""
+def _store_errors(database: Database) -> Iterator[None]:
+    """Translate errors of the database to the store's errors."""
     try:
         yield
     except DBAPIError as error:
-        raise named(error, path)  # noqa: B904 - it has its cause
+        raise database.named(error)  # noqa: B904 - its cause is set

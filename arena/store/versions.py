@@ -1,7 +1,7 @@
-"""The versions of bots: what the ladder rates. A version is frozen; a bot that changes says another.
+"""The versions of bots, which are the nodes that a ladder rates. A bot that changes states a new version.
 
-One begins with the first match that its bot plays as it. Its parent is the bot's newest version at that time; a bot
-that says an older version again is that one again.
+A version is stored with its first match. Its parent is the bot's newest version at that time. A bot that states an
+older version again plays as that one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from arena.house import random_bot
 from arena.ladder.events import Entrant, Node
 from arena.store import schema
 from arena.store.bots import BotId
-from arena.store.prepared import Prepared
+from arena.store.statements import Statement
 
 _COLUMNS: Final = schema.versions.c
-_KNOWN: Final = Prepared(
+_KNOWN: Final = Statement(
     select(_COLUMNS.id).where(_COLUMNS.bot_id == bindparam("of_bot"), _COLUMNS.version == bindparam("said"))
 )
 _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindparam("of_bot"))
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
-    """The nodes of bots with the versions they say; those that are not known yet are added at the instant `at`."""
+    """Return the nodes of these bots and stated versions; store those that are new, created at the instant `at`."""
     nodes: dict[tuple[BotId, str], Node] = {}
     for player in players:
         if player not in nodes:
@@ -36,11 +36,11 @@ def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) 
 
 
 def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entrant, ...]:
-    """Those of a ladder, by node: every version that has a result in it.
+    """Return the entrants of a ladder, by node: the versions that have a result in it.
 
-    `latest` has each one's highest match there. A bot stands on the ladder as the version of its latest match, so that
-    one that goes back to an older version stands as that. A parent that has no result there is passed over. The house's
-    bots hold the scale, but for the random one: it is so far below all others that their mean would not be near 1500.
+    `latest` maps each version to its newest match there. A bot is shown as the version of its latest match, even if
+    that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
+    scale, except the random one: it is so much weaker that the mean of the others would be far from 1500.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}
@@ -67,7 +67,7 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
 
 def titles(connection: Connection) -> dict[Node, tuple[BotId, str]]:
-    """Of every node, the bot and the version that it said."""
+    """Return the bot and the stated version of every node."""
     rows = connection.execute(select(_COLUMNS.id, _COLUMNS.bot_id, _COLUMNS.version))
     return {Node(row.id): (BotId(row.bot_id), row.version) for row in rows}
 

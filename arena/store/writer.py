@@ -1,65 +1,50 @@
-"""Who writes: one at a time for a data directory, in a thread of this process or in a clerk's.
+"""The single writer of a data directory, as an interface and as a thread of this process.
 
-What waits while a commit is under way is the next one (`Committer`). The thread is for programs that have other things
-to do than to be fast, and for systems that cannot fork; `clerk` says why a server has a process.
+Jobs that arrive during a commit form the next one (`Committer`). The thread is for programs where speed does not matter
+and for systems that cannot fork; a server uses `writer_process`, which says why.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, Protocol
 
 import trio
 
-from arena.store.committing import Committer, Job, Outcome
+from arena.processes.calls import Ticket
+from arena.store.database import Database
 from arena.store.errors import StoreClosed
-from arena.store.sqlite import writing
+from arena.store.group_commit import Committer, Job, Outcome
 
 
 class Writer(Protocol):
-    """Runs jobs on the one connection that writes, in the order they come."""
+    """Runs jobs on the only connection that writes, in the order of the calls."""
 
     async def write(self, job: Job) -> Any:
-        """The job's result once it is safely stored, or its error. Who stops waiting does not stop the job.
+        """Return the job's result once it is stored on disk, or raise its error. Cancelling does not stop the job.
 
-        DiskFull or another StoreError: nothing of the job is stored. StoreClosed: it was not even begun.
+        DiskFull or another StoreError: nothing of the job is stored. StoreClosed: the job did not start.
         """
 
     async def close(self) -> None:
-        """Does what was asked before, and nothing more. Not to be cancelled."""
+        """Finish the jobs accepted before and accept no more. Shielded from cancellation."""
 
 
-class Ticket:
-    """What comes of a job, and who waits for it."""
-
-    __slots__ = ("_done", "_outcome")
-
-    def __init__(self) -> None:
-        self._done: Final = trio.Event()
-        self._outcome: Outcome = Outcome(None)
-
-    def settle(self, outcome: Outcome) -> None:
-        """Tells whoever waits."""
-        self._outcome = outcome
-        self._done.set()
-
-    async def result(self) -> Any:
-        """The job's result, or its error is raised."""
-        await self._done.wait()
-        if self._outcome.error is not None:
-            raise self._outcome.error
-        return self._outcome.value
+def result_of(outcome: Outcome) -> Any:
+    """Return a job's result, or raise its error."""
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.value
 
 
 @asynccontextmanager
-async def thread_writer(path: Path) -> AsyncIterator[Writer]:
-    """A writer of a database that is there, in a thread of this process; on leaving, what was asked for is stored."""
-    with writing(path).connect() as connection:
-        writer = ThreadWriter(Committer(connection, path))
+async def thread_writer(database: Database) -> AsyncIterator[Writer]:
+    """Run a writer thread for an existing database; leaving the block waits until every job is stored."""
+    with database.writing().connect() as connection:
+        writer = ThreadWriter(Committer(connection, database))
         try:
             yield writer
         finally:
@@ -67,7 +52,7 @@ async def thread_writer(path: Path) -> AsyncIterator[Writer]:
 
 
 class ThreadWriter:
-    """A thread that writes. For the trio run in which it was made."""
+    """A writer thread, for the trio run in which it was created."""
 
     def __init__(self, committer: Committer) -> None:
         self._committer: Final = committer
@@ -83,7 +68,7 @@ class ThreadWriter:
             raise StoreClosed
         ticket = Ticket()
         self._queue.put((job, ticket))
-        return await ticket.result()
+        return result_of(await ticket.answer())
 
     async def close(self) -> None:
         """See `Writer`."""
@@ -100,14 +85,14 @@ class ThreadWriter:
                 while True:
                     waiting.append(self._queue.get_nowait())
             going = waiting[-1] is not None
-            asked = [each for each in waiting if each is not None]
-            if not asked:
+            accepted = [each for each in waiting if each is not None]
+            if not accepted:
                 continue
-            outcomes = self._committer.commit([job for job, _ in asked])
-            with suppress(trio.RunFinishedError):  # then nobody is left to hear it
-                self._trio.run_sync_soon(_tell, [ticket for _, ticket in asked], outcomes)
+            outcomes = self._committer.commit([job for job, _ in accepted])
+            with suppress(trio.RunFinishedError):  # nobody waits for the outcomes any more
+                self._trio.run_sync_soon(_settle_all, [ticket for _, ticket in accepted], outcomes)
 
 
-def _tell(tickets: Sequence[Ticket], outcomes: Sequence[Outcome]) -> None:
+def _settle_all(tickets: Sequence[Ticket], outcomes: Sequence[Outcome]) -> None:
     for ticket, outcome in zip(tickets, outcomes, strict=True):
         ticket.settle(outcome)

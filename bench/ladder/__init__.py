@@ -1,8 +1,8 @@
-"""The ladder's promises, measured in simulated worlds whose truth is known: `python -m bench.ladder`."""
+"""Benchmarks of the ladder in simulated worlds with known true ratings: `python -m bench.ladder`."""
 
 import os
 from typing import Final
 
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""For NumPy, which reads it when it is first imported: the fits are small, and times are to be those of one core."""
+"""Environment for NumPy, which reads it on import: fits are small, and times are measured on one core."""
 os.environ.update(ONE_THREAD)

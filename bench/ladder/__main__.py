@@ -1,8 +1,8 @@
-"""The ladder in simulated worlds: does it say the truth, how soon, how fast, and beside what else.
+"""Accuracy, convergence and speed of the ladder in simulated worlds, compared with other rating systems.
 
     python -m bench.ladder [--part coverage …] [--quick | --long] [--json] [--chart FILE]
 
-Everything is drawn from the seed. The status is 1 when a bar is missed by more than the figure's own error explains.
+All randomness comes from the seed. Exits with 1 when a bar is missed by more than twice the figure's standard error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "
 
 
 def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[Figure]:
-    """One part's figures; the ranking draws the picture, too."""
+    """Measure the figures of one part; the ranking also draws the chart to `picture`, if given."""
     match part:
         case "ranking":
             curves = ranking.curves(effort, seed)
@@ -48,7 +48,7 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
 
 
 def table(part: str, figures: list[Figure], seconds: float) -> Table:
-    """A row for each figure."""
+    """Draw a row for each figure."""
     result = Table(title=f"{PARTS[part]} ({seconds:.0f} s)", title_justify="left")
     for heading, right in (("", False), ("", True), ("± error", True), ("bar", False), ("", False), ("", False)):
         result.add_column(heading, justify="right" if right else "left")
@@ -87,7 +87,7 @@ def main(
     picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Prints a table as soon as a part is measured."""
+    """Measure the parts and print each one's table when it is done."""
     found = {}
     for part in parts or PARTS:
         began = perf_counter()

@@ -1,4 +1,4 @@
-"""The ranking's curves as a picture, in SVG that loads nothing: rank correlation over games a bot, on a log scale."""
+"""Chart of rank correlation over games a bot, on a log scale, as self-contained SVG."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TOP: Final = 40
 BOTTOM: Final = 50
 LOWEST: Final = 0.4
 APART: Final = 17
-"""Pixels from one name to the next, at least."""
+"""Least distance of two labels in pixels."""
 COLOURS: Final = ("#ff6b6b", "#fad75a", "#5fd7eb", "#ce8cff", "#6ede78", "#62a0ff")
 LADDER: Final = "#ffffff"
 
 
 def draw(curves: Sequence[Curve]) -> str:
-    """The whole file."""
+    """Draw the curves and return the SVG file."""
     first, last = curves[0].games[0], curves[0].games[-1]
 
     def across(games: float) -> float:

@@ -1,8 +1,8 @@
-"""Whether the 95 % intervals hold the truth in 95 % of cases: every table size, fixed and changing fields, ties.
+"""Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
 
-All nodes that played count, old versions and newcomers of a few matches among them. Beyond the bars: luck that is
-skewed or heavy-tailed, and bots that form a cycle, where the truth is the one `world` defines. Bots of one world share
-what the anchors' mean is off by; hence the error of a share is taken between worlds.
+All nodes that played count, including old versions and newcomers with few matches. Also measured, with a lower bar
+only: skewed or heavy-tailed luck, and bots that form a cycle, with true ratings as defined in `world`. The bots of one
+world share the error of the anchors' mean, so the error of a share is estimated between worlds.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arena.ladder.events import Node
-from bench.ladder.figures import Bar, Effort, Figure, followed
+from bench.ladder.figures import Bar, Effort, Figure, with_progress
 from bench.ladder.source import columns, fit
 from bench.ladder.world import BOTS, Conditions, Floats, Luck, play, truth
 
 BAR: Final = Bar(93.0, 97.0)
-NO_LIE: Final = Bar(93.0, 100.0)
+NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
 NORMAL_95: Final = 1.96
-LIKELY: Final = 0.2
+LIKELY_BEST: Final = 0.2
 GAMES: Final = 250
-"""Rounds: in a field that does not change, every bot plays about so many games."""
+"""Number of rounds: about the games of every bot in a field that does not change."""
 TABLES: Final = {"2 seats": (2,), "4 seats": (4,), "6 seats": (6,), "2–7 seats": (2, 3, 4, 5, 6, 7)}
 CELLS: Final = {
     f"{seats}, {'changing' if changing else 'static'}, {ties:.0%} ties": Conditions(TABLES[seats], ties, changing)
     for seats, changing, ties in product(TABLES, (False, True), (0.0, 0.15, 0.3))
 }
-STRANGE: Final = {
+VIOLATIONS: Final = {
     "skewed luck": Conditions(luck=Luck.SKEWED),
     "heavy-tailed luck": Conditions(luck=Luck.HEAVY),
     "heavy-tailed luck, changing, 15% ties": Conditions(ties=0.15, changing=True, luck=Luck.HEAVY),
@@ -38,7 +38,7 @@ STRANGE: Final = {
 
 
 class Share(NamedTuple):
-    """How often something held, in percent."""
+    """Relative frequency of an event, in percent."""
 
     value: float
     error: float
@@ -46,20 +46,20 @@ class Share(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Of one cell."""
+    """Coverage under one set of conditions."""
 
     ratings: Share
-    """Truth within rating ± 1.96 SE."""
+    """True rating within rating ± 1.96 SE, for all nodes."""
     ranks: Share
-    """True rank within the published rank interval, of the bots on the ladder."""
+    """True rank within the published rank interval, for the bots on the ladder."""
     young: Share
-    """As `ratings`, of nodes with fewer than 30 matches."""
+    """As `ratings`, for nodes with fewer than 30 matches."""
 
 
 def cover(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> Coverage:
-    """Plays so many worlds and compares each ladder with its truth."""
+    """Simulate so many worlds and compare each ladder with the true ratings."""
     hits: list[list[tuple[int, int]]] = []
-    for number in followed(range(worlds), what):
+    for number in with_progress(range(worlds), what):
         season = play(conditions, GAMES, np.random.default_rng([*seed, number]), BOTS)
         fitted, true = fit(season.entrants, columns(season)), truth(season)
         within = np.abs(fitted.ratings - true) <= NORMAL_95 * fitted.errors
@@ -81,11 +81,11 @@ def cover(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str)
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
-    """How often bots that were said to be best with 20 % or more were, over how often by what was said."""
+    """Measure the calibration of P(best) of 20 % and more: observed frequency over that predicted."""
     cases: list[tuple[float, float]] = []
-    for number in followed(range(worlds), "P(best)"):
+    for number in with_progress(range(worlds), "P(best)"):
         season = play(Conditions(), (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
-        named = [line for line in fit(season.entrants, columns(season)).ladder.lines if line.best >= LIKELY]
+        named = [line for line in fit(season.entrants, columns(season)).ladder.lines if line.best >= LIKELY_BEST]
         best = int(np.argmax(truth(season)))
         cases.append((sum(line.node == best for line in named), sum(line.best for line in named)))
     share = _share(np.array(cases))
@@ -104,7 +104,7 @@ def _true_ranks(true: Floats, shown: list[Node]) -> dict[Node, int]:
 
 
 def _share(counts: Floats) -> Share:
-    """Of hits and cases by world; its error is at least that of as many independent cases at 95 %."""
+    """Compute a share from hits and cases by world; its error is at least that of independent cases at 95 %."""
     hits, cases = counts.sum(axis=0)
     if not cases:
         return Share(np.nan, np.nan, 0)
@@ -114,14 +114,14 @@ def _share(counts: Floats) -> Share:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """All cells."""
+    """Measure coverage under all conditions, and the calibration of P(best)."""
     worlds = effort.of(2, 60, 200)
     figures = []
-    for number, (name, conditions) in enumerate((CELLS | STRANGE).items()):
+    for number, (name, conditions) in enumerate((CELLS | VIOLATIONS).items()):
         found = cover(conditions, worlds, (seed, 2, number), name)
         note = f"{found.ratings.cases:,} intervals; rank intervals {found.ranks.value:.1f} %"
         if found.young.cases:
             note += f"; under 30 matches {found.young.value:.1f} % of {found.young.cases}"
-        bar = BAR if name in CELLS else NO_LIE
+        bar = BAR if name in CELLS else NOT_TOO_NARROW
         figures.append(Figure(name, found.ratings.value, ".1f", "%", found.ratings.error, bar, note))
     return [*figures, said_best(5 * worlds, (seed, 6))]

@@ -1,10 +1,10 @@
-"""Thousands of matches as a server plays them: live ratings beside fits of the same results, and who met whom.
+"""Simulation of thousands of matches as a server plays them: live ratings compared with fits, and who meets whom.
 
-Bots of a dozen owners, several each, with room for one to eight matches at once, some of them slow, come one after the
-other; now and then one returns as a new version. The real scheduler forms tables whenever a match ends or a wait is
-over, house bots among them. After every match the live layer moves; every 100 matches all is fitted, the live ratings
-are compared with the fit at their stalest, and re-seated on it. The first half of an evening, when the ladder itself
-is still unsure, is shown apart.
+Bots of a dozen owners, with room for one to eight matches at once, some of them slow, join one after the other; now and
+then one returns as a new version. The real scheduler forms tables, also with house bots, whenever a match ends or a
+wait is over. Live ratings are updated after every match. Every 100 matches the ladder is fitted, live ratings, then at
+their stalest, are compared with the fit and rebased on it. First halves, in which the ladder itself is still uncertain,
+are reported separately.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ import numpy as np
 from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
-from arena.ladder.reseat import reseated
-from arena.ladder.scheduling import Past, Pool, Waiting
-from arena.ladder.stakes import Stakes, stakes
-from bench.ladder.figures import Bar, Effort, Figure, at_most, followed
+from arena.ladder.rebase import rebased
+from arena.scheduling.information_gain import MatchValues, match_values
+from arena.scheduling.pool import Pool, PoolHistory, Waiting
+from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
 
-RESEAT: Final = 100
+FIT_EVERY: Final = 100
 """Matches from one fit to the next."""
-FIRST: Final = 16
-"""Bots that are there from the beginning, anchors among them."""
-JOIN: Final = 150
+INITIAL_BOTS: Final = 16
+"""Number of bots at the beginning, anchors included."""
+JOIN_EVERY: Final = 150
 """Matches from one arrival to the next."""
-RETURN: Final = 250
+RETURN_EVERY: Final = 250
 """Matches from one new version to the next."""
 OWNERS: Final = 12
 TABLE: Final = 4
@@ -42,55 +42,55 @@ CONDITIONS: Final = Conditions(ties=0.1)
 
 @dataclass(slots=True)
 class _Bot:
-    """One that is connected."""
+    """A connected bot."""
 
     node: Node
     owner: str
     room: int
     pace: float
-    """Its matches take so many times as long."""
+    """Factor on the length of its matches."""
     since: float = 0.0
 
 
 @dataclass(slots=True)
 class Evening:
-    """What there was."""
+    """Figures of one simulation."""
 
     differences: list[list[float]] = field(default_factory=list)
-    """By fit: Elo between live rating and fit, of every bot on the ladder that was and is settled."""
+    """By fit, Elo between live rating and fit of every bot on the ladder that is not provisional now and before."""
     matches: int = 0
     house_seats: int = 0
     same_owner: int = 0
     """Tables with two bots of one owner, house bots aside."""
     longest_wait: float = 0.0
-    """Of a bot with room, from its last table to the next, in mean lengths of a match."""
+    """Longest time of a bot with room from one table to the next, in mean lengths of a match."""
 
 
-class _Play:
-    """The state of it all."""
+class _Simulation:
+    """State of a simulation."""
 
     def __init__(self, seed: tuple[int, ...]) -> None:
         self.evening = Evening()
         self.chance = np.random.default_rng(seed)
         self.random = Random(str(seed))
         self.now = 0.0
-        self.past = Past()
+        self.history = PoolHistory()
         self.entrants: list[Entrant] = []
         self.strengths: list[float] = []
         self.live: dict[Node, Rating] = {}
         self.bots: dict[Node, _Bot] = {}
         self.running: list[tuple[float, int, tuple[Node, ...]]] = []
         self.numbers = count()
-        self.worth: Stakes[Node] = Stakes()
+        self.worth: MatchValues[Node] = MatchValues()
         self.pending: dict[Node, int] = {}
         self.results: list[tuple[tuple[Node, ...], list[int]]] = []
         self.settled: frozenset[Node] = frozenset()
         self.ladder: Ladder | None = None
-        for number in range(FIRST):
+        for number in range(INITIAL_BOTS):
             self.join(anchor=number < ANCHORS)
 
     def join(self, anchor: bool = False) -> None:
-        """A bot nobody knows."""
+        """Add a new bot."""
         node = Node(len(self.entrants))
         self.entrants.append(Entrant(node, anchor=anchor))
         self.strengths.append(self.random.gauss(0, SPREAD))
@@ -101,7 +101,7 @@ class _Play:
             self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
 
     def come_back(self) -> None:
-        """A bot leaves and returns as a new version; its matches that are running go on."""
+        """Replace a bot by a new version of it; matches of the old one go on."""
         old = self.bots.pop(self.random.choice([*self.bots]))
         node = Node(len(self.entrants))
         self.entrants[old.node] = self.entrants[old.node]._replace(newest=False)
@@ -111,7 +111,7 @@ class _Play:
         self.bots[node] = _Bot(node, old.owner, self.random.randint(1, 8), old.pace, self.now)
 
     def form_tables(self) -> float:
-        """All that can be formed now; the next instant when more could be."""
+        """Form all tables that are possible now; return the next instant at which more may be."""
         waiting = [
             Waiting(bot.node, bot.owner, bot.since, bot.room, self.worth.of(bot.node), self.pending.get(bot.node, 0))
             for bot in self.bots.values()
@@ -119,10 +119,10 @@ class _Play:
         ]
         owners = len({bot.owner for bot in self.bots.values()})
         house = [entrant.node for entrant in self.entrants if entrant.anchor]
-        pool = Pool(waiting, owners, house, self.now, self.random, past=self.past)
+        pool = Pool(waiting, owners, house, self.now, self.random, history=self.history)
         while table := pool.table(TABLE):
             self._begin(table.bots)
-        self.past = pool.past
+        self.history = pool.history
         return pool.due
 
     def _begin(self, nodes: tuple[Node, ...]) -> None:
@@ -138,7 +138,7 @@ class _Play:
         heappush(self.running, (self.now + pace * self.random.expovariate(1), next(self.numbers), nodes))
 
     def end_next(self) -> None:
-        """The next match to end does."""
+        """End the running match that is next to end."""
         self.now, _, nodes = heappop(self.running)
         means = np.full((1, SEATS), np.nan)
         means[0, :TABLE] = [self.strengths[node] for node in nodes]
@@ -151,8 +151,8 @@ class _Play:
                 bot.since = bot.since if bot.room else self.now
                 bot.room += 1
 
-    def reseat(self) -> None:
-        """Fits all results, compares and goes on from there."""
+    def rebase(self) -> None:
+        """Fit all results, compare live ratings with the fit, and rebase them on it."""
         nodes = np.full((len(self.results), SEATS), NOBODY)
         places = np.zeros((len(self.results), SEATS), dtype=int)
         nodes[:, :TABLE], places[:, :TABLE] = ([result[part] for result in self.results] for part in (0, 1))
@@ -164,41 +164,41 @@ class _Play:
             [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
         )
         self.settled, self.ladder = fitted.settled, fitted.ladder
-        self.live = reseated(fitted.ladder)
-        for node, parent, *_ in self.entrants:  # who has not played begins where its parent is by then
+        self.live = rebased(fitted.ladder)
+        for node, parent, *_ in self.entrants:  # a version that has not played starts at its parent's rating
             if node not in self.live:
                 self.live[node] = start(None if parent is None else self.live[parent])
-        self.worth = stakes({node: self.live[node] for node in self.bots})
+        self.worth = match_values({node: self.live[node] for node in self.bots})
         self.pending = {}
         for _, _, table in self.running:
             for node in table:
                 self.pending[node] = self.pending.get(node, 0) + 1
 
 
-def spend(matches: int, seed: tuple[int, ...]) -> Evening:
-    """Plays so many matches."""
-    play = _Play(seed)
+def simulate(matches: int, seed: tuple[int, ...]) -> Evening:
+    """Simulate so many matches."""
+    play = _Simulation(seed)
     due = play.form_tables()
     for number in range(1, matches + 1):
         while not play.running or due < play.running[0][0]:
             play.now = max(play.now, due)
             due = play.form_tables()
         play.end_next()
-        if number % JOIN == 0 and len(play.bots) + ANCHORS < BOTS:
+        if number % JOIN_EVERY == 0 and len(play.bots) + ANCHORS < BOTS:
             play.join()
-        if number % RETURN == 0:
+        if number % RETURN_EVERY == 0:
             play.come_back()
-        if number % RESEAT == 0:
-            play.reseat()
+        if number % FIT_EVERY == 0:
+            play.rebase()
         due = play.form_tables()
     return play.evening
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Several evenings."""
+    """Measure several simulations."""
     evenings = [
-        spend(effort.of(2_000, 10_000, 20_000), (seed, 4, number))
-        for number in followed(range(effort.of(1, 4, 20)), "live ratings and fits")
+        simulate(effort.of(2_000, 10_000, 20_000), (seed, 4, number))
+        for number in with_progress(range(effort.of(1, 4, 20)), "live ratings and fits")
     ]
     fits = [evening.differences for evening in evenings]
     young = np.concatenate([each for every in fits for each in every[: len(every) // 2]])

@@ -1,4 +1,4 @@
-"""One measured number beside what was promised of it; it measures nothing itself."""
+"""Measured figures and the bars that they should reach. Nothing is measured here."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ ItemT = TypeVar("ItemT")
 
 
 class Effort(Enum):
-    """How long to measure."""
+    """Amount of work to spend on a measurement."""
 
     QUICK = "quick"
-    """Seconds: does it still run?"""
+    """Seconds, to see that it runs."""
     DEFAULT = "default"
     """A few minutes."""
     LONG = "long"
-    """As in the documentation's tables."""
+    """As for the tables of the documentation."""
 
     def of(self, quick: int, default: int, long: int) -> int:
-        """The number for this effort."""
+        """Choose the number for this effort."""
         return {Effort.QUICK: quick, Effort.DEFAULT: default, Effort.LONG: long}[self]
 
 
 class Verdict(Enum):
-    """What a figure says of its bar."""
+    """Whether a figure reaches its bar."""
 
     REACHED = "reached"
     MISSED = "missed"
     OPEN = "open"
-    """Beyond the bar, but by less than twice the figure's own error: more repetitions would tell."""
+    """The bar is missed by less than twice the figure's standard error: more repetitions are needed."""
 
 
 class Bar(NamedTuple):
-    """Between what a figure should be."""
+    """Range in which a figure should be."""
 
     low: float
     high: float
 
     def verdict(self, value: float, error: float = 0.0) -> Verdict:
-        """Of a value whose standard error is given; what is not a number misses every bar."""
+        """Judge a value with its standard error; NaN misses every bar."""
         if self.low <= value <= self.high:
             return Verdict.REACHED
         near = self.low - 2 * error <= value <= self.high + 2 * error
@@ -57,20 +57,20 @@ class Figure(NamedTuple):
     what: str
     value: float
     form: str = ".1f"
-    """How it is shown, as for `format`."""
+    """Format specification of value and error."""
     unit: str = ""
     error: float = 0.0
-    """Standard error from the repetitions; 0 where there is none."""
+    """Standard error from the repetitions; 0 if unknown."""
     bar: Bar | None = None
     note: str = ""
 
     @property
     def verdict(self) -> Verdict | None:
-        """None without a bar."""
+        """Verdict on the bar; None without a bar."""
         return self.bar.verdict(self.value, self.error) if self.bar else None
 
     def plain(self) -> dict[str, object]:
-        """For JSON: numbers that are not finite are None."""
+        """Convert to plain values for JSON, with None for numbers that are not finite."""
         value = self.value if isfinite(self.value) else None
         own: dict[str, object] = {"what": self.what, "value": value, "unit": self.unit, "error": self.error}
         if self.bar:
@@ -80,12 +80,12 @@ class Figure(NamedTuple):
 
 
 def at_most(high: float) -> Bar:
-    """No lower end."""
+    """Create a bar without a lower end."""
     return Bar(-inf, high)
 
 
-def followed(items: Sequence[ItemT], what: str) -> Iterator[ItemT]:
-    """The same items, with a progress bar on a terminal's standard error."""
+def with_progress(items: Sequence[ItemT], what: str) -> Iterator[ItemT]:
+    """Iterate over items with a progress bar on standard error, if that is a terminal."""
     console = Console(stderr=True)
     tracked: Iterable[ItemT] = track(items, what, console=console, transient=True, disable=not console.is_terminal)
     yield from tracked

@@ -1,6 +1,7 @@
-"""How many games a bot needs until the ladder's order is right: 40 bots, 4 seats, beside other rating systems.
+"""Games needed until the ladder's order is right, compared with other rating systems: 40 bots, 4 seats.
 
-The measure is Spearman's rank correlation with the truth, averaged over seeded worlds. All rate the same matches.
+The measure is Spearman's rank correlation with the true ratings, averaged over seeded worlds. All systems rate the same
+matches.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from bench.ladder.figures import Effort, Figure, at_most, followed
-from bench.ladder.rivals import constant_elo, live_alone, plackett_luce
+from bench.ladder.figures import Effort, Figure, at_most, with_progress
+from bench.ladder.rivals import constant_elo, live_only, plackett_luce
 from bench.ladder.source import columns, fit
 from bench.ladder.world import BOTS, Conditions, Floats, Ints, Season, play, truth
 
 ENOUGH: Final = 0.95
 PROMISED: Final = 560
-"""Games a bot until the correlation is enough."""
+"""Promised number of games a bot until the correlation is `ENOUGH`."""
 SEATS: Final = 4
 TABLES: Final = BOTS // SEATS
 NEAR: Final = (400, 480, 520, 560, 600, 680)
-"""Rounds after which many worlds are looked at; every bot plays once a round."""
+"""Rounds after which many worlds are evaluated; every bot plays once a round."""
 FAR: Final = (20, 40, 80, 120, 160, 240, 320, 400, 560, 800, 1120, 1600, 2240, 3200)
-"""Rounds after which a few worlds are looked at, for all systems."""
+"""Rounds after which a few worlds are evaluated for all systems."""
 FIT: Final = "the ladder"
 LIVE: Final = "its live layer alone"
 OPENSKILL: Final = "openskill, Plackett–Luce"
@@ -34,27 +35,27 @@ System = Callable[[Ints, Ints, int], Iterator[Floats]]
 
 
 class Curve(NamedTuple):
-    """Of one system: its correlation after so many games a bot."""
+    """Rank correlation of one system by games a bot."""
 
     system: str
     games: tuple[int, ...]
     correlations: Floats
-    """Worlds × games."""
+    """[worlds, games]."""
 
     @property
     def means(self) -> Floats:
-        """By games."""
+        """Mean correlations [games] over the worlds."""
         return np.asarray(self.correlations.mean(axis=0))
 
     @property
     def errors(self) -> Floats:
-        """Standard errors of the means."""
+        """Standard errors [games] of the means."""
         return np.asarray(self.correlations.std(axis=0) / np.sqrt(len(self.correlations)))
 
     def needed(self) -> tuple[float, float]:
-        """Games until the mean is enough and stays so, between two points by 1/(1−correlation), and their error.
+        """Compute the games until the mean reaches `ENOUGH` for good, and the standard error of this number.
 
-        Infinite where it is not enough at the last point.
+        Interpolated between two points in 1/(1−correlation); infinite if it is not reached at the last point.
         """
         below = np.flatnonzero(self.means < ENOUGH)
         if not len(below):
@@ -70,25 +71,25 @@ class Curve(NamedTuple):
 
 
 def rank_correlation(ratings: Floats, true: Floats) -> float:
-    """Spearman's, of numbers none of which are equal."""
+    """Compute Spearman's rank correlation; no two values may be equal."""
     one, other = (np.argsort(np.argsort(values)).astype(float) for values in (ratings, true))
     return float(np.corrcoef(one, other)[0, 1])
 
 
 def curve_of_fit(seasons: Sequence[Season], games: tuple[int, ...], what: str) -> Curve:
-    """The truth layer's, each time from all matches until then."""
+    """Compute the curve of the fitted ladder, each point from all matches so far."""
     rows = [
         [
             rank_correlation(fit(season.entrants, columns(season, TABLES * after)).ratings, truth(season))
             for after in games
         ]
-        for season in followed(seasons, what)
+        for season in with_progress(seasons, what)
     ]
     return Curve(FIT, games, np.array(rows))
 
 
 def curves_of_rivals(seasons: Sequence[Season], games: tuple[int, ...]) -> list[Curve]:
-    """Those of constant K together, the others world by world."""
+    """Compute the curves of all other systems."""
     shape = (games[-1], TABLES, SEATS)
     nodes = np.array([season.nodes[: games[-1] * TABLES, :SEATS].reshape(shape) for season in seasons])
     places = np.array([season.places[: games[-1] * TABLES, :SEATS].reshape(shape) for season in seasons])
@@ -100,11 +101,11 @@ def curves_of_rivals(seasons: Sequence[Season], games: tuple[int, ...]) -> list[
     found = [
         Curve(f"Elo, K = {factor}", games, np.array(seen)[:, :, number].T) for number, factor in enumerate(FACTORS)
     ]
-    systems: Mapping[str, System] = {OPENSKILL: plackett_luce, LIVE: live_alone}
+    systems: Mapping[str, System] = {OPENSKILL: plackett_luce, LIVE: live_only}
     for name, system in systems.items():
         rows = [
             [rank_correlation(ratings, right) for ratings in _at(system(who, place, BOTS), games)]
-            for who, place, right in followed([*zip(nodes, places, true, strict=True)], name)
+            for who, place, right in with_progress([*zip(nodes, places, true, strict=True)], name)
         ]
         found.append(Curve(name, games, np.array(rows)))
     return found
@@ -115,7 +116,7 @@ def _at(after_each_round: Iterator[Floats], rounds: tuple[int, ...]) -> Iterator
 
 
 def curves(effort: Effort, seed: int) -> list[Curve]:
-    """The ladder's and the others', on the same few worlds."""
+    """Compute the curves of the ladder and of the other systems on the same few worlds."""
     far = FAR if effort is not Effort.QUICK else FAR[:9]
     world = partial(play, Conditions(), far[-1])
     seasons = [world(np.random.default_rng([seed, 1, number])) for number in range(effort.of(2, 8, 40))]
@@ -123,7 +124,7 @@ def curves(effort: Effort, seed: int) -> list[Curve]:
 
 
 def measure(effort: Effort, seed: int, far: Sequence[Curve]) -> list[Figure]:
-    """The bar on many worlds, then every system on the few."""
+    """Measure the ladder on many worlds, with a bar, and report every system on the few worlds of `far`."""
     seasons = [
         play(Conditions(), NEAR[-1], np.random.default_rng([seed, 0, n])) for n in range(effort.of(8, 200, 1_000))
     ]

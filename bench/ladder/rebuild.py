@@ -1,7 +1,7 @@
-"""How long the ladder of a million matches takes on one core, and whether the order of the matches shows in it.
+"""Time to compute the ladder of a million matches on one core, and whether it depends on the order of the matches.
 
-All happens in a Python of its own that may use one core and one thread. The million: 200 bots, 2, 4 and 6 seats, ties,
-a hundred results voided later. Times are processor time, the median of several turns.
+It runs in a separate Python process on one core with one thread. The matches: 200 bots, 2, 4 and 6 seats, ties, and a
+hundred results voided later. Times are processor time, the median of several runs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.columns import Columns
-from arena.ladder.events import Entrant, Event, Node, Result, Void
+from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
+from arena.ladder.fitted import ladder
 from arena.ladder.ladder import Ladder
-from arena.ladder.truth import ladder
 from bench.ladder.figures import Effort, Figure, at_most
 from bench.ladder.world import NOBODY, Conditions, play
 
@@ -32,14 +32,14 @@ SHUFFLES: Final = 10
 
 
 def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant, ...], list[Event]]:
-    """So many results, and after them the voids."""
+    """Simulate so many results, followed by the voids; returns entrants and events."""
     a_round = np.mean([BOTS // seats for seats in (2, 4, 6)])
     season = play(Conditions((2, 4, 6), 0.15), int(1.1 * matches / a_round) + 10, chance, BOTS)
     seats = (season.nodes != NOBODY).sum(axis=1)[:matches].tolist()
     nodes, places = season.nodes[:matches].tolist(), season.places[:matches].tolist()
     yes = {number: (True,) * number for number in (2, 4, 6)}
     events: list[Event] = [
-        Result(number, number, tuple(map(Node, who[:n])), tuple(place[:n]), yes[n])
+        MatchResult(number, number, tuple(map(Node, who[:n])), tuple(place[:n]), yes[n])
         for number, (n, who, place) in enumerate(zip(seats, nodes, places, strict=True), start=1)
     ]
     gone = chance.choice(matches, VOIDS, replace=False) + 1
@@ -48,23 +48,23 @@ def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant,
 
 
 def shuffled(results: Columns, chance: np.random.Generator) -> Columns:
-    """The same matches in another order."""
+    """Return the same matches in random order."""
     order = chance.permutation(len(results))
     return Columns.of_arrays(
-        results.nodes[order], results.places[order], results.counts[order], results.match[order], results.through
+        results.nodes[order], results.places[order], results.counts[order], results.match_id[order], results.through
     )
 
 
 def renumbered(events: Sequence[Event], chance: np.random.Generator) -> list[Event]:
-    """The same results in another order, as a list of events; the voids stay behind them."""
-    results = [event for event in events if isinstance(event, Result)]
+    """Return the results in random order as events with new numbers, followed by the voids."""
+    results = [event for event in events if isinstance(event, MatchResult)]
     order = chance.permutation(len(results)).tolist()
     mixed: list[Event] = [results[at]._replace(number=number) for number, at in enumerate(order, start=1)]
     return mixed + [event for event in events if isinstance(event, Void)]
 
 
 def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
-    """Median processor time in seconds, and what was made."""
+    """Return the median processor time in seconds, and the last ladder made."""
     times = []
     for _ in range(turns):
         gc.collect()
@@ -75,7 +75,7 @@ def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
 
 
 def run(matches: int, shuffles: int, turns: int, seed: int) -> dict[str, float]:
-    """In this process."""
+    """Measure in this process: seconds from columns and from events, and the number of different digests."""
     chance = np.random.default_rng([seed, 5])
     entrants, events = events_of(matches, chance)
     gc.freeze()
@@ -88,7 +88,7 @@ def run(matches: int, shuffles: int, turns: int, seed: int) -> dict[str, float]:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """On one core; with fewer matches where it should be quick, and then no bars for the times."""
+    """Measure in a separate process on one core; with less effort, fewer matches and no bars for the times."""
     matches, turns = effort.of(50_000, MATCHES, MATCHES), effort.of(1, 3, 7)
     settings = [str(value) for value in (matches, SHUFFLES, turns, seed)]
     ran = subprocess.run(

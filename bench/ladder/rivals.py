@@ -1,6 +1,6 @@
-"""What the ladder is compared with: constant-K Elo, openskill's Plackett–Luce, and its own live layer alone.
+"""Rating systems that the ladder is compared with: constant-K Elo, openskill's Plackett–Luce, and its live Elo alone.
 
-Each gives one number a bot after any number of matches; only their order is used.
+Each computes one number a bot after every round; only their order is used.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from bench.ladder.world import Floats, Ints
 
 
 def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float]) -> Iterator[Floats]:
-    """Elo with K as in chess for everybody and ever, after each round: worlds × factors × bots.
+    """Iterate over Elo ratings with constant K after each round: [worlds, factors, bots].
 
-    `nodes` and `places`: worlds × rounds × tables × seats, every bot at most once a round. A match of n seats counts as
-    one game: the bot's mean score against its n−1 opponents.
+    `nodes` and `places` are [worlds, rounds, tables, seats], with every bot at most once a round. A match of n seats
+    counts as one game with the bot's mean score against its n−1 opponents.
     """
     worlds, rounds, _, seats = nodes.shape
     ratings = np.zeros((worlds, len(factors), bots))
@@ -35,7 +35,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
 
 
 def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """openskill's, with its defaults, after each round; a bot is ranked by its μ."""
+    """Iterate over openskill's μ of every bot, with its default settings, after each round."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()
@@ -50,8 +50,8 @@ def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
         yield means
 
 
-def live_alone(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """The ladder's live layer, never re-seated, after each round."""
+def live_only(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
+    """Iterate over live Elo ratings that are never rebased on a fit, after each round."""
     ratings = [NEW] * bots
     values = np.full(bots, NEW.value)
     for who, place in zip(nodes.tolist(), places.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The ladder under test, as arrays by node: its own functions make the columns, the fit and the errors."""
+"""The ladder under test, with ratings and errors as arrays by node."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 
 from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
+from arena.ladder.fitted import ladder
 from arena.ladder.ladder import Ladder
-from arena.ladder.truth import ladder
 from bench.ladder.world import Floats, Ints, Season
 
 
 class Fitted(NamedTuple):
-    """A ladder, and of every node:"""
+    """A ladder, and its figures as arrays by node."""
 
     ladder: Ladder
     ratings: Floats
-    """In Elo."""
+    """Ratings in Elo."""
     errors: Floats
-    """Standard errors, in Elo."""
+    """Standard errors in Elo."""
     matches: Ints
     settled: frozenset[Node]
-    """Those not provisional."""
+    """Nodes that are not provisional."""
 
 
 def columns(season: Season, matches: int | None = None) -> Columns:
-    """The first so many matches of a season, or all."""
+    """Return the results of a season, or of its first `matches` matches."""
     return Columns.of_arrays(season.nodes[:matches], season.places[:matches])
 
 
 def fit(entrants: Sequence[Entrant], results: Columns) -> Fitted:
-    """The published ladder of these results."""
+    """Fit the ladder of these results as a server does."""
     made = ladder(entrants, results)
     figures = made.figures
     return Fitted(

@@ -1,14 +1,13 @@
-"""A world of bots whose strengths are known, and the matches they play; all of it drawn from one seed.
+"""Simulated worlds of bots with known strengths and their matches, all drawn from one seed.
 
-A bot's performance in a match is its strength plus luck of standard deviation 1; a table is ranked by performance. The
-strengths of a field have a standard deviation of 0.2: the best of 40 beats the median bot in about 62 % of the matches.
-Ties arise by rounding performances, on a grid that lies anew for every match. In a changing field bots leave for others
-and for new versions of themselves. In a cyclic one, how well a bot plays depends on who else sits there, as in rock,
-paper, scissors.
+A bot's performance in a match is its strength plus luck of standard deviation 1; a table is ranked by performance.
+Strengths have a standard deviation of 0.2: the best of 40 beats the median bot in about 62 % of matches. Ties arise
+from rounding performances to a grid with a random offset for every match. In a changing field, bots are replaced by
+others or by new versions. In a cyclic one, a bot's performance depends on its opponents, as in rock, paper, scissors.
 
-The truth of such a world is what a Bradley–Terry ladder says of endless repetitions of the same tables: the ratings
-whose expected scores are the true ones, summed over every bot's pairs. Where luck is nearly logistic, that is the
-strength itself in another unit; where bots form a cycle, it is the best that one number a bot can say.
+The true ratings are those of a Bradley–Terry ladder after infinitely many repetitions of the same tables: their
+expected scores, summed over every bot's pairs, equal the true ones. With nearly logistic luck they are the strengths in
+another unit; with a cycle, the best description by one number a bot.
 """
 
 from __future__ import annotations
@@ -34,66 +33,67 @@ BOTS: Final = 40
 SPREAD: Final = 0.2
 """Standard deviation of the strengths."""
 ANCHORS: Final = 3
-"""The first nodes are anchors, and stay."""
+"""Number of anchors: the first nodes, which are never replaced."""
 STEP: Final = 0.1
-"""Standard deviation of what a new version gains or loses."""
-CHANGES: Final = 0.005
-"""Of the bots of a changing field, how many give way after a round."""
+"""Standard deviation of the difference between a version and its parent."""
+CHANGE_RATE: Final = 0.005
+"""Fraction of the bots of a changing field that is replaced after each round."""
 SEATS: Final = 7
-"""Columns of a match, as in the ladder's own tables; nobody sits in those left over."""
+"""Columns of a match, as in the ladder's arrays; those beyond its seats hold `NOBODY`."""
 NOBODY: Final = -1
 
 
 class Luck(Enum):
-    """How luck is distributed, with mean 0 and standard deviation 1."""
+    """Distribution of luck, with mean 0 and standard deviation 1."""
 
     NORMAL = "normal"
     SKEWED = "skewed"
-    """A shifted exponential: now and then, a triumph."""
+    """A shifted exponential distribution."""
     HEAVY = "heavy-tailed"
-    """Nine of ten from a narrow normal distribution, the tenth from a wide one: kurtosis 10."""
+    """A mixture of 90 % from a narrow and 10 % from a wide normal distribution: kurtosis 10."""
 
 
-RARE: Final = 0.1
+WIDE_SHARE: Final = 0.1
 WIDE: Final = 2.4
-NARROW: Final = float(np.sqrt((1 - RARE * WIDE**2) / (1 - RARE)))
+NARROW: Final = float(np.sqrt((1 - WIDE_SHARE * WIDE**2) / (1 - WIDE_SHARE)))
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a field plays under."""
+    """Conditions under which a field plays."""
 
     seats: tuple[int, ...] = (4,)
-    """One of these for each round."""
+    """Table sizes, of which one is drawn for each round."""
     ties: float = 0.0
-    """The share of pairs that tie, nearly."""
+    """Approximate share of pairs that tie."""
     changing: bool = False
+    """Whether bots are replaced during the season."""
     luck: Luck = Luck.NORMAL
     cycle: float = 0.0
-    """Amplitude of what a bot gains from one opponent and loses to another."""
+    """Amplitude of the performance that a bot gains against one opponent and loses against another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Season:
-    """Matches that were played, M of them in their order, and what was true meanwhile."""
+    """M matches in the order of play, with the true strengths of the bots."""
 
     conditions: Conditions
     entrants: tuple[Entrant, ...]
-    """By node: node n is the n-th."""
+    """Entrants by node: node n is the n-th."""
     strengths: Floats
-    """By node."""
+    """True strengths by node."""
     nodes: Ints
-    """M × 7; NOBODY in the seats left over."""
+    """[M, 7]; `NOBODY` beyond the last seat."""
     places: Ints
-    """M × 7, 1 the best, ties sharing a place; 0 where nobody sits."""
+    """[M, 7], 1 the best, ties sharing a place; 0 beyond the last seat."""
     means: Floats
-    """M × 7: a seat's performance without its luck; not a number where nobody sits."""
+    """[M, 7], performances without luck; NaN beyond the last seat."""
 
 
 def play(conditions: Conditions, rounds: int, chance: np.random.Generator, bots: int = BOTS) -> Season:
-    """A season in which, round after round, everybody sits at one table of random opponents.
+    """Simulate a season in which every bot plays one match with random opponents a round.
 
-    Where a round's seats do not divide the number of bots, some rest, others in each round.
+    If the table size does not divide the number of bots, random ones pause.
     """
     seated, entrants, strengths = _field(conditions, rounds, bots, chance)
     angles = chance.uniform(0, 2 * np.pi, len(strengths))
@@ -115,17 +115,16 @@ def play(conditions: Conditions, rounds: int, chance: np.random.Generator, bots:
 def _field(
     conditions: Conditions, rounds: int, bots: int, chance: np.random.Generator
 ) -> tuple[Ints, tuple[Entrant, ...], Floats]:
-    """Who plays in each round (rounds × bots), the nodes and their strengths.
+    """Draw the bots of each round [rounds, bots], the entrants and their strengths.
 
-    In a changing field a bot that is no anchor gives way now and then: to a new version of itself, or to
-    another bot.
+    In a changing field, bots that are no anchors are replaced now and then, by a new version or by another bot.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(bots)]
     strengths = [*chance.normal(0, SPREAD, bots)]
     seated = np.tile(np.arange(bots), (rounds, 1))
     if conditions.changing:
         for seat in range(ANCHORS, bots):
-            for at in np.flatnonzero(chance.random(rounds) < CHANGES):
+            for at in np.flatnonzero(chance.random(rounds) < CHANGE_RATE):
                 before = int(seated[at, seat])
                 version = chance.random() < 0.5
                 node = Node(len(entrants))
@@ -137,7 +136,7 @@ def _field(
 
 
 def _means(nodes: Ints, strengths: Floats, angles: Floats, cycle: float) -> Floats:
-    """What every seat of every match would perform without luck."""
+    """Compute the performance without luck of every seat of every match."""
     nobody = nodes == NOBODY
     means = np.where(nobody, np.nan, strengths[nodes])
     if cycle:
@@ -148,14 +147,14 @@ def _means(nodes: Ints, strengths: Floats, angles: Floats, cycle: float) -> Floa
 
 
 def ranked(means: Floats, conditions: Conditions, chance: np.random.Generator) -> Ints:
-    """Plays the matches: their places, M × 7."""
+    """Draw the luck of the matches and rank them; returns places [M, 7]."""
     match conditions.luck:
         case Luck.NORMAL:
             luck = chance.standard_normal(means.shape)
         case Luck.SKEWED:
             luck = chance.exponential(size=means.shape) - 1
         case Luck.HEAVY:
-            luck = chance.standard_normal(means.shape) * np.where(chance.random(means.shape) < RARE, WIDE, NARROW)
+            luck = chance.standard_normal(means.shape) * np.where(chance.random(means.shape) < WIDE_SHARE, WIDE, NARROW)
     performances = means + luck
     if conditions.ties:
         grid = grid_of(conditions.ties)
@@ -168,7 +167,7 @@ def ranked(means: Floats, conditions: Conditions, chance: np.random.Generator) -
 
 @cache
 def grid_of(ties: float) -> float:
-    """The distance of the grid on which this share of a field's pairs falls together."""
+    """Compute the grid width at which this share of a field's pairs ties."""
     size = np.sqrt(2 + 2 * SPREAD**2)
     differences = size * np.linspace(0, 6, 20_001)
     density = np.exp(-((differences / size) ** 2) / 2)
@@ -180,10 +179,10 @@ def grid_of(ties: float) -> float:
 
 
 def expected_score(differences: Floats, conditions: Conditions) -> Floats:
-    """E[S] of a seat against another whose performance without luck is lower by so much.
+    """Compute E[S] for seats by the difference of their performances without luck from an opponent's.
 
-    Two performances X apart tie with probability max(0, 1−|X|/g) on a grid of distance g: S is ½ + ½·clip(X/g, −1, 1)
-    on average, whose expectation is an integral over the distribution of X.
+    Two performances that differ by X tie with probability max(0, 1−|X|/g) on a grid of width g, so that S is
+    ½ + ½·clip(X/g, −1, 1) on average; its expectation is an integral over the distribution of X.
     """
     if not conditions.ties:
         return _below(differences, conditions.luck)
@@ -195,7 +194,7 @@ def expected_score(differences: Floats, conditions: Conditions) -> Floats:
 
 
 def _below(value: Floats, luck: Luck) -> Floats:
-    """The probability that the difference of two lucks is below a value."""
+    """Compute the probability that the difference of two independent lucks is below a value."""
     match luck:
         case Luck.NORMAL:
             return np.asarray(ndtr(value / np.sqrt(2)))
@@ -203,7 +202,7 @@ def _below(value: Floats, luck: Luck) -> Floats:
             tail = np.exp(-np.abs(value)) / 2
             return np.where(value < 0, tail, 1 - tail)
         case Luck.HEAVY:
-            kinds = {NARROW: 1 - RARE, WIDE: RARE}
+            kinds = {NARROW: 1 - WIDE_SHARE, WIDE: WIDE_SHARE}
             return sum(
                 (p * q * np.asarray(ndtr(value / np.hypot(a, b))) for a, p in kinds.items() for b, q in kinds.items()),
                 start=np.zeros_like(value),
@@ -211,7 +210,7 @@ def _below(value: Floats, luck: Luck) -> Floats:
 
 
 def truth(season: Season) -> Floats:
-    """By node, the true rating in Elo, the anchors' mean at 1500; not a number for nodes that never played."""
+    """Compute the true ratings in Elo by node, with the anchors' mean at 1500; NaN for nodes that never played."""
     count = len(season.strengths)
     scores, weights = np.zeros((2, count, count))
     for i in range(SEATS):
@@ -231,7 +230,10 @@ def truth(season: Season) -> Floats:
 
 
 def bradley_terry(scores: Floats, weights: Floats) -> Floats:
-    """The ratings, in Elo around 0, whose expected scores are those scored: Newton's method, nothing else."""
+    """Fit ratings in Elo around 0 whose expected scores equal `scores`, by plain Newton steps without a prior.
+
+    Raises ArithmeticError if they do not converge.
+    """
     ratings = np.zeros(len(scores))
     won = scores.sum(axis=1)
     for _ in range(50):

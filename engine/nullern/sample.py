@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
 from engine.game import Chance, ViewError
 from engine.nullern.cards import BID, BLIND, CARDS, COLOUR_SIZE, COLOURS
 from engine.nullern.state import NullernState
 from engine.nullern.view import NullernView
-from engine.truths import Dealing, Hand, Redealt
 
 _TRUMPS_OF: Final = tuple(
     frozenset(range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE)) for colour in range(len(COLOURS))
@@ -32,7 +32,7 @@ class _Reading(NamedTuple):
     """By colour, the cards not seen."""
     hands: tuple[int, ...]
     """The seats that hold unseen cards."""
-    dealing: Dealing
+    dealing: ConstrainedDeal
 
 
 def sample(view: NullernView, chance: Chance) -> NullernState:
@@ -74,7 +74,7 @@ def read(view: NullernView) -> _Reading:
         tuple(card for card in range(colour * COLOUR_SIZE, (colour + 1) * COLOUR_SIZE) if card not in seen)
         for colour in range(len(COLOURS))
     )
-    dealing = Dealing(hands, len(COLOURS))
+    dealing = ConstrainedDeal(hands, len(COLOURS))
     if not dealing.ways([len(cards) for cards in unseen]):
         raise ViewError("no deal fits the view")
     first = view.dealer + 1

@@ -9,14 +9,14 @@ from __future__ import annotations
 from operator import add
 from typing import Final
 
+from engine.byte_lists import put
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
-from engine.nullern.look import look
 from engine.nullern.observation import vector
+from engine.nullern.observer import observe
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
 from engine.nullern.view import NullernRound, NullernView
-from engine.small import put
 
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
 """By round; the last is blind (N1)."""
@@ -196,11 +196,11 @@ class NullernState:
 
     def view(self, seat: int) -> NullernView:
         """What the seat may know now."""
-        return look(self, seat)
+        return observe(self, seat)
 
     def vector(self, seat: int) -> list[float]:
         """The seat's view as numbers: `engine.game.Game.observation`."""
-        return vector(look(self, seat))
+        return vector(observe(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""

@@ -22,7 +22,7 @@ from engine.observation import Field
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
 from engine.sixth_sense.observation import LONGEST, MOST_LOST, fields
 from engine.sixth_sense.sample import sample
-from engine.sixth_sense.state import Setting, SixthSenseState
+from engine.sixth_sense.state import GameConstants, SixthSenseState
 from engine.sixth_sense.view import SixthSenseView
 
 HAND_SIZE: Final = {2: 15, 3: 14, 4: 14, 5: 13, 6: 11}
@@ -76,7 +76,7 @@ class SixthSense:
         settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
         return SixthSenseState(
-            Setting(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
+            GameConstants(seats, HAND_SIZE[seats], 0 if target else ROUNDS[seats], target, novice, late_trump, decks)
         )
 
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:

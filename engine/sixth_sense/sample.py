@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
+from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
 from engine.game import Chance, ViewError
 from engine.sixth_sense.cards import (
     ACTIONS,
@@ -28,10 +29,9 @@ from engine.sixth_sense.cards import (
     PREDICT,
     SPLIT,
 )
-from engine.sixth_sense.state import Setting, SixthSenseState
+from engine.sixth_sense.state import GameConstants, SixthSenseState
 from engine.sixth_sense.tricks import COLOUR_OF, NOTHING, PLACE_BLOCKED, VALUES
 from engine.sixth_sense.view import SixthSenseView
-from engine.truths import Dealing, Hand, Redealt
 
 _FREE: Final = -1
 """In place of a colour due: any card may be played."""
@@ -70,7 +70,7 @@ class _Reading:
     """The other seats, which hold unseen cards."""
     predictions: tuple[int, ...]
     """The seats whose predictions are unknown."""
-    zeros: tuple[tuple[tuple[int, ...], Dealing], ...]
+    zeros: tuple[tuple[tuple[int, ...], ConstrainedDeal], ...]
     """The colours of the hidden blocks' 0s, every way that fits, with the deals of the other cards."""
     sums: tuple[int, ...]
     """Sums of their ways."""
@@ -95,7 +95,7 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
         actions[block.index] = colour * PLAYS_A_COLOUR + BLOCKS + block.place
     turned = dealt[-1][0] if view.turned is None else view.turned
     deck = [*(card for hand in hands for card in hand), turned]
-    setting = Setting(
+    setting = GameConstants(
         view.seats,
         view.hand_size,
         view.rounds,
@@ -134,7 +134,7 @@ def read(view: SixthSenseView) -> _Reading:
     for place in range(len(view.plays) % seats):
         played[(view.leaders[-1] + place) % seats] += 1
     left = view.hand_size - bool(view.leaders)
-    dealings: dict[tuple[Hand, ...], Dealing] = {}
+    dealings: dict[tuple[Hand, ...], ConstrainedDeal] = {}
     zeros = []
     ways = []
     for chosen in _zeros(hidden, unseen):
@@ -147,7 +147,7 @@ def read(view: SixthSenseView) -> _Reading:
         binding = sum([1 << colour for colour, count in enumerate(counts) if count])
         hands = tuple([Hand(left - played[seat], void[seat] & binding) for seat in others])
         if hands not in dealings:
-            dealings[hands] = Dealing([*hands, *singles], len(counts))
+            dealings[hands] = ConstrainedDeal([*hands, *singles], len(counts))
         zeros.append((chosen, dealings[hands]))
         ways.append(dealings[hands].ways(counts))
     sums = tuple(accumulate(ways))

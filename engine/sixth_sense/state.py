@@ -1,7 +1,7 @@
 """One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables; what nobody but a seat that looks needs is made by `engine.sixth_sense.look`.
+look-ups in tables; what nobody but a seat that looks needs is made by `engine.sixth_sense.observer`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from engine.byte_lists import SINGLE, put
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
-from engine.sixth_sense.look import look
 from engine.sixth_sense.observation import vector
+from engine.sixth_sense.observer import observe
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
     BLOCKS_OF,
@@ -31,7 +32,6 @@ from engine.sixth_sense.tricks import (
     with_blocks,
 )
 from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
-from engine.small import SINGLE, put
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
@@ -48,7 +48,7 @@ _DOUBLING: Final = bytes((KEEP, SPLIT))
 _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
-class Setting(NamedTuple):
+class GameConstants(NamedTuple):
     """What stays the same for a whole game."""
 
     seats: int
@@ -92,7 +92,7 @@ class SixthSenseState:
         "worths",
     )
 
-    setting: Setting
+    setting: GameConstants
     _seats: int
     _next: tuple[int, ...]
     """By seat, who plays after it."""
@@ -138,7 +138,7 @@ class SixthSenseState:
 
     def __init__(
         self,
-        setting: Setting,
+        setting: GameConstants,
         first: int = 0,
         scores: tuple[int, ...] = (),
         like: SixthSenseState | None = None,
@@ -234,11 +234,11 @@ class SixthSenseState:
 
     def view(self, seat: int) -> SixthSenseView:
         """What the seat may know now."""
-        return look(self, seat)
+        return observe(self, seat)
 
     def vector(self, seat: int) -> list[float]:
         """The seat's view as numbers: `engine.game.Game.observation`."""
-        return vector(look(self, seat))
+        return vector(observe(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (S15)."""

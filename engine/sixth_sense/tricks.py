@@ -11,8 +11,8 @@ from bisect import bisect
 from collections.abc import Iterable
 from typing import Final
 
+from engine.byte_lists import SINGLE
 from engine.sixth_sense.cards import ACTIONS, BLOCKABLE, BLOCKS, CARDS, COLOURS, HIDDEN_BLOCKS, PLAYS_A_COLOUR, PREDICT
-from engine.small import SINGLE
 
 NO_TRUMP: Final = len(COLOURS)
 NOTHING: Final = 255

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from copy import deepcopy
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyspiel
@@ -12,9 +13,9 @@ import pytest
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 
-import arena.adapters.openspiel  # noqa: F401 - registers the games
+from arena.adapters.openspiel import Draw, GameProgress, GameSetup  # registers the games, too
 from engine.deal import SeededDecks
-from engine.game import OVER
+from engine.game import OVER, Decks
 from engine.registry import GAMES
 
 TABLES = [
@@ -47,7 +48,7 @@ def test_it_passes_the_librarys_test_of_python_games(table: str) -> None:
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 def test_dealt_the_same_cards_it_is_the_game_of_the_engine(game: Any) -> None:
-    seats, random = 3, Random(3)
+    seats, random = min(3, game.seats[-1]), Random(3)
     decks = SeededDecks(bytes(32))
     ours = game.new(seats, decks)
     table = pyspiel.load_game(f"python_arena_{game.name}(players={seats})")
@@ -59,11 +60,12 @@ def test_dealt_the_same_cards_it_is_the_game_of_the_engine(game: Any) -> None:
             assert set(outcomes.values()) == {1 / len(outcomes)}
             observation.set_from(theirs, 0)
             assert not observation.tensor.any(), "nothing shows while cards are dealt"
-            for card in decks(ours.round, len(outcomes), seats * len(ours.view(0).hand or b"_") + 1):
+            deck = iter(decks(ours.round, len(outcomes), len(outcomes)))
+            while theirs.is_chance_node():
+                card = next(deck)
                 assert card in dict(theirs.chance_outcomes())
                 assert theirs.action_to_string(card) == f"deal {game.cards[card].name}"
                 theirs.apply_action(card)
-            assert not theirs.is_chance_node(), "all is dealt"
         seat = ours.player
         assert theirs.current_player() == seat
         assert theirs.legal_actions() == list(ours.legal(seat))
@@ -87,6 +89,8 @@ def test_a_clone_goes_its_own_way_through_deals_of_its_own(name: str) -> None:
     random = Random(1)
     state = game.new_initial_state()
     for _ in range(150):
+        if state.is_terminal():
+            state = game.new_initial_state()
         step(state, random)
     clone = state.clone()
     assert clone.history() == state.history()
@@ -115,6 +119,8 @@ def test_a_state_can_be_pickled_between_and_within_deals(name: str) -> None:
             assert copy.history() == state.history()
             assert copy.current_player() == state.current_player()
             assert copy.legal_actions() == state.legal_actions()
+        if state.is_terminal():
+            state = game.new_initial_state()
         step(state, random)
 
 
@@ -163,3 +169,48 @@ def test_an_observer_of_another_kind_is_refused() -> None:
 def test_what_the_game_does_not_have_is_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(Exception, match=message):
         pyspiel.load_game("python_arena_sixth_sense", parameters)
+
+
+class Rolling:
+    """A state that rolls two dice, the second with as many faces as the first shows and one more, at every choice."""
+
+    def __init__(self, decks: Decks) -> None:
+        self.decks, self.faces, self.player = decks, [], 0
+
+    faces: list[int]
+
+    def apply(self, action: int, seat: int) -> None:
+        for _ in range(2):
+            number = len(self.faces)
+            self.faces.append(self.decks.roll(0, number, 6 if number % 2 == 0 else self.faces[-1] + 2))
+
+    def clone(self) -> Rolling:
+        copy = Rolling(self.decks)
+        copy.faces = self.faces[:]
+        return copy
+
+
+class RollingGame:
+    """No more of a game than is asked for here."""
+
+    def new(self, seats: int, decks: Decks) -> Rolling:
+        assert list(decks(0, 3, 2)) in ([0, 1], [2, 0])
+        return Rolling(decks)
+
+
+def test_dice_are_rolled_by_chance_one_by_one() -> None:
+    progress = GameProgress(GameSetup(cast("Any", RollingGame()), 1, {}))
+    for card in (2, 0):
+        assert progress.wanted == Draw(0, None, 3, 2)
+        progress.decide(card)
+    assert progress.wanted is None
+    for number, face in ((0, 4), (2, 0)):
+        progress.choose(0)
+        assert progress.wanted == Draw(0, number, 6, 1)
+        progress.decide(face)
+        copy = deepcopy(progress)
+        assert progress.wanted == copy.wanted == Draw(0, number + 1, face + 2, 1)
+        copy.decide(0)
+        progress.decide(1)
+        assert (cast("Any", copy.state).faces[-1], cast("Any", progress.state).faces[-1]) == (0, 1)
+    assert cast("Any", progress.state).faces == [4, 1, 0, 1]

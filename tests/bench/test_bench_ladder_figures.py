@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from arena.ladder.columns import Columns
+from arena.ladder.fitted import ladder
 from arena.ladder.live import expected
-from arena.ladder.truth import ladder
 from bench.ladder.chart import draw
 from bench.ladder.coverage import _share
 from bench.ladder.figures import Bar, Figure, Verdict, at_most
 from bench.ladder.ranking import Curve, rank_correlation
 from bench.ladder.rebuild import VOIDS, events_of, renumbered, shuffled
-from bench.ladder.rivals import constant_elo, live_alone, plackett_luce
+from bench.ladder.rivals import constant_elo, live_only, plackett_luce
 from bench.ladder.world import BOTS, Conditions, play
 
 
@@ -83,7 +83,7 @@ def test_constant_elo_is_the_formula_for_every_world_and_factor() -> None:
 def test_every_rival_learns_who_is_better() -> None:
     season = play(Conditions(), 150, np.random.default_rng(3))
     nodes, places = (of[:, :4].reshape(150, BOTS // 4, 4) for of in (season.nodes, season.places))
-    for rival in (plackett_luce, live_alone):
+    for rival in (plackett_luce, live_only):
         *_, ratings = rival(nodes, places, BOTS)
         assert rank_correlation(ratings, season.strengths) > 0.6
 
@@ -94,11 +94,11 @@ def test_shuffling_changes_the_order_and_nothing_else() -> None:
     results = Columns.of(events)
     assert len(results) == 2_000 - VOIDS
     mixed = shuffled(results, chance)
-    assert mixed.match.tolist() != results.match.tolist()
-    assert sorted(mixed.match) == sorted(results.match)
+    assert mixed.match_id.tolist() != results.match_id.tolist()
+    assert sorted(mixed.match_id) == sorted(results.match_id)
     renamed = renumbered(events, chance)
     assert [event.number for event in renamed] == [*range(1, 2_001 + VOIDS)]
-    assert sorted(Columns.of(renamed).match) == sorted(results.match)
+    assert sorted(Columns.of(renamed).match_id) == sorted(results.match_id)
     digests = {ladder(entrants, columns).digest for columns in (results, mixed, Columns.of(renamed))}
     assert len(digests) == 1
     fewer = Columns.of([event for event in events if event.number < 2_000])

@@ -9,24 +9,24 @@ import pytest
 from click.testing import CliRunner
 
 from arena.ladder.events import Entrant, Node
-from arena.ladder.scheduling import Past
+from arena.scheduling.pool import PoolHistory
 from bench.ladder.__main__ import main
-from bench.ladder.evening import TABLE, _Play, spend
+from bench.ladder.evening import TABLE, _Simulation, simulate
 from bench.ladder.newcomers import _scheduled
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, Conditions, play
 
 
 def test_an_evening_repeats_itself_to_the_bit() -> None:
-    one, other = (spend(600, (1, 2)) for _ in range(2))
+    one, other = (simulate(600, (1, 2)) for _ in range(2))
     assert one == other
     assert one.matches == 600
     assert len(one.differences) == 6
-    assert one != spend(600, (1, 3))
+    assert one != simulate(600, (1, 3))
 
 
 def test_two_bots_of_one_owner_are_counted_and_house_bots_are_not() -> None:
-    playing = _Play((1,))
+    playing = _Simulation((1,))
     same = [bot for bot in playing.bots.values() if bot.owner == next(iter(playing.bots.values())).owner]
     first, second = same[:2]
     others = [bot for bot in playing.bots.values() if bot.owner != first.owner]
@@ -39,14 +39,14 @@ def test_two_bots_of_one_owner_are_counted_and_house_bots_are_not() -> None:
 
 
 def test_live_ratings_are_compared_before_they_are_put_on_the_fit() -> None:
-    playing = _Play((2,))
+    playing = _Simulation((2,))
     playing.form_tables()
     for _ in range(400):
         playing.end_next()
         playing.form_tables()
-    playing.reseat()
+    playing.rebase()
     assert playing.evening.differences == [[]]  # nobody was settled before
-    playing.reseat()
+    playing.rebase()
     assert playing.evening.differences[1]
     assert max(playing.evening.differences[1]) == pytest.approx(0)  # nothing was played in between
 
@@ -55,11 +55,11 @@ def test_a_round_of_the_scheduler_is_as_many_tables_and_seats_a_newcomer_more_th
     season = play(Conditions(), 60, np.random.default_rng(3), BOTS - 1)
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS))
     nobody = np.full((0, SEATS), NOBODY)
-    tables, past = _scheduled(fit(entrants, columns(season)), nobody, Past(), Random(4))
+    tables, history = _scheduled(fit(entrants, columns(season)), nobody, PoolHistory(), Random(4))
     assert tables.shape == (BOTS // TABLE, TABLE)
     assert all(len(set(table)) == TABLE for table in tables.tolist())
     assert (tables == BOTS - 1).sum() > 1
-    assert past.tables == BOTS // TABLE
+    assert history.tables == BOTS // TABLE
 
 
 def test_the_command_prints_json_and_its_status_says_whether_a_bar_is_missed() -> None:

@@ -64,6 +64,7 @@ def test_anchors_stay_in_a_changing_field() -> None:
 
 
 @pytest.mark.parametrize("conditions", EVERY, ids=named)
+@pytest.mark.thorough
 def test_the_expected_score_is_what_matches_come_to(conditions: Conditions) -> None:
     chance = np.random.default_rng(5)
     for difference in (0.0, 0.3, 1.0):

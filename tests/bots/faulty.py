@@ -12,10 +12,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from itertools import count, repeat
-from time import monotonic, sleep
+from itertools import count
+from time import sleep
 from typing import Any, Final, NoReturn
 
 from arena_client.v1 import play_pb2 as pb
@@ -26,6 +26,7 @@ from tests.end_to_end.raw_bot import Ended
 ADDRESS, TOKEN, GAME, KIND = sys.argv[1:]
 NOWHERE: Final = 10**9
 """A match that never was."""
+NONSENSE: Final = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
 FORCED_BY_TIME: Final = pb.NOTICE_KIND_FORCED_BY_TIME
 SUSPENDED: Final = pb.NOTICE_KIND_SUSPENDED
 KINDS: dict[str, Callable[[FaultyBot], object]] = {}
@@ -63,7 +64,7 @@ def late(bot: FaultyBot) -> None:
         bot.choose(decision)
     bot.read_until(lambda: bot.told(SUSPENDED))
     bot.decisions.clear()
-    bot.send(pb.PlayRequest(ready=[pb.Ready(match_id=bot.match)]))
+    bot.send(pb.PlayRequest(ready=[pb.Ready(match_id=bot.match_id)]))
     bot.play_on()
 
 
@@ -158,9 +159,17 @@ def bad_token(bot: FaultyBot) -> None:
 @misbehaviour
 def flood(bot: FaultyBot) -> None:
     """Answers that nobody asked for, as fast as it can, while it plays well and reads."""
+
+    def pour() -> None:
+        while bot.end is None:
+            if bot.unsent > 3:
+                sleep(0.001)
+            else:
+                bot.send(NONSENSE)
+
     bot.decisions.append(bot.due())
     bot.did()
-    threading.Thread(target=_flood, args=(bot, 3.0), daemon=True).start()
+    threading.Thread(target=pour, daemon=True).start()
     bot.play_on()
 
 
@@ -169,24 +178,10 @@ def deaf(bot: FaultyBot) -> None:
     """Floods, and for some seconds reads nothing of what that brings."""
     bot.due()
     bot.did()
-    _flood(bot, 2.0)
+    for _ in range(300):
+        bot.send(NONSENSE)
+    sleep(2.0)
     bot.last_word()
-
-
-def _flood(bot: FaultyBot, seconds: float) -> None:
-    nonsense = pb.PlayRequest(answers=[pb.Answer(match_id=NOWHERE, decision_id=7)] * 100).SerializeToString()
-    _pour(bot, repeat(nonsense), seconds)
-
-
-def _pour(bot: FaultyBot, messages: Iterable[bytes], seconds: float) -> None:
-    """Sends as fast as the server takes it, for so long at most."""
-    end = monotonic() + seconds
-    for message in messages:
-        while bot.unsent > 3 and monotonic() < end:
-            sleep(0.001)
-        if monotonic() > end:
-            return
-        bot.send(message)
 
 
 @misbehaviour
@@ -204,7 +199,8 @@ def messages_of_100_megabytes(bot: FaultyBot) -> None:
     bot.did()
     ballast = pb.Hello(client="x" * 1_000_000).SerializeToString()
     ballast = b"\xfa\x06" + ballast[1:]  # its length and its text, in a field that the request does not have
-    _pour(bot, [ballast] * 100, 5.0)
+    for _ in range(100):
+        bot.send(ballast)
     bot.play_on()
 
 
@@ -282,7 +278,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
     print(died.stdout, end="", flush=True)
     sleep(after)
     bot = bot.another()
-    bot.match = json.loads(died.stdout)["match"]
+    bot.match_id = json.loads(died.stdout)["match"]
     _stay(bot)
 
 

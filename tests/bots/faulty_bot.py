@@ -20,13 +20,13 @@ class FaultyBot(RawBot):
         super().__init__(address, token, games=(game,), **how)
         self._who = address, token, game, kind
         self.chance = Random(kind)
-        self.match = 0
+        self.match_id = 0
         """The match it misbehaves in."""
 
     def another(self) -> FaultyBot:
         """The same bot in the same match on one more stream."""
         bot = FaultyBot(*self._who)
-        bot.match = self.match
+        bot.match_id = self.match_id
         return bot
 
     def due(self) -> pb.Decision:
@@ -36,8 +36,8 @@ class FaultyBot(RawBot):
 
     def did(self) -> None:
         """Say that it has misbehaved."""
-        self.match = max(self.matches, default=0)
-        print(json.dumps({"match": self.match}), flush=True)
+        self.match_id = max(self.matches, default=0)
+        print(json.dumps({"match": self.match_id}), flush=True)
 
     def misbehave_at(self, kind: str) -> pb.Decision:
         """Plays until a choice of some kind is due, and says so."""
@@ -66,7 +66,7 @@ class FaultyBot(RawBot):
     @property
     def over(self) -> bool:
         """Whether its match is over."""
-        return any(report.match_id == self.match for report in self.reports)
+        return any(report.match_id == self.match_id for report in self.reports)
 
     def told(self, kind: int, decision: pb.Decision | None = None) -> bool:
         """Whether it had a notice of a kind, about that decision."""

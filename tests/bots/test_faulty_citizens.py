@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -41,6 +41,8 @@ class Expected(NamedTuple):
     """What the replay holds about the seat besides its answers."""
     perhaps: frozenset[str] = frozenset()
     """What else it may hold, depending on who is quicker; and nothing beyond that."""
+    server: str = "brief"
+    """Which limits the server has."""
     last: bool = False
     """Whether it comes last whatever its points are."""
     told: frozenset[str] = frozenset()
@@ -52,34 +54,40 @@ class Expected(NamedTuple):
 
 
 def expected(
-    record: str = "", *, perhaps: str = "", last: bool = False, told: str = "", end: str = "", text: str = ""
+    record: str = "",
+    *,
+    perhaps: str = "",
+    server: str = "brief",
+    last: bool = False,
+    told: str = "",
+    end: str = "",
+    text: str = "",
 ) -> Expected:
     """Several things are divided by commas."""
     several = [frozenset(part.strip() for part in parts.split(",") if part) for parts in (record, perhaps, told)]
-    return Expected(several[0], several[1], last, several[2], end, text)
+    return Expected(several[0], several[1], server, last, several[2], end, text)
 
 
 VANISHED: Final = "gone, substituted"
 IN_A_MATCH: Final = {
-    "silent": expected("forced by time, suspended, forced by suspension", told="FORCED_BY_TIME, SUSPENDED"),
+    "silent": expected(
+        "forced by time, suspended, forced by suspension", server="hasty", told="FORCED_BY_TIME, SUSPENDED"
+    ),
     "late": expected(
         "forced by time, refused as stale, suspended",
         perhaps="forced by suspension",
+        server="hasty",
         told="FORCED_BY_TIME, STALE, SUSPENDED",
     ),
-    "stopped": expected("forced by time, suspended, forced by suspension", told="FORCED_BY_TIME, SUSPENDED"),
+    "stopped": expected(
+        "forced by time, suspended, forced by suspension", server="hasty", told="FORCED_BY_TIME, SUSPENDED"
+    ),
     "illegal": expected("refused as illegal, forced by illegality", told="ILLEGAL, FORCED_BY_ILLEGALITY"),
     "wrong-ids": expected("refused as unknown", told="UNKNOWN"),
     "doubled": expected("refused as stale", told="STALE"),
     "garbage": expected(VANISHED, last=True, end="INVALID_ARGUMENT", text="cannot be parsed"),
     "flood": expected(VANISHED, last=True, told="UNKNOWN", end="RESOURCE_EXHAUSTED", text="flooding"),
-    "deaf": expected(
-        VANISHED,
-        perhaps="forced by time, suspended, forced by suspension",
-        last=True,
-        end="RESOURCE_EXHAUSTED",
-        text="flooding",
-    ),
+    "deaf": expected(VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="flooding"),
     "one-message-of-100-megabytes": expected(
         VANISHED, last=True, end="RESOURCE_EXHAUSTED", text="a message has at most 1048576 bytes, not 104857600"
     ),
@@ -92,7 +100,7 @@ IN_A_MATCH: Final = {
     "dies-at-bid": expected(VANISHED, last=True),
     "dies-at-blind": expected(VANISHED, last=True),
     "leaves": expected(VANISHED, last=True, end="OK"),
-    "is-started-again": expected("gone, back", told="BACK"),
+    "is-started-again": expected("gone, back", server="patient", told="BACK"),
     "is-started-again-late": expected("gone, substituted, back", told="SUBSTITUTED, BACK"),
     "connects-twice": expected(end="ABORTED", text="took over"),
     "storm": expected("gone, back, substituted", perhaps="refused as substituted"),
@@ -117,6 +125,8 @@ OF_ONES_OWN: Final = {
 """Notices about what the bot itself did."""
 NULLERN: Final = {"dies-at-bid", "dies-at-blind", "is-started-again", "is-started-again-late"}
 """What happens at tables of that game; the rest happens at 6th Sense."""
+LONG_MATCHES: Final = {"flood", "is-started-again-late"}
+"""Where the others think before they answer: the match must not be over before the bot has done its worst."""
 OF_ONE_GAME: Final = {f"dies-at-{choice}" for choice in ("predict", "block", "double", "peek", "bid", "blind")}
 """Whose choices the other game does not have."""
 
@@ -124,10 +134,10 @@ OF_ONE_GAME: Final = {f"dies-at-{choice}" for choice in ("predict", "block", "do
 # --- what the tests share ---
 
 
-@pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    data = tmp_path_factory.mktemp("faulty") / "data"
-    with server(data, "--quiet", "--drain", "0", program=STRICT, seats="3") as arena:
+@pytest.fixture(scope="module", params=["hasty", "brief", "patient"])
+def arena(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp(request.param) / "data"
+    with server(data, "--quiet", "--drain", "0", program=(*STRICT, request.param), seats="3") as arena:
         yield arena
 
 
@@ -144,21 +154,21 @@ def level(arena: Server) -> int:
 class Citizen(RawBot):
     """Plays at random, well within its time."""
 
-    pace = 0.0
+    pause = 0.0
     """Seconds for which it thinks before every answer."""
 
     def answer(self, *decisions: pb.Decision, action: int | None = None) -> None:
-        sleep(self.pace)
+        sleep(self.pause)
         chance = Random(self.answered)
         for decision in decisions:
             super().answer(decision, action=chance.choice(decision.legal))
 
 
-def citizen(crowd: Crowd, name: str, game: str, pace: float = 0.0) -> RawBot:
+def citizen(crowd: Crowd, name: str, game: str, pause: float = 0.0) -> RawBot:
     """One that plays in the background."""
     token = crowd.token(name)
     bot = Citizen(crowd.address, token, games=(game,))
-    bot.pace = pace
+    bot.pause = pause
     crowd.bots.append(bot)
     return bot.play_in_background()
 
@@ -169,7 +179,11 @@ class FaultyBot:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self._said: list[dict[str, Any]] = []
-        self.match: int = self._next()["match"]
+        self.match_id: int = self._next()["match"]
+
+    def __repr__(self) -> str:
+        process = self._process
+        return f"<FaultyBot {process.args!r} pid {process.pid} status {process.poll()} match {self.match_id}>"
 
     def ended(self) -> dict[str, Any]:
         """What it was told, once it has ended; empty where it died."""
@@ -208,9 +222,9 @@ def faulty(crowd: Crowd, kind: str, game: str, prefix: str = "") -> Iterator[Fau
         yield FaultyBot(process)
 
 
-def played(bots: list[RawBot], match: int) -> bool:
+def played(bots: list[RawBot], match_id: int) -> bool:
     """Whether all were told how a match ended."""
-    return all(any(report.match_id == match for report in bot.reports) for bot in bots)
+    return all(any(report.match_id == match_id for report in bot.reports) for bot in bots)
 
 
 def about(seat: int, replay: Any) -> set[str]:
@@ -230,13 +244,20 @@ def reset_peak(arena: Server) -> None:
 # --- the tests ---
 
 
-@pytest.mark.parametrize("kind", IN_A_MATCH)
+def each(kinds: Iterable[str]) -> pytest.MarkDecorator:
+    """These misbehaviours, each with its server."""
+    of = IN_A_MATCH | BEFORE_A_MATCH
+    cases = [pytest.param(of[kind].server, kind, id=kind) for kind in kinds]
+    return pytest.mark.parametrize(("arena", "kind"), cases, indirect=["arena"], scope="module")
+
+
+@each(IN_A_MATCH)
 def test_a_faulty_bot_harms_nobody_at_its_table(arena: Server, level: int, kind: str) -> None:
     harms_nobody(arena, level, kind, "nullern" if kind in NULLERN else "sixth_sense")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", sorted(set(IN_A_MATCH) - OF_ONE_GAME))
+@each(sorted(set(IN_A_MATCH) - OF_ONE_GAME))
 def test_a_faulty_bot_harms_nobody_at_tables_of_the_other_game(arena: Server, level: int, kind: str) -> None:
     harms_nobody(arena, level, kind, "sixth_sense" if kind in NULLERN else "nullern", "again-")
 
@@ -245,26 +266,26 @@ def harms_nobody(arena: Server, level: int, kind: str, game: str, prefix: str = 
     expectation = IN_A_MATCH[kind]
     reset_peak(arena)
     with Crowd(arena.address) as crowd:
-        pace = 0.02 if kind == "is-started-again-late" else 0.0  # the match must not be over when it comes
-        others = [citizen(crowd, f"{prefix}{kind}-{name}", game, pace) for name in ("ann", "bob")]
+        pause = 0.02 if kind in LONG_MATCHES else 0.0
+        others = [citizen(crowd, f"{prefix}{kind}-{name}", game, pause) for name in ("ann", "bob")]
         with faulty(crowd, kind, game, prefix) as bot:
             if kind == "stopped":
-                until(lambda: played(others, bot.match), "the end of the match that a hung bot is in")
+                until(lambda: played(others, bot.match_id), "the end of the match that a hung bot is in")
                 bot.wake()
             told = bot.ended()
-        until(lambda: played(others, bot.match), "the end of the match")
+        until(lambda: played(others, bot.match_id), "the end of the match")
     assert told.get("end") == (expectation.end or None), told
     assert expectation.text in told.get("text", "")
     assert expectation.told <= set(told.get("notices", ())), told
-    the_match_is_in_order(arena, bot.match, prefix + kind, expectation)
+    the_match_is_in_order(arena, bot.match_id, prefix + kind, expectation)
     for other in others:
-        blamed = {notice.kind for notice in other.notices if notice.match_id == bot.match} & OF_ONES_OWN
+        blamed = {notice.kind for notice in other.notices if notice.match_id == bot.match_id} & OF_ONES_OWN
         assert not blamed, "somebody is told of what another did as if it were his"
     assert arena.memory("VmHWM") < level + PEAK
 
 
-def the_match_is_in_order(arena: Server, match: int, faulty: str, expectation: Expected) -> None:
-    replay = read(replay_of(arena.address, match))
+def the_match_is_in_order(arena: Server, match_id: int, faulty: str, expectation: Expected) -> None:
+    replay = read(replay_of(arena.address, match_id))
     assert verify(replay).verified
     names = [bot.name for bot in replay.header.bots]
     for seat, name in enumerate(names):
@@ -282,7 +303,7 @@ def the_match_is_in_order(arena: Server, match: int, faulty: str, expectation: E
         assert (change.after != change.before) == counts
 
 
-@pytest.mark.parametrize("kind", BEFORE_A_MATCH)
+@each(BEFORE_A_MATCH)
 def test_a_bot_that_fails_before_its_match_keeps_nobody_from_playing(arena: Server, level: int, kind: str) -> None:
     expectation = BEFORE_A_MATCH[kind]
     reset_peak(arena)
@@ -296,7 +317,7 @@ def test_a_bot_that_fails_before_its_match_keeps_nobody_from_playing(arena: Serv
         others[1].play_in_background()
         others.append(citizen(crowd, f"{kind}-cid", "sixth_sense"))
         until(lambda: all(other.reports for other in others), "the match of the others")
-    assert bot.match == 0
+    assert bot.match_id == 0
     assert told.get("end") == (expectation.end or None), told
     assert expectation.text in told.get("text", "")
     [match] = {other.reports[0].match_id for other in others}

@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 
 from arena.cli.main import main
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds that anything may take; only a failure takes them."""
 ARENA = (sys.executable, "-m", "arena.cli")
 BOTS = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
@@ -106,6 +106,9 @@ class Terminal:
         """Everything it wrote."""
         self._master = master
         self._decoder = getincrementaldecoder("utf-8")(errors="replace")
+
+    def __repr__(self) -> str:
+        return f"<Terminal of pid {self.process.pid}, status {self.process.poll()}, shows {plain(self.text)[-500:]!r}>"
 
     def expect(self, words: str) -> str:
         """Reads until it has written these words since the last call; what it wrote since then, without colours."""

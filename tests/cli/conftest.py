@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 import trio
 
+from arena.client.remote import connect
 from arena.store.store import open_store
-from arena.wire.client import connect
+from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, let_play, serving
 
 MATCHES = 3
+TABLES = ["--seats", "3"]
+"""Three seats, and what a game without such a table has instead."""
+for name, game in GAMES.items():
+    if 3 not in game.seats:
+        TABLES += ["--seats", f"{name}:{game.seats[-1]}"]
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +29,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     It is the second one, which has fitted the ladder when it started.
     """
     directory = tmp_path_factory.mktemp("cli")
-    with serving(directory / "data", "--no-house", "--seats", "3") as server:
+    with serving(directory / "data", "--no-house", *TABLES) as server:
         let_play(server.server, directory, MATCHES)
-    with serving(directory / "data", "--no-house", "--seats", "3") as server:
+    with serving(directory / "data", "--no-house", *TABLES) as server:
         with connect(server.server) as client:
             client.ladder("sixth_sense", seats=3)  # takes as long as the process that fits takes to begin
             until = time.monotonic() + PATIENCE

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any, Final
 
-from arena.wire.rows import LadderRow, LadderRows, RatedRow
+from arena.store.rows import LadderRow, LadderRows, RatedRow
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SETTLED = LadderRow(
+NOTHING: Final = {"int": 0, "float": 0.0, "str": "", "bool": False}
+"""What is said where nothing is said; of what may be unknown, nothing is known."""
+
+
+def row(**figures: Any) -> LadderRow:
+    """A bot of whom these figures are known."""
+    nothing: dict[str, Any] = {field.name: NOTHING.get(str(field.type)) for field in fields(LadderRow)}
+    return LadderRow(**(nothing | figures))
+
+
+SETTLED = row(
     rank=1,
     bot="ann",
     owner="ann",
-    house=False,
     rating=1700.0,
     deviation=20.0,
     matches=400,
     wins=150,
     mean_rank=0.31,
     last_change=-3.2,
-    version="",
     rank_low=1,
     rank_high=2,
     best=0.7,
     opponents=12,
-    provisional=False,
     live=1710.4,
     live_deviation=25.0,
     forced_share=0.012,
-    think_95_us=12_300,
-    luck=None,
 )
 SECOND = replace(SETTLED, rank=2, bot="bob", owner="Bob & sons", rating=1650.0, best=0.3, forced_share=None)
-HOUSE = replace(
-    SETTLED, rank=3, bot="house-careful", house=True, rating=1500.0, rank_low=3, rank_high=3, best=0.0, think_95_us=None
-)
+HOUSE = replace(SETTLED, rank=3, bot="house-careful", house=True, rating=1500.0, rank_low=3, rank_high=3, best=0.0)
 NEW = replace(
     HOUSE,
     rank=4,
@@ -68,7 +72,7 @@ def moves(*ratings: float, deviation: float = 50.0, refits: Sequence[int] = ()) 
     """What matches 1, 2 … did to a live rating that began at the first; a fit came before those of `refits`."""
     return [
         RatedRow(
-            match=match,
+            match_id=match,
             ended=NOON,
             version="",
             before=before + 7 * (match in refits),

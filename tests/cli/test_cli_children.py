@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from arena.cli.children import Child, ChildFailed, children
 from arena.cli.signals import caught_signals
+from arena.processes.launch import environment
+from tests.cli.cli_rig import PATIENCE
 
 STUBBORN = """
 import os, signal
@@ -33,7 +38,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN.format(tell=""))
     (tmp_path / "telling.py").write_text(STUBBORN.format(tell="yes"))
     (tmp_path / "talker.py").write_text(TALKER)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path) -> None:
@@ -88,6 +93,21 @@ def test_a_signal_ends_the_wait_for_a_childs_words(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         assert child.line(signals, 30) is None
         child.process.kill()
+
+
+def test_a_child_whose_parent_is_gone_is_killed_where_it_does_not_heed() -> None:
+    program = "from arena.processes import supervised; supervised.LIMIT = 0.2; supervised.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "stubborn"], stdin=PIPE, stdout=PIPE, env=environment()
+    ) as child:
+        try:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"ready\n"
+            child.stdin.close()
+            assert child.wait(PATIENCE) == -signal.SIGALRM
+        finally:
+            child.kill()
 
 
 def test_signals_do_what_they_did_before_once_they_are_no_longer_caught() -> None:

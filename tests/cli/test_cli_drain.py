@@ -59,7 +59,7 @@ def test_what_outlasts_the_limit_is_left_to_the_next_start_with_a_status_of_its_
     empty: Path, tmp_path: Path
 ) -> None:
     with (
-        serving(empty, "--no-house", "--seats", "2", "--capacity", "1") as server,
+        serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
         result = arena("drain", "--data", empty, "--server", server.server, "--limit", "0.2")
@@ -72,7 +72,7 @@ def test_what_outlasts_the_limit_is_left_to_the_next_start_with_a_status_of_its_
 
 def test_who_watches_may_go_and_come_back_to_hurry(empty: Path, tmp_path: Path) -> None:
     with (
-        serving(empty, "--no-house", "--seats", "2", "--capacity", "1") as server,
+        serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
         with terminal("drain", "--data", empty, "--server", server.server, "--limit", "1000") as screen:
@@ -98,7 +98,7 @@ def test_only_the_operator_of_a_server_drains_it(empty: Path, played: Played) ->
 
 def test_a_server_that_dies_meanwhile_is_a_failure(empty: Path, tmp_path: Path) -> None:
     with (
-        serving(empty, "--no-house", "--seats", "2", "--capacity", "1") as server,
+        serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
         command = [*ARENA, "drain", "--data", str(empty), "--server", server.server, "--limit", "1000"]

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from arena.cli.history import CHANGES, history
-from arena.wire.rows import RatedRow
+from arena.store.rows import RatedRow
 from engine.registry import GAMES
 from tests.cli.cli_rig import BOTS, Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES

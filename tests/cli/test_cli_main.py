@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 
 import click
 import pytest
 
 from arena.cli.main import VERBS, main
+from arena.store.rows import JSON_KEY, BotRow, LadderRow, LadderRows, LuckRow, MatchRow, RatedRow, SeatRow
 from tests.cli.cli_rig import arena, shown
 
 
@@ -73,3 +76,19 @@ def test_wrong_usage_has_status_2(words: tuple[str, ...]) -> None:
 
 def test_version() -> None:
     assert shown("--version").startswith("arena, version ")
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow)),
+        (("matches",), (MatchRow, SeatRow)),
+        (("bots", "list"), (BotRow,)),
+    ],
+)
+def test_help_has_every_key_of_what_json_prints(words: tuple[str, ...], rows: tuple[type, ...]) -> None:
+    text = shown(*words, "--help")
+    for row in rows:
+        assert row.__name__ not in text
+        keys = [f'"{each.metadata.get(JSON_KEY, each.name)}"' for each in fields(row)]
+        assert re.search(".*".join(keys), text, re.DOTALL), "all of them, in their order"

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, update
 
 from arena.store import schema
 from arena.store.store import open_to_amend
+from engine.registry import GAMES
 from tests.cli.cli_rig import Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES
 from tests.cli.test_cli_ladder_void import finished
@@ -53,10 +54,10 @@ def verdicts(data: Path, *options: str) -> dict[str, Any]:
 
 def test_what_a_running_server_published_is_what_its_events_give(played: Played) -> None:
     text = shown("ladder", "rebuild", "--verify", "--data", played.data)
-    served, _ = json.loads(shown("ladder", "--json", "--server", played.server))["ladders"]
+    [served] = json.loads(shown("ladder", "--game", "sixth_sense", "--json", "--server", played.server))["ladders"]
     assert text.splitlines() == [
         f"sixth_sense: identical up to event {MATCHES}, SHA-256 {served['digest']}.",
-        "nullern: no ladder is published yet.",
+        *(f"{name}: no ladder is published yet." for name in GAMES if name != "sixth_sense"),
     ]
     told = verdicts(played.data)["sixth_sense"]
     assert told == {
@@ -174,7 +175,7 @@ def test_a_ladder_that_was_never_fitted_is_published(empty: Path) -> None:
     assert verdicts(empty)["sixth_sense"]["published"] == ""
     assert "sixth_sense: published up to event 1." in shown("ladder", "rebuild", "--data", empty)
     assert verdicts(empty)["sixth_sense"]["identical"] is True
-    ladder, _ = json.loads(shown("ladder", "--json", "--data", empty))["ladders"]
+    [ladder] = json.loads(shown("ladder", "--game", "sixth_sense", "--json", "--data", empty))["ladders"]
     assert ladder["through"] == 1
     assert [row["best"] is None for row in ladder["standings"]] == [False, False]
     assert "not fitted yet" not in shown("ladder", "--game", "sixth_sense", "--data", empty)

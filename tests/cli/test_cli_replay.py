@@ -211,7 +211,7 @@ def test_export_writes_a_file_that_verifies(
     monkeypatch.chdir(tmp_path)
     text = shown("replay", "export", "1", *source)
     path = tmp_path / "match-1.jsonl.gz"
-    assert read(path).header.match == 1
+    assert read(path).header.match_id == 1
     hint = text.partition("arena ")[2].split()
     assert shown(*hint).startswith("OK match-1.jsonl.gz")
     shown("replay", "export", "1", "--output", "other.gz", *source)
@@ -224,7 +224,7 @@ def test_export_writes_a_file_that_verifies(
 def test_export_to_standard_output_is_the_file(played: Played) -> None:
     command = [*ARENA, "replay", "export", "1", "--output", "-", "--data", str(played.data)]
     content = subprocess.run(command, check=True, capture_output=True).stdout
-    assert read(content).header.match == 1
+    assert read(content).header.match_id == 1
 
 
 def test_list_goes_past_what_has_no_replay(empty: Path) -> None:

@@ -8,10 +8,12 @@ import sys
 import pytest
 
 PROGRAM = """
-import logging, sys
-from arena.cli import serve
+import sys
+from arena.cli import server_process
+from arena.server.config import Config
 
-serve._log_to_stderr(sys.argv[1] == "json", logging.DEBUG)
+sys.stderr.isatty = lambda: True
+server_process._log_to_stderr(Config((), debug=True, log_json=sys.argv[1] == "json"))
 
 def fails():
     seed = "coffee" * 4
@@ -20,7 +22,7 @@ def fails():
 try:
     fails()
 except ValueError:
-    serve.log.exception("failed")
+    server_process.log.exception("failed")
 """
 
 

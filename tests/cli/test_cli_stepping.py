@@ -9,16 +9,20 @@ from rich.console import Console
 
 from arena.cli.stepping import KEYS, Walk
 from arena.replay.read import read
-from arena.replay.steps import PLAYS, Course
+from arena.replay.render.picture import PLAYS
+from arena.replay.render.show import stops
+from arena.replay.steps import Course
+from engine.game import Game
 from engine.nullern import NULLERN
 from engine.registry import GAMES
+from engine.sixth_sense import SIXTH_SENSE
 from tests.cli.cli_rig import plain, terminal
 from tests.replay.recorded import rated
 
 
 @pytest.fixture(scope="module", params=GAMES.values(), ids=list(GAMES))
 def course(request: pytest.FixtureRequest) -> Course:
-    return Course(read(rated(3, game=request.param, errs=False)))
+    return Course(read(rated(min(3, request.param.seats[-1]), game=request.param, errs=False)))
 
 
 def kind(course: Course, page: int) -> str:
@@ -44,19 +48,29 @@ def test_keys_move_by_choice_and_stop_at_the_ends(course: Course) -> None:
     assert walk.page == 0
 
 
-def test_keys_move_by_trick(course: Course) -> None:
+def test_keys_move_by_the_parts_of_rounds(course: Course) -> None:
     walk = Walk(course, None)
+    ends = stops(course)
+    assert ends == sorted(set(ends))
+    for end in ends:
+        walk.press("t")
+        assert walk.page == end
     walk.press("t")
-    first = walk.page
-    assert kind(course, first) in PLAYS
-    assert sum(kind(course, page) in PLAYS for page in range(first + 1)) == 3
-    walk.press("t")
-    second = walk.page
-    assert sum(kind(course, page) in PLAYS for page in range(second + 1)) == 6
-    walk.press("T")
-    assert walk.page == first
-    walk.press("T")
-    assert walk.page == 0
+    assert walk.page == len(course.steps)
+    for end in [*reversed(ends), 0]:
+        walk.press("T")
+        assert walk.page == end
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+def test_a_trick_ends_with_its_last_card(game: Game) -> None:
+    course = Course(read(rated(3, game=game, errs=False)))
+    for number in range(course.rounds):
+        ends = [stop for stop in stops(course) if course.steps[stop].round == number]
+        for tricks, end in enumerate(ends, 1):
+            assert kind(course, end) in PLAYS
+            steps = range(course.begins(number) + 1, end + 1)
+            assert sum(kind(course, page) in PLAYS for page in steps) == 3 * tricks
 
 
 def test_keys_move_by_round(course: Course) -> None:
@@ -72,7 +86,7 @@ def test_keys_move_by_round(course: Course) -> None:
 
 def test_every_page_can_be_drawn_through_every_pair_of_eyes(course: Course) -> None:
     console = Console(width=80, file=None, record=True, quiet=True)
-    for seat in (None, 0, 1, 2):
+    for seat in (None, *range(len(course.replay.header.bots))):
         walk = Walk(course, seat)
         for _ in range(len(course.steps)):
             walk.press("n")
@@ -83,11 +97,12 @@ def test_every_page_can_be_drawn_through_every_pair_of_eyes(course: Course) -> N
 
 def test_seat_key_goes_round(course: Course) -> None:
     walk = Walk(course, None)
+    seats = range(len(course.replay.header.bots))
     seen = []
-    for _ in range(4):
+    for _ in range(len(seats) + 1):
         walk.press("s")
         seen.append(walk.seat)
-    assert seen == [0, 1, 2, None]
+    assert seen == [*seats, None]
 
 
 def test_all_quit_keys_quit(course: Course) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from arena.match.effects import Cause
 from arena.replay.read import read
-from arena.replay.timeline import Blame, Kind, SeatTimeline
-from arena.replay.watch import timelines
+from arena.replay.timeline import Blame, EventKind, SeatTimeline
+from arena.replay.timeline_builder import timelines
 from engine.nullern import NULLERN
 from tests.cli.cli_rig import BOTS, arena, serving, shown
 from tests.end_to_end.e2e_rig import Crowd
@@ -58,7 +58,7 @@ def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:
 
 def much_went_wrong(seat: SeatTimeline) -> bool:
     lost = seat.lost[Cause.TIME] and seat.lost[Cause.SUSPENSION]
-    happened = seat.count(Kind.REFUSED) and seat.count(Kind.GONE)
+    happened = seat.count(EventKind.REFUSED) and seat.count(EventKind.GONE)
     return bool(lost and happened and seat.troubles[Blame.BOT] and seat.troubles[Blame.EITHER])
 
 
@@ -70,8 +70,8 @@ def test_why_of_a_seat_shows_every_decision_and_trouble_in_order(file: Path) -> 
     assert len(rows) == len(seat.decisions) + len(seat.events)
     assert sum("time ran out" in row for row in rows) == seat.lost[Cause.TIME] > 0
     assert sum("the seat was suspended" in row for row in rows) == seat.lost[Cause.SUSPENSION] > 0
-    assert sum("refused: " in row for row in rows) == seat.count(Kind.REFUSED) > 0
-    assert sum(" to come back" in row for row in rows) == seat.count(Kind.GONE) > 0
+    assert sum("refused: " in row for row in rows) == seat.count(EventKind.REFUSED) > 0
+    assert sum(" to come back" in row for row in rows) == seat.count(EventKind.GONE) > 0
     for blame in (Blame.BOT, Blame.EITHER):
         assert sum(row.rstrip("│ ").endswith(f" {blame.value}") for row in rows) >= seat.troubles[blame] > 0
     times = [row.split()[1] for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from typing import Any, Final
 import pytest
 
 import engine.deal
-from arena.replay.chain import pack
+from arena.replay.hash_chain import pack
 from engine.game import Game
 from engine.nullern import NULLERN
+from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import forged, lines_of, objects_of, rated
 
@@ -46,24 +48,29 @@ def test_javascript_deals_as_the_published_vectors() -> None:
     program = """
         import { readFileSync } from "node:fs";
         const [shuffle, vectors] = process.argv.slice(1);
-        const { deal, matchKey } = await import(shuffle);
+        const { deal, matchKey, roll } = await import(shuffle);
         const hex = (digits) => Buffer.from(digits, "hex");
-        console.log(JSON.stringify(JSON.parse(readFileSync(vectors)).vectors.map(({ seed, nonces, decks }) => {
+        console.log(JSON.stringify(JSON.parse(readFileSync(vectors)).vectors.map(({ seed, nonces, decks, rolls }) => {
             const key = matchKey(hex(seed), nonces.map(hex));
-            return [key.toString("hex"), ...decks.map(({ round, size }) => deal(key, round, size, size))];
+            return [
+                key.toString("hex"),
+                ...decks.map(({ round, size }) => deal(key, round, size, size)),
+                ...rolls.map(({ round, number, faces }) => roll(key, round, number, faces)),
+            ];
         })));
     """
     ran = node("--input-type=module", "-e", program, DEAL.as_uri(), VECTORS)
     assert ran.returncode == 0, ran.stderr
     vectors = json.loads(VECTORS.read_text())["vectors"]
     assert json.loads(ran.stdout) == [
-        [vector["match_key"], *(deck["deck"] for deck in vector["decks"])] for vector in vectors
+        [vector["match_key"], *(deck["deck"] for deck in vector["decks"]), *(roll["face"] for roll in vector["rolls"])]
+        for vector in vectors
     ]
 
 
 @pytest.mark.parametrize(
     ("game", "seats"),
-    [(game, seats) for game in (SIXTH_SENSE, NULLERN) for seats in game.seats],
+    [(game, seats) for game in GAMES.values() for seats in game.seats],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_javascript_verifies_a_match_of_any_size(game: Game, seats: int, tmp_path: Path) -> None:
@@ -127,10 +134,10 @@ def exchange_predictions(line: dict[str, Any]) -> None:
     [
         (SIXTH_SENSE, exchange_plays, "seat 0 shows the cards "),
         (SIXTH_SENSE, exchange_predictions, "seat 0 shows the cards "),
-        (SIXTH_SENSE, lambda line: line.update(turned=None), "another card was turned over"),
+        (SIXTH_SENSE, lambda line: line.update(turned=None), "the stock shows the cards "),
         (SIXTH_SENSE, lambda line: line.update(plays=line["plays"][:-1]), "seat "),
         (NULLERN, exchange_plays, "seat "),
-        (NULLERN, lambda line: line.update(turned=(line["turned"] + 1) % 80), "another card was turned over"),
+        (NULLERN, lambda line: line.update(turned=(line["turned"] + 1) % 80), "the stock shows the cards "),
     ],
 )
 def test_javascript_names_the_round_that_was_not_dealt_so(
@@ -169,7 +176,6 @@ def test_javascript_refuses_a_file_that_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_javascript_verifier_needs_nothing_but_node() -> None:
-    imported = [
-        line for file in (VERIFIER, DEAL) for line in file.read_text().splitlines() if line.startswith("import")
-    ]
-    assert all('from "node:' in line or 'from "./deal.mjs"' in line for line in imported)
+    files = [*VERIFIER.parent.rglob("*.mjs")]
+    imported = [line for file in files for line in file.read_text().splitlines() if line.startswith("import")]
+    assert all(re.search(r'from "(node:\w+|\.\.?/\w+\.mjs)";$', line) for line in imported)

@@ -59,6 +59,7 @@ def source_of(game: str, module: str) -> Path:
 
 def mutated(mutant: Mutant) -> Game:
     """The mutant's game; every import but this one goes on to find the real one."""
+    assert source_of(mutant.game, mutant.module).is_file(), f"engine/{mutant.game} has no module {mutant.module}"
     package = f"engine.{mutant.game}"
     real = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(f"{package}.")}
     sources = _Sources(mutant)

@@ -10,23 +10,26 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
+import arena_client
 import pytest
+from arena_client.decision import View
 
+from arena.api.codec import ROUNDS, VIEWS
 from arena.house import HOUSE_BOTS
 from arena.replay.render.show import RENDERERS
 from arena.v1 import play_pb2
-from arena.wire.codec import ROUNDS, VIEWS
 from engine.deal import SeededDecks
 from engine.game import OVER, Game, State
 from engine.registry import GAMES
+from tests.house.frozen import FROZEN
 
 _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
 
 
-def _fields(message: Any, choice: str) -> frozenset[str]:
-    return frozenset(field.name for field in message.DESCRIPTOR.oneofs_by_name[choice].fields)
+def _fields(message: Any, choice: str) -> dict[str, str]:
+    return {field.name: field.message_type.name for field in message.DESCRIPTOR.oneofs_by_name[choice].fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,21 @@ class House:
 
     root: Path
     games: Mapping[str, Game]
-    view_fields: frozenset[str]
-    round_fields: frozenset[str]
+    view_fields: Mapping[str, str]
+    """The messages that `Decision.view` may hold, by the name of their field."""
+    round_fields: Mapping[str, str]
+    """Those of `RoundReport.record`."""
     views: Mapping[type, Any]
     """Codecs of views, by their type."""
     rounds: Mapping[type, Any]
     renderers: Mapping[str, Any]
+    exported: frozenset[str]
+    """The names that the SDK exports."""
+    sdk_views: frozenset[str]
+    """The messages that are a `View` of the SDK."""
     bots: Mapping[str, Any]
+    frozen: Mapping[tuple[str, str], Any]
+    """What house bots are, by game and name."""
 
     def text(self, file: str) -> str | None:
         """The text of a file, None where there is none."""
@@ -62,7 +73,10 @@ HOUSE: Final = House(
     views=VIEWS,
     rounds=ROUNDS,
     renderers=RENDERERS,
+    exported=frozenset(arena_client.__all__),
+    sdk_views=frozenset(kind.__name__ for kind in get_args(View)),
     bots=HOUSE_BOTS,
+    frozen=FROZEN,
 )
 
 
@@ -172,12 +186,34 @@ def _is_coded(codecs: Mapping[type, Any], value: object, game: str) -> bool:
     return type(value) in codecs and codecs[type(value)].field == game
 
 
+def _is_exported(house: House, game: str, file: str) -> str | None:
+    wanted = {fields[game] for fields in (house.view_fields, house.round_fields) if game in fields}
+    hidden = sorted(wanted - house.exported)
+    return f"does not export {' and '.join(hidden)}" if hidden else None
+
+
+def _is_a_view(house: House, game: str, file: str) -> str | None:
+    view = house.view_fields.get(game)
+    return None if view is None or view in house.sdk_views else f"does not have {view} in View"
+
+
 def _is_drawn(house: House, game: str, file: str) -> str | None:
     return None if game in house.renderers else "is missing, or not among the RENDERERS of arena/replay/render/show.py"
 
 
 def _has_bots(house: House, game: str, file: str) -> str | None:
     return None if house.bots.get(game) else f"has no bots for {game!r} in HOUSE_BOTS"
+
+
+def _are_frozen(house: House, game: str, file: str) -> str | None:
+    new = [bot.name for bot in house.bots.get(game, ()) if (game, bot.name) not in house.frozen]
+    return f"does not have {', '.join(new)}" if new else None
+
+
+def _is_in_print(house: House, game: str, file: str) -> str | None:
+    if game not in house.games or f"\n## {house.games[game].title}\n" in (house.text(file) or ""):
+        return None
+    return f"has no chapter for {house.games[game].title}: python docs/observations.py writes it"
 
 
 PIECES: Final = (
@@ -195,14 +231,20 @@ PIECES: Final = (
     Piece("an oracle", "tests/oracles/{game}.py", _is_there),
     Piece("a comparison with the oracle", "tests/engine/test_{game}_oracle.py", _is_there),
     Piece("its fingerprint", "tests/conformance/perft/{game}.perft", _is_there),
+    Piece("its deals for the fingerprint", "tests/conformance/perft/{game}.py", _is_there),
     Piece("its messages", "proto/arena/v1/{game}.proto", _is_there),
     Piece("its field for views", "proto/arena/v1/play.proto", _is_a_decision),
     Piece("its field for rounds", "proto/arena/v1/play.proto", _is_a_record),
-    Piece("its codec", "arena/wire/{game}.py", _is_there),
-    Piece("its line for views", "arena/wire/codec.py", _travels_as_a_view),
-    Piece("its line for rounds", "arena/wire/codec.py", _travels_as_a_round),
+    Piece("its codec", "arena/api/{game}.py", _is_there),
+    Piece("its line for views", "arena/api/codec.py", _travels_as_a_view),
+    Piece("its line for rounds", "arena/api/codec.py", _travels_as_a_round),
     Piece("a renderer", "arena/replay/render/{game}.py", _is_drawn),
+    Piece("its deals in JavaScript", "clients/javascript/games/{game}.mjs", _is_there),
+    Piece("its messages in the SDK", "clients/python/arena_client/__init__.py", _is_exported),
+    Piece("its view in the SDK", "clients/python/arena_client/decision.py", _is_a_view),
     Piece("house bots", "arena/house/__init__.py", _has_bots),
+    Piece("the versions of its house bots", "tests/house/frozen.py", _are_frozen),
+    Piece("its vectors in print", "docs/observations.md", _is_in_print),
 )
 
 

@@ -5,18 +5,38 @@ The tests apply them to every game of the registry, and to a made-up one to prov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
 import pytest
 
 from engine.deal import SeededDecks
-from engine.game import OVER, Game, OptionError, State, settle_options
+from engine.game import LARGEST_DIE, OVER, Game, OptionError, State, settle_options
 from tests.conformance.table import Table, tables
 
 MOST_CHOICES: Final = 50_000
 """A game that is not over after so many never ends."""
+
+
+class Listening:
+    """Decks that note what they are asked for."""
+
+    def __init__(self) -> None:
+        self._decks = SeededDecks(bytes(32))
+        self.rounds: list[int] = []
+        self.dealt: list[tuple[int, int]] = []
+        self.rolled: list[int] = []
+
+    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
+        self.rounds.append(round)
+        self.dealt.append((size, count))
+        return tuple(self._decks(round, size, count))
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        self.rounds.append(round)
+        self.rolled.append(faces)
+        return self._decks.roll(round, number, faces)
 
 
 # --- of the game ---
@@ -195,19 +215,14 @@ def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
 
 
 def it_asks_for_decks_it_can_be_given(table: Table) -> None:
-    asked: list[tuple[int, int, int]] = []
-    decks = SeededDecks(bytes(32))
-
-    def listening(number: int, size: int, count: int) -> Any:
-        asked.append((number, size, count))
-        return tuple(decks(number, size, count))
-
-    state = table.game.new(table.seats, listening, **table.options)
+    decks = Listening()
+    state = table.game.new(table.seats, decks, **table.options)
     while state.player != OVER:
         state.apply(state.fallback(state.player), state.player)
-    assert [number for number, _, _ in asked] == sorted(number for number, _, _ in asked)
-    assert {number for number, _, _ in asked} == set(range(state.round + 1))
-    assert all(0 < count <= size <= len(table.game.cards) for _, size, count in asked)
+    assert decks.rounds == sorted(decks.rounds)
+    assert set(decks.rounds) == set(range(state.round + 1))
+    assert all(0 < count <= size <= len(table.game.cards) for size, count in decks.dealt)
+    assert all(1 < faces <= LARGEST_DIE for faces in decks.rolled)
 
 
 def a_vector_is_what_its_fields_say(table: Table) -> None:

@@ -11,7 +11,8 @@ from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Returned, Sent
 from arena.match.match import Match
 from arena.match.policy import Policy
-from arena.replay.record import Bot, Entry, Header, encode
+from arena.replay.header import Entry, Header, SeatedBot
+from arena.replay.record import encode
 from engine.deal import SeededDecks, commitment, match_key
 from tests.conformance.table import Table
 
@@ -22,10 +23,10 @@ def recorded(table: Table, chance: int) -> bytes:
     """The replay file of a match that was played to its end."""
     seed = sha256(b"seed %d" % chance).digest()
     header = Header(
-        match=chance,
+        match_id=chance,
         game=table.game,
         options=table.options,
-        bots=tuple(Bot(f"bot-{seat}", house=not seat) for seat in range(table.seats)),
+        bots=tuple(SeatedBot(f"bot-{seat}", house=not seat) for seat in range(table.seats)),
         seed=seed,
         commitment=commitment(seed),
         nonces=tuple(sha256(b"nonce %d" % seat).digest()[:16] for seat in range(table.seats)),

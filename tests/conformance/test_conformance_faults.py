@@ -11,6 +11,7 @@ from engine.game import Action, Chance, Decks, Game, Option, OptionSpec, SeatVie
 from tests.conformance import promises, secrecy
 from tests.conformance.high_card import ACTIONS, PREDICT, HighCard, HighCardState, HighCardView
 from tests.conformance.table import Table
+from tests.engine.decks import UNSHUFFLED
 
 
 class LeakingView(HighCardView):
@@ -103,7 +104,7 @@ def replaced_score(scores: tuple[int, ...], seat: int) -> tuple[int, ...]:
 
 class AlwaysDealsTheSame(HighCardState):
     def deal(self, number: int) -> None:
-        self.decks = lambda _round, _size, count: range(count)
+        self.decks = UNSHUFFLED
         super().deal(number)
 
 
@@ -215,11 +216,7 @@ class DealsByItself(HighCard):
 
 class SamplesFromAnything(HighCard):
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
-        return super().sample(view if isinstance(view, HighCardView) else self.new(2, list_of_cards).view(0), rng)
-
-
-def list_of_cards(_round: int, _size: int, count: int) -> Sequence[int]:
-    return range(count)
+        return super().sample(view if isinstance(view, HighCardView) else self.new(2, UNSHUFFLED).view(0), rng)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from arena.replay.read import read
-from arena.replay.render.show import RENDERERS, show_match, show_round, show_step, show_trick
+from arena.replay.render.show import RENDERERS, show_match, show_part, show_round, show_step
 from arena.replay.steps import Course
 from arena.replay.verify import verify
 from engine.game import OVER
@@ -37,6 +37,7 @@ def played(request: pytest.FixtureRequest) -> Played:
     return Played(request.param, file, Course(read(file)))
 
 
+@pytest.mark.thorough
 def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
     table, file, course = played
     assert recorded(table, 1) == file, "the same match gives the same bytes"
@@ -51,6 +52,7 @@ def test_a_match_is_recorded_read_and_verified(played: Played) -> None:
     assert replay.result.places == end.ranking()
 
 
+@pytest.mark.thorough
 def test_a_match_with_one_answer_changed_is_not_verified(played: Played) -> None:
     """The first answer that was free: whatever it chose, the report of its round shows it."""
     made, other = next(
@@ -76,7 +78,8 @@ def drawn(what: RenderableType) -> str:
     return str(text)
 
 
-def test_a_match_is_drawn_whole_by_rounds_by_tricks_and_by_steps(played: Played) -> None:
+@pytest.mark.thorough
+def test_a_match_is_drawn_whole_by_rounds_by_parts_and_by_steps(played: Played) -> None:
     table, _, course = played
     need(table.game, "a renderer")
     assert table.game.title in drawn(show_match(course))
@@ -84,8 +87,11 @@ def test_a_match_is_drawn_whole_by_rounds_by_tricks_and_by_steps(played: Played)
     for seat in (None, table.seats - 1):
         for number in {1, course.rounds}:
             assert drawn(show_round(course, number, seat)).strip()
-            tricks = renderer.tricks(course, number - 1)
-            assert tricks > 0
-            assert drawn(show_trick(course, number, tricks, seat)).strip()
+            stops = renderer.stops(course, number - 1)
+            assert stops
+            assert course.begins(number - 1) < stops[0]
+            assert stops[-1] <= course.ends(number - 1)
+            for part in range(1, len(stops) + 1):
+                assert drawn(show_part(course, number, part, seat)).strip()
         for step in {1, 2, table.seats + 1, len(course.steps) // 2, len(course.steps)}:
             assert drawn(show_step(course, step, seat)).strip()

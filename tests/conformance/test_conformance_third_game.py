@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from arena.house.random_bot import RandomBot
 from engine.game import Decks, Game, Option
 from tests.conformance import promises, secrecy
 from tests.conformance.high_card import HighCard, HighCardRound, HighCardState, HighCardView
@@ -32,7 +33,10 @@ FILES = {
     f"tests/oracles/{NAME}.py": "the naive engine",
     f"tests/conformance/perft/{NAME}.perft": "the fingerprint",
     f"proto/arena/v1/{NAME}.proto": "the messages",
-    f"arena/wire/{NAME}.py": "the codec",
+    f"arena/api/{NAME}.py": "the codec",
+    "docs/observations.md": "# Observations\n\n## High Card\n",
+    f"tests/conformance/perft/{NAME}.py": "the deals",
+    f"clients/javascript/games/{NAME}.mjs": "the deals",
 }
 
 
@@ -46,12 +50,15 @@ def house(tmp_path: Path) -> House:
     return House(
         root=tmp_path,
         games={NAME: HighCard()},
-        view_fields=frozenset({NAME}),
-        round_fields=frozenset({NAME}),
+        view_fields={NAME: "HighCardView"},
+        round_fields={NAME: "HighCardRound"},
         views={HighCardView: codec},
         rounds={HighCardRound: codec},
         renderers={NAME: object()},
-        bots={NAME: (object(),)},
+        exported=frozenset({"HighCardView", "HighCardRound"}),
+        sdk_views=frozenset({"HighCardView"}),
+        bots={NAME: (RandomBot(NAME),)},
+        frozen={(NAME, "house-random"): ("version", "choices")},
     )
 
 
@@ -90,14 +97,20 @@ REMOVALS: dict[str, Callable[[House], House]] = {
     "an oracle": without(f"tests/oracles/{NAME}.py"),
     "a comparison with the oracle": without(f"tests/engine/test_{NAME}_oracle.py"),
     "its fingerprint": without(f"tests/conformance/perft/{NAME}.perft"),
+    "its deals for the fingerprint": without(f"tests/conformance/perft/{NAME}.py"),
     "its messages": without(f"proto/arena/v1/{NAME}.proto"),
-    "its field for views": lambda house: replace(house, view_fields=frozenset()),
-    "its field for rounds": lambda house: replace(house, round_fields=frozenset()),
-    "its codec": without(f"arena/wire/{NAME}.py"),
+    "its field for views": lambda house: replace(house, view_fields={}),
+    "its field for rounds": lambda house: replace(house, round_fields={}),
+    "its codec": without(f"arena/api/{NAME}.py"),
     "its line for views": lambda house: replace(house, views={}),
     "its line for rounds": lambda house: replace(house, rounds={}),
     "a renderer": lambda house: replace(house, renderers={}),
+    "its deals in JavaScript": without(f"clients/javascript/games/{NAME}.mjs"),
+    "its messages in the SDK": lambda house: replace(house, exported=frozenset({"HighCardView"})),
+    "its view in the SDK": lambda house: replace(house, sdk_views=frozenset()),
     "house bots": lambda house: replace(house, bots={}),
+    "the versions of its house bots": lambda house: replace(house, frozen={}),
+    "its vectors in print": without("docs/observations.md"),
 }
 
 

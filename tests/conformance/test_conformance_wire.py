@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from arena.api.catalog import encode_catalog
+from arena.api.codec import VIEWS, encode
 from arena.match.effects import Ask
-from arena.server.messages import Outgoing, Question, RoundOver
+from arena.server.sessions.messages import Outgoing, Question, RoundOver
 from arena.v1 import game_pb2, play_pb2
-from arena.wire.catalog import encode_catalog
-from arena.wire.codec import VIEWS, encode
 from engine.game import OVER, Game, State, option_text
 from engine.registry import GAMES
 from tests.conformance.pieces import need

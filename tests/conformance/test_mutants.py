@@ -232,14 +232,17 @@ BESIDE_THE_ORACLE = [
     nullern("the dealer bids first", "state", "self._leader = (number + 1) % seats", "self._leader = number % seats"),
     nullern("the blind round is open", "state", "_TURN_BLIND if self.blind else _LEAD", "_LEAD"),
     nullern(
-        "a blind card is seen by its owner", "look", 'b"" if state.blind else state.hands[seat]', "state.hands[seat]"
+        "a blind card is seen by its owner",
+        "observer",
+        'b"" if state.blind else state.hands[seat]',
+        "state.hands[seat]",
     ),
     nullern("the server bids the higher of two as near", "score", "hand_size), bid)", "hand_size), -bid)"),
     nullern("the ninth round has ten cards, too", "state", "8, 9, 10, 9,", "8, 10, 10, 9,"),
-    sixth_sense("a block lies open", "look", "+ index) % seats != seat:", "+ index) % seats < 0:"),
+    sixth_sense("a block lies open", "observer", "+ index) % seats != seat:", "+ index) % seats < 0:"),
     sixth_sense(
         "all see what one peeks at",
-        "look",
+        "observer",
         "if state.leaders[trick] == seat:",
         "if state.leaders:",
     ),
@@ -280,6 +283,7 @@ def _sources() -> None:
 
 
 @ONE_BY_ONE
+@pytest.mark.thorough
 def test_a_wrong_rule_shows_in_the_fingerprint(case: str, mutant: Mutant) -> None:
     written = CASES[mutant.game][case]
     assert count(unmutated(mutant), written) == written.counted
@@ -300,6 +304,7 @@ def play_beside_the_oracle(game: Game, games: int) -> None:
 
 
 @BESIDE
+@pytest.mark.thorough
 def test_a_wrong_rule_shows_beside_the_oracle(mutant: Mutant) -> None:
     play_beside_the_oracle(unmutated(mutant), 3)
     with pytest.raises(AssertionError):

@@ -15,8 +15,11 @@ from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
 from tests.conformance.perft.cases import Case, path_of, read, write
 from tests.conformance.perft.tables import RULES, count, count_plainly
+from tests.conformance.pieces import need
+from tests.engine.decks import UNSHUFFLED
 
-FILES = {name: read(path_of(name).read_text()) for name in RULES}
+FILES = {name: read(path_of(name).read_text()) for name in RULES if path_of(name).is_file()}
+PIECES = ("its fingerprint", "its deals for the fingerprint")
 EVERY_GAME = pytest.mark.parametrize("game", [*GAMES.values()], ids=lambda game: game.name)
 EVERY_CASE = pytest.mark.parametrize(
     ("name", "case"),
@@ -30,12 +33,14 @@ EVERY_CASE = pytest.mark.parametrize(
 
 @EVERY_GAME
 def test_a_game_has_a_fingerprint_and_a_second_engine_to_check_it_with(game: Game) -> None:
-    assert path_of(game.name).is_file(), f"{game.title} has no fingerprint: write small deals for it in {path_of('…')}"
-    assert game.name in RULES, f"{game.title} is missing in tests/conformance/perft/tables.py, with its naive game"
+    need(game, *PIECES)
+    assert game.name in RULES
+    assert game.name in FILES
 
 
 @EVERY_GAME
 def test_a_fingerprint_has_every_number_of_seats_and_every_option(game: Game) -> None:
+    need(game, *PIECES)
     _, cases = FILES[game.name]
     tried = [case for case in cases if not case.long]
     assert {case.seats for case in tried if case.ends} == set(game.seats)
@@ -43,7 +48,7 @@ def test_a_fingerprint_has_every_number_of_seats_and_every_option(game: Game) ->
     assert {case.seats for case in tried if any(over for _, over in case.ends)} == set(game.seats), "the last round"
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", FILES)
 def test_a_file_is_as_its_writer_writes_it(name: str) -> None:
     head, cases = FILES[name]
     counts = {case.name: case.counted for case in cases}
@@ -70,7 +75,7 @@ def test_the_naive_game_counts_what_is_written_down(name: str, case: Case) -> No
 
 
 def test_counting_leaves_the_state_alone_and_ends_with_the_round() -> None:
-    state: Any = NULLERN.new(2, lambda number, size, dealt: range(dealt))
+    state: Any = NULLERN.new(2, UNSHUFFLED)
     before = [state.view(seat) for seat in range(2)]
     counted = fingerprint(state)
     assert counted.lines == (2, 4, 4, 4)
@@ -80,13 +85,13 @@ def test_counting_leaves_the_state_alone_and_ends_with_the_round() -> None:
 
 
 def test_counting_goes_no_deeper_than_asked() -> None:
-    state = SIXTH_SENSE.new(2, lambda number, size, dealt: range(dealt))
+    state = SIXTH_SENSE.new(2, UNSHUFFLED)
     assert fingerprint(state, 0) == Fingerprint((), {})
     assert fingerprint(state, 2) == Fingerprint((15, 225), {})
 
 
 def test_a_game_that_is_over_is_its_own_end() -> None:
-    state: Any = NULLERN.new(2, lambda number, size, dealt: range(dealt))
+    state: Any = NULLERN.new(2, UNSHUFFLED)
     while state.player != OVER:
         state.apply(state.fallback(state.player), state.player)
     assert fingerprint(state) == Fingerprint((), {End(tuple(state.scores), over=True): 1})

@@ -14,15 +14,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from arena.api.codec import encode
 from arena.house import HOUSE_BOTS
 from arena.match.effects import Ask, Back, Hold, Over, Release, Show
 from arena.match.inputs import Acted, Begun, Input, Instant, Restored, Sent
 from arena.match.match import Match
 from arena.replay.header import Header
 from arena.replay.read import read_unfinished
-from arena.server.messages import Outgoing, Question
+from arena.server.sessions.messages import Outgoing, Question
 from arena.v1 import play_pb2
-from arena.wire.codec import encode
 from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
 
@@ -122,7 +122,7 @@ def course_of(header: Header, inputs: Sequence[Input]) -> Course:
     for event in inputs:
         effects = match.receive(event)
         for effect in effects:
-            assert isinstance(effect, FAIR), f"match {header.match}: {effect} because of {event}"
+            assert isinstance(effect, FAIR), f"match {header.match_id}: {effect} because of {event}"
             if isinstance(effect, Ask):
                 course.least_bank = min(course.least_bank, effect.bank)
             elif isinstance(effect, Over):

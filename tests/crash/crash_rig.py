@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from arena.store import matches
 from arena.store.directory import locked
-from arena.store.matches import MatchState
+from arena.store.rows import MatchState
 from arena.store.store import open_readonly
 from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
 from tests.end_to_end.e2e_rig import audit
@@ -53,7 +53,7 @@ def seed() -> str:
 class Asked(NamedTuple):
     """A question and its answer."""
 
-    match: int
+    match_id: int
     decision: int
     question: str
     """Its fingerprint."""
@@ -101,6 +101,9 @@ class Birthplace:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT
         )
 
+    def __repr__(self) -> str:
+        return f"<Birthplace pid {self._process.pid} status {self._process.poll()}>"
+
     def say(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")
@@ -146,6 +149,10 @@ class Trial:
         self._witnesses: dict[int, Witness] = {}
         self._checked = dict.fromkeys(self.seeds, 0)
 
+    def __repr__(self) -> str:
+        state = f"pid {self.server}" if self.server is not None else f"ended with {self._status}"
+        return f"<Trial in {self.data}: server {state} at {self._address}, killed {self.kills} times; log {self.log}>"
+
     # --- processes ---
 
     def start(self, step: str = "", time: int = 1, *, drain: float = 0.0) -> None:
@@ -172,7 +179,7 @@ class Trial:
         self.dead()
 
     def dead(self) -> None:
-        """Waits for the server's death by SIGKILL, and its clerk's, and looks at what it left."""
+        """Wait for the server's death by SIGKILL and the end of its writer process, and check what they left."""
         self._ended(-signal.SIGKILL)
         with locked(self.data):
             pass
@@ -237,10 +244,14 @@ class Trial:
 
         until(silent, "the bots to be asked nothing more")
 
-    def says(self, words: str) -> None:
-        """Waits for the server's log to have a word on something that it has not had before."""
-        known = self.log.read_text().count(words)
-        until(lambda: self.log.read_text().count(words) > known, words)
+    def says(self, *words: str) -> None:
+        """Waits for the server's log to have one of these once more."""
+
+        def said() -> int:
+            return sum(map(self.log.read_text().count, words))
+
+        known = said()
+        until(lambda: said() > known, " or ".join(words))
 
     def results(self) -> int:
         """Results the bots were told."""
@@ -264,10 +275,10 @@ class Trial:
             if notes.path.exists():
                 notes.read()
         with open_readonly(self.data) as connection:
-            stored = {int(match.id): match for match in matches.list_matches(connection, limit=100_000)}
+            stored = {match.match_id: match for match in matches.list_matches(connection, limit=100_000)}
         void = [match for match in stored.values() if match.state is MatchState.INTERRUPTED]
-        assert not void, f"match {void[0].id} is void: {void[0].reason}"
-        left = {int(match.id) for match in stored.values() if match.state is MatchState.PLAYING}
+        assert not void, f"match {void[0].match_id} is void: {void[0].reason}"
+        left = {match.match_id for match in stored.values() if match.state is MatchState.PLAYING}
         for match, lines in journal_of(self.data).items():
             if match in left:
                 if match not in self._witnesses:
@@ -277,8 +288,8 @@ class Trial:
             new = notes.asked[self._checked[name] :]
             self._checked[name] += len(new)
             for asked in new:
-                if asked.match in left:
-                    ask = self._witnesses[asked.match].asked.get(asked.decision)
+                if asked.match_id in left:
+                    ask = self._witnesses[asked.match_id].asked.get(asked.decision)
                     assert ask is not None, f"{name} was asked what does not follow from the journal: {asked}"
                     assert question(ask)[1] == asked.question
             for match, (seat, scores, places) in notes.told.items():

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.cli.serve import command
-from arena.server import arena, roster, scribe, table
-from arena.store import bots, journal, ladder, matches
-from arena.wire import play
+from arena.server import arena
+from arena.server.matches import driver, persistence
+from arena.server.sessions import accounts, session
+from arena.store import bots, journal, matches, ratings
 
 
 class Step(NamedTuple):
@@ -37,43 +38,43 @@ def _with_questions(_: object, message: Any) -> bool:
 STEPS = {
     # a registration
     "before a registration is committed": Step("after", bots, "register"),
-    "a registration is stored": Step("after", roster.Roster, "register"),
+    "a registration is stored": Step("after", accounts.Accounts, "register"),
     # the finish, in its order
-    "the result is computed": Step("before", scribe.Scribe, "record"),
+    "the result is computed": Step("before", persistence.MatchPersistence, "record"),
     "before the transaction": Step("before", matches, "finish"),
-    "before the ratings": Step("before", ladder, "rate"),
+    "before the ratings": Step("before", ratings, "rate"),
     "before the commit": Step("after", matches, "finish"),
     "after the commit": Step("before", journal.Journal, "forget"),
     "the journal has forgotten": Step("after", journal.Journal, "forget"),
-    "before the report": Step("before", table.Table, "report"),
-    "the report waits": Step("after", table.Table, "report"),
-    "before the report leaves": Step("before", play.PlayLink, "send", _with_reports),
-    "the report has left": Step("after", play.PlayLink, "send", _with_reports),
-    "before everybody gets up": Step("before", table.Table, "dissolve"),
+    "before the report": Step("before", driver.MatchDriver, "report"),
+    "the report waits": Step("after", driver.MatchDriver, "report"),
+    "before the report leaves": Step("before", session.Session, "_hand_over", _with_reports),
+    "the report has left": Step("after", session.Session, "_hand_over", _with_reports),
+    "before the seats are released": Step("before", driver.MatchDriver, "dissolve"),
     # the beginning
     "the match is in the journal": Step("after", journal.Journal, "begin"),
     "before the beginning is committed": Step("after", matches, "begin"),
-    "the match is stored": Step("before", table.Table, "begin"),
-    "the match has begun": Step("after", table.Table, "begin"),
+    "the match is stored": Step("before", driver.MatchDriver, "begin"),
+    "the match has begun": Step("after", driver.MatchDriver, "begin"),
     # a move
     "before the journal is written": Step("before", journal.Journal, "commit"),
-    "before questions leave": Step("before", play.PlayLink, "send", _with_questions),
-    "questions have left": Step("after", play.PlayLink, "send", _with_questions),
+    "before questions leave": Step("before", session.Session, "_hand_over", _with_questions),
+    "questions have left": Step("after", session.Session, "_hand_over", _with_questions),
     # the journal's files
     "the journal is copied": Step("before", Path, "replace"),
-    "a full journal": Step("before", journal.Journal, "_turn_over"),
+    "a full journal": Step("before", journal.Journal, "_start_next_file"),
     "the journal has a new file": Step("before", journal, "_remove"),
     # the restart
-    "before matches are restored": Step("before", scribe.Scribe, "restore"),
-    "a match is restored": Step("before", table.Table, "resume"),
-    "a match goes on": Step("after", table.Table, "resume"),
-    "before the doors open": Step("before", arena.Arena, "run"),
+    "before matches are restored": Step("before", persistence.MatchPersistence, "unfinished"),
+    "a match is restored": Step("before", driver.MatchDriver, "resume"),
+    "a match goes on": Step("after", driver.MatchDriver, "resume"),
+    "before the server listens": Step("before", arena.Arena, "run"),
 }
 """The steps by name."""
 
 
 def arm(step: Step, time: int) -> None:
-    """Has this process die the so-many-th time it comes to a step."""
+    """Make this process die when it reaches a step for the `time`-th time."""
     original, server = getattr(step.owner, step.name), os.getpid()
 
     def reach(when: str, arguments: tuple[Any, ...]) -> None:
@@ -82,7 +83,7 @@ def arm(step: Step, time: int) -> None:
             time -= 1
             if time == 0:
                 os.kill(server, signal.SIGKILL)
-                os.kill(os.getpid(), signal.SIGKILL)  # its clerk, where that came to the step
+                os.kill(os.getpid(), signal.SIGKILL)  # the writer process, if that reached the step
 
     if inspect.iscoroutinefunction(original):
 

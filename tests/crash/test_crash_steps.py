@@ -11,7 +11,7 @@ import pytest
 from tests.crash.crash_rig import seed, trial
 from tests.crash.dying_server import STEPS
 
-AT_THE_DOOR = (
+AT_REGISTRATION = (
     ("before a registration is committed", 2),
     ("a registration is stored", 1),
     ("a registration is stored", 2),
@@ -29,7 +29,7 @@ DEATHS = (
     ("the report waits", 3),
     ("before the report leaves", 2),
     ("the report has left", 1),
-    ("before everybody gets up", 1),
+    ("before the seats are released", 1),
     # its beginning, and the restart after it
     ("the match is in the journal", 2),
     ("before the beginning is committed", 1),
@@ -37,7 +37,7 @@ DEATHS = (
     ("before matches are restored", 1),
     ("a match is restored", 3),
     ("a match goes on", 5),
-    ("before the doors open", 1),
+    ("before the server listens", 1),
     ("the match has begun", 1),
     # a move
     ("before the journal is written", 300),
@@ -49,13 +49,13 @@ DEATHS = (
     ("a full journal", 1),
     ("the journal has a new file", 2),
 )
-"""Where each server after them dies, and at which time it comes there."""
+"""The step at which each later server dies, and the how-many-th time that it reaches the step."""
 
 
 def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None:
     with trial(directory, chosen) as it:
         it.come()
-        for step, time in AT_THE_DOOR:
+        for step, time in AT_REGISTRATION:
             print(f"{step} ({time})")
             it.start(step, time)
             it.dead()
@@ -72,7 +72,7 @@ def run(directory: Path, chosen: str, deaths: Sequence[tuple[str, int]]) -> None
 
 
 def test_every_step_is_tried() -> None:
-    assert {step for step, _ in AT_THE_DOOR + DEATHS} == STEPS.keys()
+    assert {step for step, _ in AT_REGISTRATION + DEATHS} == STEPS.keys()
 
 
 def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ def test_a_death_at_each_step_costs_no_match_and_changes_none(tmp_path: Path) ->
 def test_a_hundred_deaths_at_steps_in_any_order_cost_no_match_and_change_none(tmp_path: Path) -> None:
     chosen = seed()
     chance = Random(chosen)
-    # What a start comes to once only, or once for each match, must not be waited for too often.
+    # A start reaches these steps only once, or once for each match: do not wait for more.
     most = {
         "the journal is copied": 1,
         "before matches are restored": 1,
-        "before the doors open": 1,
+        "before the server listens": 1,
         "a match goes on": 5,
     }
     deaths = [(step, chance.randint(1, most.get(step, 2 * time))) for step, time in DEATHS * 4]

@@ -22,17 +22,17 @@ from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2, matches_pb2_gr
 from sqlalchemy import Connection, select
 
 from arena.ladder import live
-from arena.ladder.events import Entrant, Result
+from arena.ladder.events import Entrant, MatchResult
 from arena.ladder.ladder import Ladder
-from arena.ladder.reseat import moved_on
+from arena.ladder.rebase import replayed_since
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
 from arena.store import events, matches, schema
 from arena.store.directory import locked
-from arena.store.matches import Match, MatchState
 from arena.store.publishing import as_published
 from arena.store.rebuild import verify as verify_ladder
+from arena.store.rows import MatchRow, MatchState
 from arena.store.store import open_readonly
 from engine.registry import GAMES
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
@@ -43,8 +43,9 @@ from tests.end_to_end.raw_bot import channel_to as channel_to
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ARENA = Path(sys.executable).with_name("arena")
-IMPATIENT = (sys.executable, str(HERE / "impatient_server.py"))
-"""A server that gives bots little time."""
+LITTLE_TIME = {"--soft-limit": "0.3", "--bank": "0.4", "--grace": "1", "--restart-hold": "3", "--ready-limit": "5"}
+IMPATIENT = (str(ARENA), "serve", *(word for setting in LITTLE_TIME.items() for word in setting))
+"""A server that gives bots little time, so that tests need not wait for a bank of half a minute to run out."""
 
 
 def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
@@ -53,6 +54,11 @@ def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> 
     while not done():
         assert time.monotonic() < end, f"waited in vain for: {what}"
         time.sleep(0.01)
+
+
+def tail(text: str, lines: int = 5) -> str:
+    """The last lines, for a message of a failure."""
+    return repr("\n".join(text.splitlines()[-lines:]))
 
 
 # --- servers ---
@@ -75,6 +81,10 @@ class Server:
         self.journal = sum(file.stat().st_size for file in (data / "journal").iterdir())
         """Bytes of its journal when it began."""
 
+    def __repr__(self) -> str:
+        state = "runs" if self.process.poll() is None else f"ended with {self.process.returncode}"
+        return f"<Server {self.address} pid {self.process.pid} {state} in {self.data}; its log ends {tail(self.log)}>"
+
     @property
     def log(self) -> str:
         return self._log.read_text()
@@ -83,12 +93,12 @@ class Server:
         self.process.send_signal(number)
 
     @property
-    def clerk(self) -> int:
+    def writer_process(self) -> int:
         """The process that writes its database."""
-        return int(re.findall(r'"clerk": (\d+)', self.log)[-1])
+        return int(re.findall(r'"writer_process": (\d+)', self.log)[-1])
 
     def kill(self) -> None:
-        """Ends it by force, and waits until its clerk has written what it was told last."""
+        """Ends it by force, and waits until its writer process has written what it was told last."""
         self.signal(signal.SIGKILL)
         assert self.ended() == -signal.SIGKILL
         with locked(self.data):
@@ -170,6 +180,9 @@ class Crowd:
         self.bots: list[RawBot] = []
         self.tokens: dict[str, str] = {}
 
+    def __repr__(self) -> str:
+        return f"<Crowd at {self.address}: {self.bots}>"
+
     def come(self, name: str, **how: Any) -> RawBot:
         """A bot of that name, registered the first time, on a new stream."""
         return self.stranger(self.token(name), **how)
@@ -200,10 +213,10 @@ def listed(address: str, **request: Any) -> list[matches_pb2.MatchEntry]:
         return list(stub.ListMatches(matches_pb2.ListMatchesRequest(**request), timeout=PATIENCE).matches)
 
 
-def replay_of(address: str, match: int) -> bytes:
+def replay_of(address: str, match_id: int) -> bytes:
     with channel_to(address) as channel:
         stub = matches_pb2_grpc.MatchServiceStub(channel)
-        pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match), timeout=PATIENCE)
+        pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=PATIENCE)
         return b"".join(piece.chunk for piece in pieces)
 
 
@@ -218,9 +231,9 @@ def rate(before: Sequence[Any], places: Sequence[int], bots: Sequence[str], coun
 class Audit:
     """What a data directory holds, found to be in order."""
 
-    finished: list[Match]
-    interrupted: list[Match]
-    playing: list[Match]
+    finished: list[MatchRow]
+    interrupted: list[MatchRow]
+    playing: list[MatchRow]
     replays: Mapping[int, Replay]
     """Of the finished matches, by number."""
 
@@ -230,13 +243,13 @@ def audit(data: Path) -> Audit:
     with open_readonly(data) as connection:
         stored = matches.list_matches(connection, limit=100_000)
         by_state = {state: [match for match in stored if match.state is state] for state in MatchState}
-        assert len({match.id for match in stored}) == len(stored)
+        assert len({match.match_id for match in stored}) == len(stored)
         replays: dict[int, Replay] = {
-            match.id: _checked(match, matches.get_replay(connection, match.id))
+            match.match_id: _checked(match, matches.get_replay(connection, match.match_id))
             for match in by_state[MatchState.FINISHED]
         }
         for match in (*by_state[MatchState.PLAYING], *by_state[MatchState.INTERRUPTED]):
-            assert all(seat.score is None and seat.place is None and seat.rating is None for seat in match.seats)
+            assert all(seat.score is seat.place is seat.rating_after is None for seat in match.seats)
         for game in GAMES:
             _check_ladder(
                 connection, game, [match for match in by_state[MatchState.FINISHED] if match.game == game], replays
@@ -249,30 +262,31 @@ def audit(data: Path) -> Audit:
     )
 
 
-def _checked(match: Match, content: bytes) -> Replay:
+def _checked(match: MatchRow, content: bytes) -> Replay:
     replay = read(content)
     verdict = verify(replay, cast("Rate", rate))
     assert verdict.verified, verdict.difference
     assert verdict.ratings
-    assert replay.header.match == match.id
+    assert replay.header.match_id == match.match_id
     assert [bot.name for bot in replay.header.bots] == [seat.bot for seat in match.seats]
     assert list(replay.result.scores) == [seat.score for seat in match.seats]
     assert list(replay.result.places) == [seat.place for seat in match.seats]
     assert list(replay.result.forced) == [seat.forced for seat in match.seats]
     assert replay.ratings is not None
     for change, seat in zip(replay.ratings, match.seats, strict=True):
-        assert seat.rating is not None
-        assert (change.before.value, change.after.value) == (seat.rating.before.value, seat.rating.after.value)
+        assert (change.before.value, change.after.value) == (seat.rating_before, seat.rating_after)
     return replay
 
 
-def _check_ladder(connection: Connection, game: str, finished: Sequence[Match], replays: Mapping[int, Replay]) -> None:
+def _check_ladder(
+    connection: Connection, game: str, finished: Sequence[MatchRow], replays: Mapping[int, Replay]
+) -> None:
     """Events are the finished matches, the published ladder is theirs bit for bit, and live ratings go on from it."""
-    results = {each.match: each for each in events.read(connection, game) if isinstance(each, Result)}
-    assert results.keys() == {match.id for match in finished}
+    results = {each.match_id: each for each in events.read(connection, game) if isinstance(each, MatchResult)}
+    assert results.keys() == {match.match_id for match in finished}
     for match in finished:
-        assert results[match.id].places == tuple(seat.place for seat in match.seats)
-        assert results[match.id].counts == replays[match.id].result.counts
+        assert results[match.match_id].places == tuple(seat.place for seat in match.seats)
+        assert results[match.match_id].counts == replays[match.match_id].result.counts
     ladder = as_published(connection, game)
     if ladder is None:
         ladder = Ladder((), (), 0, "")
@@ -280,10 +294,10 @@ def _check_ladder(connection: Connection, game: str, finished: Sequence[Match], 
         assert verify_ladder(connection, game).identical
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
-    ratings = moved_on(ladder, entrants, events.read(connection, game))
+    ratings = replayed_since(ladder, entrants, events.read(connection, game))
     rows = connection.execute(select(schema.ratings).where(schema.ratings.c.game == game)).all()
     assert {row.node: live.Rating(row.rating, row.deviation) for row in rows if row.matches} == ratings
-    standing = [results[match.id] for match in finished if not match.voided]
+    standing = [results[match.match_id] for match in finished if not match.voided]
     counted = Counter(
         node for each in standing for node in {node for node, does in zip(each.nodes, each.counts, strict=True) if does}
     )

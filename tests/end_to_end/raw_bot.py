@@ -41,6 +41,7 @@ class RawBot:
         hello: bool = True,
         patience: float = PATIENCE,
     ) -> None:
+        self.address = address
         self.token = token
         self._channel = channel_to(address)
         self._out: SimpleQueue[Any] = SimpleQueue()
@@ -65,6 +66,16 @@ class RawBot:
         self.thread: threading.Thread | None = None
         if hello:
             self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw")))
+
+    def __repr__(self) -> str:
+        ended = f"ended with {self.end.code.name} {self.end.text!r}" if self.end else "on its stream"
+        told = [
+            f"{pb.NoticeKind.Name(notice.kind).removeprefix('NOTICE_KIND_')}: {notice.text}" for notice in self.notices
+        ]
+        return (
+            f"<{type(self).__name__} at {self.address} {ended}; in matches {sorted(self.matches)}, "
+            f"{self.answered} answers, {len(self.decisions)} still due, {len(self.reports)} results, told {told[-3:]}>"
+        )
 
     def send(self, request: pb.PlayRequest | bytes) -> None:
         self._out.put(request)

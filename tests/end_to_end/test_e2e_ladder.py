@@ -1,4 +1,4 @@
-"""The truth layer of real servers: fitted, taken back from, killed, and the same bit for bit."""
+"""The fitted ladder of real servers: the same bit for bit after fits, voids and kills."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def workers(data: Path) -> list[int]:
             words = (process / "cmdline").read_bytes().split(b"\0") if process.name.isdigit() else []
         except OSError:
             continue  # it has ended
-        if b"arena.server.fitting" in words and str(data).encode() in words:
+        if b"arena.server.ratings.fit_process" in words and str(data).encode() in words:
             found.append(int(process.name))
     return found
 
 
-def void(arena: Server, match: int, reason: str) -> None:
+def void(arena: Server, match_id: int, reason: str) -> None:
     with channel_to(arena.address) as channel:
         stub = operator_pb2_grpc.OperatorServiceStub(channel)
-        right = (("authorization", f"Bearer {operator_token(arena.data)}"),)
-        request = operator_pb2.VoidResultRequest(match_id=match, reason=reason)
-        stub.VoidResult(request, timeout=PATIENCE, metadata=right)
+        authorization = (("authorization", f"Bearer {operator_token(arena.data)}"),)
+        request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
+        stub.VoidResult(request, timeout=PATIENCE, metadata=authorization)
 
 
 def test_a_ladder_outlives_every_death_of_its_server_and_of_the_process_that_fits(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from arena_client.v1 import play_pb2 as pb
 
 from arena.replay.read import read
 from arena.replay.verify import verify
-from arena.server.table import MOST_STRAYS
+from arena.server.matches.driver import MOST_STRAYS
 from tests.end_to_end.e2e_rig import (
     PATIENCE,
     Crowd,
@@ -33,7 +33,7 @@ from tests.end_to_end.e2e_rig import (
 NUMBERS = count()
 UNKNOWN_FIELD = b"\x9a\x06\x80\x10" + bytes(2048)
 """Two KiB in field 99, which a later version of the protocol may have."""
-LIMITS = ("--message-rate", "10", "--byte-rate", "4096", "--bots-per-owner", "3", "--streams-per-owner", "2")
+LIMITS = ("--unsolicited-rate", "10", "--byte-rate", "4096", "--bots-per-owner", "3", "--streams-per-owner", "2")
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ MATCHES = 12
 
 def replayed(data: Path) -> list[int]:
     with open_readonly(data) as connection:
-        return [match.match for match in baselines.read(connection, GAME)]
+        return [match.match_id for match in baselines.read(connection, GAME)]
 
 
 def results(data: Path) -> list[int]:
     with open_readonly(data) as connection:
-        return [event.match for event in events.read(connection, GAME)]
+        return [event.match_id for event in events.read(connection, GAME)]
 
 
 def luck(address: str) -> dict[str, ladder_pb2.Luck]:

@@ -54,7 +54,7 @@ def test_sample_bots_play_and_the_ladder_moves(tmp_path: Path) -> None:
         downloaded = tmp_path / "match.jsonl.gz"
         downloaded.write_bytes(replay_of(arena.address, finished[0].match_id))
         found = audit(arena.data)
-        assert [match.id for match in found.finished] == [match.match_id for match in finished]
+        assert [match.match_id for match in found.finished] == [match.match_id for match in finished]
     assert downloaded.read_bytes().startswith(b"\x1f\x8b")
 
 

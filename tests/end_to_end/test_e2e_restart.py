@@ -83,11 +83,11 @@ def test_every_match_of_a_server_that_ends_is_played_to_its_end_by_the_next(tmp_
             assert arena.ended(2 * PATIENCE) == 0
     found = audit(data)
     assert (found.playing, found.interrupted) == ([], [])
-    assert cut <= {match.id for match in found.finished}
+    assert cut <= {match.match_id for match in found.finished}
     restored = [
         replay for replay in found.replays.values() if any(isinstance(each, Restored) for each in replay.inputs)
     ]
-    assert {replay.header.match for replay in restored} >= cut
+    assert {replay.header.match_id for replay in restored} >= cut
     undisturbed(found)
 
 
@@ -107,7 +107,7 @@ def test_a_replay_of_a_match_that_outlived_its_server_is_verified_by_the_command
         bob.play_until(lambda: bob.reports)
         path = tmp_path / "match.jsonl.gz"
         path.write_bytes(replay_of(address, bob.reports[0].match_id))
-        assert re.search('"match": 1,.*"match taken up"', arena.log)
+        assert re.search('"match_id": 1,.*"match taken up"', arena.log)
     ran = subprocess.run(
         [str(ARENA), "replay", "verify", str(path)], capture_output=True, text=True, check=False, cwd=ROOT
     )

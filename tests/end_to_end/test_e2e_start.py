@@ -23,7 +23,7 @@ def test_a_second_server_on_the_same_directory_names_it_and_the_process(tmp_path
 
 
 def test_the_limits_asked_for_are_those_that_bots_are_told(tmp_path: Path) -> None:
-    limits = ("--think", "0.5", "--bank", "7", "--grace", "3.25")
+    limits = ("--soft-limit", "0.5", "--bank", "7", "--grace", "3.25")
     with server(tmp_path / "data", "--quiet", *limits) as arena, Crowd(arena.address) as crowd:
         told = crowd.come("ann").read().welcome.conduct
     assert (told.soft_limit_ms, told.bank_ms, told.grace_ms) == (500, 7000, 3250)

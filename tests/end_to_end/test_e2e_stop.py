@@ -6,12 +6,13 @@ import resource
 import signal
 import subprocess
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import grpc
 import pytest
 
-from tests.end_to_end.e2e_rig import Crowd, Ended, Server, audit, server, until
+from tests.end_to_end.e2e_rig import PATIENCE, Crowd, Ended, Server, audit, server, until
 
 
 def all_playing(crowd: Crowd, capacity: int = 20) -> None:
@@ -25,14 +26,14 @@ def all_playing(crowd: Crowd, capacity: int = 20) -> None:
 def sees_the_server_end(crowd: Crowd) -> None:
     for bot in crowd.bots:
         assert bot.thread is not None
-        bot.thread.join(30)
+        bot.thread.join(PATIENCE)
         assert bot.end is not None
         assert bot.end.code is grpc.StatusCode.UNAVAILABLE
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, number: int) -> None:
-    with server(tmp_path / "data", "--quiet", "--drain", "20") as arena, Crowd(arena.address) as crowd:
+    with server(tmp_path / "data", "--quiet", "--drain", "120") as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         arena.signal(number)
         assert arena.ended() == 0
@@ -41,13 +42,15 @@ def test_a_signal_lets_matches_finish_and_ends_with_status_0(tmp_path: Path, num
     found = audit(arena.data)
     assert found.playing == []
     # A match whose beginning was being stored at that moment is called off before its first card.
-    assert all((match.ended or 0) - match.started < 2_000_000 for match in found.interrupted)
+    limit = timedelta(seconds=2)
+    assert all(match.ended is not None and match.ended - match.started < limit for match in found.interrupted)
     assert len(found.interrupted) <= 4
     assert "stopping" in crowd.bots[0].end.text  # type: ignore[union-attr]
 
 
 def test_what_outlasts_the_limit_is_left_to_the_next_server(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--quiet", "--drain", "0.3") as arena, Crowd(arena.address) as crowd:
+    limits = ("--drain", "0.3", "--bank", "600")
+    with server(tmp_path / "data", "--quiet", *limits) as arena, Crowd(arena.address) as crowd:
         all_playing(crowd)
         silent, other = crowd.come("silent"), crowd.come("other")
         other.play_in_background()
@@ -55,7 +58,7 @@ def test_what_outlasts_the_limit_is_left_to_the_next_server(tmp_path: Path) -> N
         begin = time.monotonic()
         arena.signal(signal.SIGTERM)
         assert arena.ended() == 0
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 60, "it does not wait for the silent one's bank"
     found = audit(arena.data)
     assert found.interrupted == []
     assert "silent" in {seat.bot for match in found.playing for seat in match.seats}
@@ -69,7 +72,7 @@ def test_a_second_signal_hurries(tmp_path: Path) -> None:
         arena.signal(signal.SIGINT)
         silent.read_until(lambda: silent.notices)
         arena.signal(signal.SIGINT)
-        assert arena.ended(10) == 0
+        assert arena.ended() == 0
         with pytest.raises(Ended, match="the server is stopping"):
             silent.read_until(lambda: False)
         assert silent.reports == []
@@ -91,7 +94,7 @@ def test_a_server_killed_while_matches_finish_leaves_nothing_half_recorded(tmp_p
             told = {report.match_id for bot in crowd.bots for report in bot.reports}
         left = audit(data)
         assert left.playing, "it was killed while matches were being played"
-        assert told <= {match.id for match in left.finished}, "what a bot was told is stored"
+        assert told <= {match.match_id for match in left.finished}, "what a bot was told is stored"
         assert len(left.finished) > finished
         finished = len(left.finished)
     with server(data, "--quiet", "--drain", "0") as arena:
@@ -113,15 +116,18 @@ def _keep(directory: Path, tokens: dict[str, str]) -> None:
 
 def _largest_file(arena: Server, size: int) -> None:
     """Lets no file of the server's database grow beyond a size."""
-    _, hard = resource.prlimit(arena.clerk, resource.RLIMIT_FSIZE)
-    resource.prlimit(arena.clerk, resource.RLIMIT_FSIZE, (size, hard))
+    _, hard = resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE)
+    resource.prlimit(arena.writer_process, resource.RLIMIT_FSIZE, (size, hard))
 
 
 def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--drain", "20") as arena, Crowd(arena.address) as crowd:
+    with server(tmp_path / "data", "--drain", "120") as arena, Crowd(arena.address) as crowd:
         all_playing(crowd, 4)
         ann, bob = crowd.bots
-        _largest_file(arena, (arena.data / "arena.db-wal").stat().st_size)
+        dan = crowd.come("dan")
+        dan.read_until(lambda: dan.decisions)  # so that a match is under way whose result has to be stored
+        _largest_file(arena, 0)  # not its present size: what SQLite has written may be written over
+        dan.play_in_background()
         until(lambda: "result not stored yet" in arena.log, "the server to notice")
         assert "arena.db" in arena.log
         known = len(ann.reports)
@@ -133,7 +139,7 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
         told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
     found = audit(arena.data)
     assert found.playing == []
-    assert told == {match.id for match in found.finished}
+    assert told == {match.match_id for match in found.finished}
 
 
 def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
@@ -145,7 +151,7 @@ def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
     if mounted.returncode:
         pytest.skip("mounting a small disk is not permitted here")
     try:
-        with server(disk / "data", "--drain", "20", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
+        with server(disk / "data", "--drain", "120", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
             all_playing(crowd, 4)
             ann = crowd.bots[0]
             until(lambda: "no room left on the disk" in arena.log, "the disk to be full")
@@ -158,6 +164,6 @@ def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
             told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
         found = audit(arena.data)
         assert found.playing == []
-        assert told == {match.id for match in found.finished}
+        assert told == {match.match_id for match in found.finished}
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.game import Decks
 from engine.nullern import NULLERN, NullernRound
 from engine.nullern.state import NullernState
+from tests.engine.decks import Arranged
 
 CARDS = {card.name: index for index, card in enumerate(NULLERN.cards)}
 ACTIONS = {action.name: index for index, action in enumerate(NULLERN.actions)}
@@ -35,7 +36,7 @@ class Table:
         chosen = [[CARDS[name] for name in hand.split(", ")] for hand in hands]
         self.number = len(chosen[0]) - 1 if number is None else number
         self.dealt = [*(card for hand in chosen for card in hand), CARDS[turned]]
-        self.state = pass_by(new(len(hands), self.deck), self.number)
+        self.state = pass_by(new(len(hands), Arranged(self.deck)), self.number)
 
     def deck(self, number: int, size: int, count: int) -> Sequence[int]:
         """The chosen cards in the chosen round, cards in order in the others."""

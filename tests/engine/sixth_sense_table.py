@@ -8,6 +8,7 @@ from engine.game import Option
 from engine.sixth_sense import SIXTH_SENSE
 from engine.sixth_sense.cards import PREDICT
 from engine.sixth_sense.state import SixthSenseState
+from tests.engine.decks import Arranged
 
 CARDS = {card.name: index for index, card in enumerate(SIXTH_SENSE.cards)}
 ACTIONS = {action.name: index for index, action in enumerate(SIXTH_SENSE.actions)}
@@ -48,7 +49,7 @@ class Table:
         self.dealt = [*(card for hand in chosen for card in hand), CARDS[turned], *spare]
         self.asked: list[tuple[int, int, int]] = []
         self.predictions = [hand[0] for hand in chosen]
-        state = SIXTH_SENSE.new(seats, self.deck, **options)
+        state = SIXTH_SENSE.new(seats, Arranged(self.deck), **options)
         assert isinstance(state, SixthSenseState)
         self.state = state
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import DataObject, binary, data, integers
 
 import engine.deal
-from engine.deal import SeededDecks, commitment, match_key, opens, round_key, shuffled
+from engine.deal import SeededDecks, commitment, match_key, opens, roll_key, round_key, shuffled
 
 VECTORS: list[dict[str, Any]] = json.loads(
     (Path(engine.deal.__file__).parent / "deal_vectors.json").read_text(encoding="utf-8")
@@ -41,6 +41,17 @@ def plain_shuffle(key: bytes, size: int) -> tuple[list[int], int]:
     return deck, thrown
 
 
+def plain_roll(key: bytes, faces: int) -> tuple[int, int]:
+    """The face, and how many words were thrown away."""
+    thrown = 0
+    while True:
+        block = hashlib.sha256(key + (thrown // 16).to_bytes(4, "big")).digest()
+        word = 256 * block[thrown % 16 * 2] + block[thrown % 16 * 2 + 1]
+        if word < 65536 // faces * faces:
+            return word % faces, thrown
+        thrown += 1
+
+
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["what"]))
 def test_the_published_vectors_hold(vector: dict[str, Any]) -> None:
     seed = bytes.fromhex(vector["seed"])
@@ -57,10 +68,17 @@ def test_the_published_vectors_hold(vector: dict[str, Any]) -> None:
         assert plain == deck
         assert thrown == expected["words_thrown_away"]
         assert list(decks(number, size, size)) == deck
+    for expected in vector["rolls"]:
+        number, roll, faces = expected["round"], expected["number"], expected["faces"]
+        this_roll = hashlib.sha256(key + bytes([0, 0, 0, number, 0, 0, roll // 256, roll % 256])).digest()
+        assert roll_key(key, number, roll).hex() == this_roll.hex() == expected["roll_key"]
+        assert plain_roll(this_roll, faces) == (expected["face"], expected["words_thrown_away"])
+        assert decks.roll(number, roll, faces) == expected["face"]
 
 
-def test_a_vector_covers_a_word_thrown_away() -> None:
-    assert any(deck["words_thrown_away"] for vector in VECTORS for deck in vector["decks"])
+@pytest.mark.parametrize("drawn", ["decks", "rolls"])
+def test_a_vector_covers_a_word_thrown_away(drawn: str) -> None:
+    assert any(each["words_thrown_away"] for vector in VECTORS for each in vector[drawn])
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 57, 69, 70])
@@ -82,6 +100,21 @@ def test_every_card_is_as_likely_in_every_place() -> None:
     assert sorted(first) == list(range(70))
     chi_squared = sum((first[card] - 200) ** 2 / 200 for card in range(70))
     assert chi_squared < 111, "more than 69 degrees of freedom allow once in a thousand"
+
+
+def test_every_face_is_as_likely_and_no_roll_tells_another() -> None:
+    decks = SeededDecks(bytes(32))
+    pairs = Counter((decks.roll(0, roll, 6), decks.roll(0, roll + 1, 6)) for roll in range(0, 14_400, 2))
+    assert len(pairs) == 36
+    chi_squared = sum((count - 200) ** 2 / 200 for count in pairs.values())
+    assert chi_squared < 67, "more than 35 degrees of freedom allow once in a thousand"
+
+
+def test_a_roll_is_the_same_at_every_call_and_leaves_the_deck_alone() -> None:
+    decks, other = SeededDecks(bytes(32)), SeededDecks(bytes(32))
+    rolled = [other.roll(3, roll, 20) for roll in (5, 0, 5)]
+    assert rolled[0] == rolled[2] == decks.roll(3, 5, 20)
+    assert list(other(3, 70, 70)) == list(decks(3, 70, 70))
 
 
 def test_only_the_committed_seed_opens_the_commitment() -> None:

@@ -26,6 +26,7 @@ def test_random_games_of_nullern_agree_with_the_oracle(seats: int) -> None:
         agree_on_a_random_game(seats, seed)
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(st.sampled_from(NULLERN.seats), decks_of(NULLERN), tapes)
 def test_any_decks_and_any_play_of_nullern_agree_with_the_oracle(seats: int, decks: TwoDecks, tape: Tape) -> None:

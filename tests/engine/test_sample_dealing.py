@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
+from engine.constrained_deal import ConstrainedDeal, Hand, Redealt, draw
 from engine.deal import SeededDecks
-from engine.truths import Dealing, Hand, Redealt, draw
 
 Truth = tuple[frozenset[int], ...]
 
@@ -81,7 +81,7 @@ def fitting(cards: Sequence[Sequence[int]], hands: Sequence[Hand]) -> Counter[Tr
 def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand]) -> None:
     """Compares the number of ways and the likelihood of every deal with all that there are."""
     expected = fitting(piles, hands)
-    dealing = Dealing(hands, len(piles))
+    dealing = ConstrainedDeal(hands, len(piles))
     assert dealing.ways([len(pile) for pile in piles]) == expected.total()
     if not expected:
         return
@@ -128,18 +128,18 @@ def test_hands_dealt_together_are_divided_without_regard_to_colour() -> None:
 
 def test_what_was_counted_serves_other_numbers_of_cards() -> None:
     hands = [Hand(1, 0b01), Hand(1, 0b10), Hand(1, 0)]
-    dealing = Dealing(hands, 2)
+    dealing = ConstrainedDeal(hands, 2)
     for piles in ([[0, 1], [2, 3]], [[0, 1, 2], [3]], [[0], [1, 2, 3]]):
         assert dealing.ways([len(pile) for pile in piles]) == fitting(piles, hands).total() > 0
 
 
 def test_hands_of_more_cards_than_there_are_fit_in_no_way() -> None:
-    assert Dealing([Hand(2, 0), Hand(2, 0)], 2).ways([1, 2]) == 0
+    assert ConstrainedDeal([Hand(2, 0), Hand(2, 0)], 2).ways([1, 2]) == 0
 
 
 def test_three_voids_a_hand_and_many_cards_are_counted_at_once() -> None:
     hands = [Hand(10, 0b00111), Hand(10, 0b11100), Hand(10, 0b01010), Hand(10, 0), Hand(1, 0)]
-    dealing = Dealing(hands, 5)
+    dealing = ConstrainedDeal(hands, 5)
     assert dealing.ways([14] * 5) > 10**50
     dealt = dealing.deal([range(14 * colour, 14 * colour + 14) for colour in range(5)], Random(1))
     for hand, (size, void) in zip(dealt, hands, strict=True):
@@ -152,3 +152,12 @@ def test_an_imagined_game_has_one_deck_that_is_given_and_others_that_chance_shuf
     others = SeededDecks(Random(5).randbytes(32))
     assert decks(2, 4, 2) == [3, 1]
     assert decks(3, 70, 60) == others(3, 70, 60)
+
+
+def test_an_imagined_games_dice_are_thrown_anew_and_stay_as_they_fell() -> None:
+    decks = Redealt(2, [3, 1], Random(5))
+    thrown = [decks.roll(which, number, 6) for which in (1, 2) for number in range(50)]
+    assert set(thrown) == set(range(6))
+    assert thrown == [decks.roll(which, number, 6) for which in (1, 2) for number in range(50)]
+    other = Redealt(2, [3, 1], Random(6))
+    assert thrown != [other.roll(which, number, 6) for which in (1, 2) for number in range(50)]

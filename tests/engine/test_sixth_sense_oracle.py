@@ -42,11 +42,13 @@ def agree_on_a_random_game(seats: int, seed: int, options: dict[str, Option]) ->
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+@pytest.mark.thorough
 def test_random_games_agree_with_the_oracle(seats: int, options: dict[str, Option]) -> None:
     for seed in range(1 if "target" in options else 4):
         agree_on_a_random_game(seats, seed, options)
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(games)
 def test_any_decks_options_and_play_agree_with_the_oracle(

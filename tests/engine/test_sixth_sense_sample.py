@@ -280,6 +280,7 @@ def test_S13_a_seat_is_taken_to_be_asked_where_it_can_be() -> None:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+@pytest.mark.thorough
 def test_a_sampled_game_gives_the_same_view_and_can_be_played_to_the_end(
     seats: int, options: dict[str, Option]
 ) -> None:

@@ -25,8 +25,9 @@ SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-worker
 
 
 def tool(name: str) -> pytest.MarkDecorator:
-    """Skips where a tool chain is missing."""
-    return pytest.mark.skipif(shutil.which(name) is None, reason=f"there is no {name} here")
+    """Skips where a tool chain is missing; a machine that says it is a CI has all of them."""
+    missing = shutil.which(name) is None and os.environ.get("CI") != "true"
+    return pytest.mark.skipif(missing, reason=f"there is no {name} here")
 
 
 def built(*command: str | Path, where: Path, patience: float = 900.0, **environment: str) -> str:

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import pytest
 
-from arena.ladder.events import Node, Result
+from arena.ladder.events import MatchResult, Node
 
-Season: TypeAlias = Callable[..., list[Result]]
+Season: TypeAlias = Callable[..., list[MatchResult]]
 
 
 def _season(
@@ -20,7 +20,7 @@ def _season(
     seats: Sequence[int] = (4,),
     grid: float = 0.5,
     spoilt: float = 0.0,
-) -> list[Result]:
+) -> list[MatchResult]:
     """Node k is worth k/20. A coarse `grid` makes ties; a share `spoilt` of the seats has results that do not count."""
     chance = Random(seed)
     results = []
@@ -29,7 +29,7 @@ def _season(
         points = [round((node / 20 + chance.gauss(0, 1)) / grid) for node in table]
         places = tuple(1 + sum(other > own for other in points) for own in points)
         marks = tuple(chance.random() >= spoilt for _ in table)
-        results.append(Result(number, 1000 + number, tuple(table), places, marks))
+        results.append(MatchResult(number, 1000 + number, tuple(table), places, marks))
     return results
 
 

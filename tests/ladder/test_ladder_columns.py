@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.ladder.columns import CHUNK, Columns
+from arena.ladder.columns import CHUNK_ROWS, Columns
 from arena.ladder.errors import (
     EventRepeated,
     EventsMissing,
@@ -20,22 +20,22 @@ from arena.ladder.errors import (
     UnknownNode,
     WrongSeats,
 )
-from arena.ladder.events import Event, Node, Result, Void
+from arena.ladder.events import Event, MatchResult, Node, Void
 
 A, B, C = Node(1), Node(2), Node(3)
 
 
-def duel(number: int, match: int, places: tuple[int, ...] = (1, 2)) -> Result:
-    return Result(number, match, (A, B), places, (True, True))
+def duel(number: int, match_id: int, places: tuple[int, ...] = (1, 2)) -> MatchResult:
+    return MatchResult(number, match_id, (A, B), places, (True, True))
 
 
 def rows(columns: Columns) -> list[tuple[object, ...]]:
-    fields = (columns.match, columns.seats, columns.nodes, columns.places, columns.counts)
+    fields = (columns.match_id, columns.seats, columns.nodes, columns.places, columns.counts)
     return [tuple(np.asarray(value).tolist() for value in row) for row in zip(*fields, strict=True)]
 
 
 def test_a_result_is_a_row() -> None:
-    columns = Columns.of([Result(1, 7, (B, C, A), (2, 3, 1), (True, False, True))])
+    columns = Columns.of([MatchResult(1, 7, (B, C, A), (2, 3, 1), (True, False, True))])
     no = [False] * 4
     assert rows(columns) == [
         (7, 3, [2, 3, 1, -1, -1, -1, -1], [2, 3, 1, 0, 0, 0, 0], [True, False, True, *no]),
@@ -52,7 +52,7 @@ def test_no_events_are_no_rows() -> None:
 
 def test_a_voided_result_is_gone_but_its_events_are_counted() -> None:
     columns = Columns.of([duel(1, 5), duel(2, 6), Void(3, 5, "wrong deal"), duel(4, 7)])
-    assert columns.match.tolist() == [6, 7]
+    assert columns.match_id.tolist() == [6, 7]
     assert columns.through == 4
 
 
@@ -67,15 +67,15 @@ def test_a_voided_result_is_gone_but_its_events_are_counted() -> None:
         ([Void(1, 5, "")], NothingToVoid, "match 5"),
         ([duel(1, 5), Void(2, 5, ""), Void(3, 5, "")], NothingToVoid, "match 5"),
         ([duel(1, 5)._replace(nodes=(A,), places=(1,), counts=(True,))], WrongSeats, "match 5 has 1 nodes"),
-        ([Result(1, 5, (A,) * 8, tuple(range(1, 9)), (True,) * 8)], WrongSeats, "8 nodes"),
+        ([MatchResult(1, 5, (A,) * 8, tuple(range(1, 9)), (True,) * 8)], WrongSeats, "8 nodes"),
         ([duel(1, 5)._replace(places=(1, 2, 3))], WrongSeats, "3 places"),
-        ([duel(1, 5)._replace(counts=(True,))], WrongSeats, "1 marks"),
+        ([duel(1, 5)._replace(counts=(True,))], WrongSeats, "1 count flags"),
         ([duel(1, 5)._replace(nodes=(A, Node(-4)))], UnknownNode, "node -4 .* match 5"),
         ([duel(1, 4), duel(2, 5, (2, 2))], NoRanking, r"\(2, 2\) of match 5"),
         ([duel(1, 5, (1, 3))], NoRanking, r"\(1, 3\)"),
         ([duel(1, 5, (0, 1))], NoRanking, r"\(0, 1\)"),
         ([duel(1, 5, (1, 300))], NoRanking, r"\(1, 300\)"),
-        ([Result(1, 5, (A, B, C), (1, 1, 2), (True,) * 3)], NoRanking, r"\(1, 1, 2\)"),
+        ([MatchResult(1, 5, (A, B, C), (1, 1, 2), (True,) * 3)], NoRanking, r"\(1, 1, 2\)"),
     ],
 )
 def test_a_list_that_contradicts_itself_has_a_named_error(
@@ -89,7 +89,7 @@ def test_a_list_that_contradicts_itself_has_a_named_error(
 def test_every_ranking_with_shared_places_is_taken(points: list[int]) -> None:
     places = tuple(1 + sum(other > own for other in points) for own in points)
     nodes = tuple(map(Node, range(len(points))))
-    assert rows(Columns.of([Result(1, 1, nodes, places, (True,) * len(points))]))[0][3] == [
+    assert rows(Columns.of([MatchResult(1, 1, nodes, places, (True,) * len(points))]))[0][3] == [
         *places,
         *(7 - len(points)) * [0],
     ]
@@ -97,7 +97,7 @@ def test_every_ranking_with_shared_places_is_taken(points: list[int]) -> None:
 
 @given(st.lists(st.integers(-1, 8), min_size=2, max_size=7))
 def test_no_other_places_are_taken(places: list[int]) -> None:
-    result = Result(1, 1, tuple(map(Node, range(len(places)))), tuple(places), (True,) * len(places))
+    result = MatchResult(1, 1, tuple(map(Node, range(len(places)))), tuple(places), (True,) * len(places))
     if places == [1 + sum(other < own for other in places) for own in places]:
         assert len(Columns.of([result])) == 1
     else:
@@ -106,11 +106,11 @@ def test_no_other_places_are_taken(places: list[int]) -> None:
 
 
 def test_a_result_counts_for_a_node_when_it_does_for_one_of_its_seats() -> None:
-    result = Result(1, 1, (A, B, A, C), (1, 2, 3, 4), (False, True, True, False))
+    result = MatchResult(1, 1, (A, B, A, C), (1, 2, 3, 4), (False, True, True, False))
     assert Columns.of([result]).counts[0].tolist() == [True, True, True, False, False, False, False]
 
 
-def test_arrays_make_the_same_columns_as_events(season: Callable[..., list[Result]]) -> None:
+def test_arrays_make_the_same_columns_as_events(season: Callable[..., list[MatchResult]]) -> None:
     results = season(3, range(9), 200, seats=(2, 3, 7), spoilt=0.2)
     wide = [
         [*getattr(result, field), *[filler] * (7 - len(result.nodes))]
@@ -118,20 +118,20 @@ def test_arrays_make_the_same_columns_as_events(season: Callable[..., list[Resul
         for result in results
     ]
     nodes, places, counts = wide[:200], wide[200:400], wide[400:]
-    columns = Columns.of_arrays(nodes, places, counts, [result.match for result in results])
+    columns = Columns.of_arrays(nodes, places, counts, [result.match_id for result in results])
     assert rows(columns) == rows(Columns.of(results))
     assert columns.through == 200
 
 
 def test_arrays_need_neither_matches_nor_marks() -> None:
     columns = Columns.of_arrays([[1, 2], [2, 3]], [[1, 2], [1, 1]], through=9)
-    assert columns.match.tolist() == [1, 2]
+    assert columns.match_id.tolist() == [1, 2]
     assert columns.counts[:, :3].tolist() == [[True, True, False]] * 2
     assert columns.through == 9
 
 
 def test_arrays_come_in_any_order_of_the_matches() -> None:
-    assert Columns.of_arrays([[1, 2]] * 3, [[1, 2]] * 3, match=[9, 2, 4]).match.tolist() == [9, 2, 4]
+    assert Columns.of_arrays([[1, 2]] * 3, [[1, 2]] * 3, match_id=[9, 2, 4]).match_id.tolist() == [9, 2, 4]
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_arrays_that_make_no_matches_have_a_named_error(
     nodes: list[list[int]], places: list[list[int]], match: list[int], error: type[LadderError]
 ) -> None:
     with pytest.raises(error):
-        Columns.of_arrays(nodes, places, match=match)
+        Columns.of_arrays(nodes, places, match_id=match)
 
 
-def test_parts_are_taken_out_and_put_together(season: Callable[..., list[Result]]) -> None:
+def test_parts_are_taken_out_and_put_together(season: Callable[..., list[MatchResult]]) -> None:
     results = season(4, range(9), 60, seats=(2, 4))
     whole = Columns.of(results)
-    some = [result.match for result in results[10:30]]
+    some = [result.match_id for result in results[10:30]]
     apart = whole.without(some).joined(whole.only(some))
     assert sorted(rows(apart), key=lambda row: int(str(row[0]))) == rows(whole)
     assert len(whole.without([1, 2])) == 60
@@ -165,7 +165,7 @@ def test_parts_are_taken_out_and_put_together(season: Callable[..., list[Result]
 
 
 def test_blocks_have_every_match_once() -> None:
-    matches = CHUNK + 10
+    matches = CHUNK_ROWS + 10
     seats = np.where(np.arange(matches) % 3 == 0, 2, 3)
     nodes = np.stack([np.zeros(matches), np.ones(matches), np.where(seats == 3, 2, -1)], axis=1)
     columns = Columns.of_arrays(nodes, np.tile([1, 2, 3], (matches, 1)))

@@ -10,29 +10,31 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from arena.ladder.clusters import clustered
+from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import Columns, Ints
+from arena.ladder.entrants import Entrants
 from arena.ladder.errors import NotConverged
-from arena.ladder.events import Entrant, Node, Result
+from arena.ladder.events import Entrant, MatchResult, Node
 from arena.ladder.fit import Fit, Floats, expected, fit, inverse
 from arena.ladder.live import SCALE
 from arena.ladder.live import expected as live_expected
 from arena.ladder.pairs import Pairs
-from arena.ladder.roster import Roster
 
 PRECISION = (SCALE / 250) ** 2
 TIE = (SCALE / 60) ** 2
 
 
-def solved(results: Sequence[Result], nodes: int, parents: dict[int, int] | None = None) -> tuple[Fit, Columns, Roster]:
-    roster = Roster(
+def solved(
+    results: Sequence[MatchResult], nodes: int, parents: dict[int, int] | None = None
+) -> tuple[Fit, Columns, Entrants]:
+    entrants = Entrants(
         Entrant(Node(node), Node(parents[node]) if parents and node in parents else None) for node in range(nodes)
     )
     columns = Columns.of_results(results)
-    return fit(Pairs.of(columns, roster), roster.parents), columns, roster
+    return fit(Pairs.of(columns, entrants), entrants.parents), columns, entrants
 
 
-def score(result: Result, node: int, strengths: Floats) -> float:
+def score(result: MatchResult, node: int, strengths: Floats) -> float:
     """What one match says of one node, from the ratings and nothing else."""
     seats = range(len(result.nodes))
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
@@ -53,7 +55,7 @@ def score(result: Result, node: int, strengths: Floats) -> float:
 
 
 @pytest.mark.parametrize("seats", [2, 4, 7])
-def test_it_is_choix_s_penalised_maximum(season: Callable[..., list[Result]], seats: int) -> None:
+def test_it_is_choix_s_penalised_maximum(season: Callable[..., list[MatchResult]], seats: int) -> None:
     results = season(1, range(10), 600 // seats, seats=(seats,), grid=1e-9)
     wins = [
         (result.nodes[i], result.nodes[j])
@@ -68,14 +70,14 @@ def test_it_is_choix_s_penalised_maximum(season: Callable[..., list[Result]], se
 
 
 def test_it_is_the_minimum_of_the_documented_posterior_with_ties_and_versions(
-    season: Callable[..., list[Result]],
+    season: Callable[..., list[MatchResult]],
 ) -> None:
     # 8 is a young version of 0, 9 one of 8: they lean the less the more matches they have; 7 has had its 100
     parents = {7: 1, 8: 0, 9: 8}
     results = season(2, range(8), 300, seats=(2, 3, 5))
     results += [result._replace(number=400) for result in season(3, range(10), 40)]
-    found, columns, roster = solved(results, 10, parents)
-    matches = Pairs.of(columns, roster).matches
+    found, columns, entrants = solved(results, 10, parents)
+    matches = Pairs.of(columns, entrants).matches
     assert matches[7] >= 100 > matches[8] > 0
     leaning = 1 - matches[8:] / 100
 
@@ -96,7 +98,7 @@ def test_it_is_the_minimum_of_the_documented_posterior_with_ties_and_versions(
     assert found.strengths == pytest.approx(oracle, abs=1e-4)
 
 
-def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[Result]]) -> None:
+def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[MatchResult]]) -> None:
     results = season(4, range(9), 300, seats=(2, 3, 4, 6))
     found, _, _ = solved(results, 9)
     for node in range(9):
@@ -104,14 +106,15 @@ def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[Result
         assert total == pytest.approx(PRECISION * found.strengths[node], abs=1e-9)
 
 
-def vanished(matches: int, node: int = 0) -> list[Result]:
+def vanished(matches: int, node: int = 0) -> list[MatchResult]:
     """Lost by who vanished, and not counted for the house bot's opponents."""
     return [
-        Result(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False)) for n in range(900, 900 + matches)
+        MatchResult(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False))
+        for n in range(900, 900 + matches)
     ]
 
 
-def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., list[Result]]) -> None:
+def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., list[MatchResult]]) -> None:
     results = season(4, range(9), 300)
     before, after = (solved(results + vanished(n), 9)[0].strengths for n in (0, 20))
     assert before[1:].tolist() == after[1:].tolist()
@@ -121,14 +124,14 @@ def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., li
     assert total == pytest.approx(PRECISION * after[0], abs=1e-9)
 
 
-def test_a_new_version_starts_from_what_vanishing_left_of_its_parent(season: Callable[..., list[Result]]) -> None:
+def test_a_new_version_starts_from_what_vanishing_left_of_its_parent(season: Callable[..., list[MatchResult]]) -> None:
     results = season(4, range(9), 300)
     alone, parent = (solved(results + vanished(20), 9 + extra, {9: 0, 10: 9})[0].strengths for extra in (0, 2))
     assert parent[:9] == pytest.approx(alone, abs=1e-9)
     assert parent[[9, 10]] == pytest.approx(parent[0], abs=1e-9)
 
 
-def test_a_field_in_which_all_vanish_often_does_not_fall_apart(season: Callable[..., list[Result]]) -> None:
+def test_a_field_in_which_all_vanish_often_does_not_fall_apart(season: Callable[..., list[MatchResult]]) -> None:
     results = season(4, range(9), 300)
     everybody = [loss for node in (0, *range(3, 9)) for loss in vanished(300, node)]
     found, _, _ = solved(results + everybody, 10)
@@ -137,10 +140,10 @@ def test_a_field_in_which_all_vanish_often_does_not_fall_apart(season: Callable[
 
 
 def test_a_version_without_matches_has_its_parent_s_rating_and_60_elo_more_of_error(
-    season: Callable[..., list[Result]],
+    season: Callable[..., list[MatchResult]],
 ) -> None:
-    found, columns, roster = solved(season(5, range(6), 200), 8, {6: 2, 7: 6})
-    for scores in (found.information, clustered(columns, roster, found.expectations) + found.prior):
+    found, columns, entrants = solved(season(5, range(6), 200), 8, {6: 2, 7: 6})
+    for scores in (found.information, clustered(columns, entrants, found.expectations) + found.prior):
         variance = SCALE**2 * np.diag(found.covariance(scores))
         assert found.strengths[[6, 7]] == pytest.approx(found.strengths[2], abs=1e-12)
         assert variance[6] == pytest.approx(variance[2] + 60**2)
@@ -148,10 +151,10 @@ def test_a_version_without_matches_has_its_parent_s_rating_and_60_elo_more_of_er
 
 
 def test_a_version_s_own_matches_move_it_from_there_until_it_stands_alone() -> None:
-    def wins(matches: int) -> list[Result]:
-        return [Result(n, n, (Node(2), Node(1)), (1, 2), (True, True)) for n in range(1, matches + 1)]
+    def wins(matches: int) -> list[MatchResult]:
+        return [MatchResult(n, n, (Node(2), Node(1)), (1, 2), (True, True)) for n in range(1, matches + 1)]
 
-    even = [Result(500 + n, 500 + n, (Node(0), Node(1)), (1, 1), (True, True)) for n in range(400)]
+    even = [MatchResult(500 + n, 500 + n, (Node(0), Node(1)), (1, 1), (True, True)) for n in range(400)]
     fits = [solved(even + wins(matches), 3, {2: 0})[0].strengths * SCALE for matches in (0, 20, 99, 100, 101)]
     ahead = [found[2] - found[0] for found in fits]
     assert ahead[0] == pytest.approx(0)
@@ -163,17 +166,20 @@ def test_a_version_s_own_matches_move_it_from_there_until_it_stands_alone() -> N
 
 
 @pytest.mark.parametrize("spoilt", [0.0, 0.4])
-def test_the_sandwich_s_middle_is_the_sum_over_the_matches(season: Callable[..., list[Result]], spoilt: float) -> None:
+def test_the_sandwich_s_middle_is_the_sum_over_the_matches(
+    season: Callable[..., list[MatchResult]], spoilt: float
+) -> None:
     results = season(6, range(7), 250, seats=(2, 3, 4, 7), spoilt=spoilt)
     twice = [
-        Result(900 + n, 900 + n, (Node(1), Node(0), Node(1), Node(n % 5)), (1, 2, 2, 4), (True,) * 4) for n in range(30)
+        MatchResult(900 + n, 900 + n, (Node(1), Node(0), Node(1), Node(n % 5)), (1, 2, 2, 4), (True,) * 4)
+        for n in range(30)
     ]
-    found, columns, roster = solved(results + twice, 7)
+    found, columns, entrants = solved(results + twice, 7)
     scores = np.array([[score(result, node, found.strengths) for node in range(7)] for result in results + twice])
-    assert clustered(columns, roster, found.expectations) == pytest.approx(scores.T @ scores, abs=0.01)
+    assert clustered(columns, entrants, found.expectations) == pytest.approx(scores.T @ scores, abs=0.01)
 
 
-def test_the_model_s_covariance_is_the_inverse_of_the_curvature(season: Callable[..., list[Result]]) -> None:
+def test_the_model_s_covariance_is_the_inverse_of_the_curvature(season: Callable[..., list[MatchResult]]) -> None:
     found, _, _ = solved(season(7, range(7), 250), 7)
     assert found.covariance(found.information) == pytest.approx(np.linalg.inv(found.information), abs=1e-12)
 
@@ -229,8 +235,8 @@ def test_it_converges_however_the_results_contradict_each_other(seed: int) -> No
 
 
 def test_it_says_so_when_it_does_not_converge(
-    monkeypatch: pytest.MonkeyPatch, season: Callable[..., list[Result]]
+    monkeypatch: pytest.MonkeyPatch, season: Callable[..., list[MatchResult]]
 ) -> None:
-    monkeypatch.setattr("arena.ladder.fit.STEPS", 2)
+    monkeypatch.setattr("arena.ladder.fit.MAX_STEPS", 2)
     with pytest.raises(NotConverged, match="after 2 steps"):
         solved(season(1, range(10), 300), 10)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.ladder.luck import CAUTION, NONE, Luck, adjusted_places
+from arena.ladder.luck import NO_ADJUSTMENT, SHRINKAGE, Luck, adjusted_places
 
 Match = tuple[tuple[int, ...], tuple[float, ...]]
 """Scores and baselines."""
@@ -91,7 +91,7 @@ def by_hand(past: Sequence[Match], scores: Sequence[float], cards: Sequence[floa
             y, b = fmean(pair[0] for pair in pairs), fmean(pair[1] for pair in pairs)
             cross += sum((pair[0] - y) * (pair[1] - b) for pair in pairs)
             square += sum((pair[1] - b) ** 2 for pair in pairs)
-        return cross / square * fitted / (fitted + CAUTION) if square else 0.0
+        return cross / square * fitted / (fitted + SHRINKAGE) if square else 0.0
 
     share = slope([[(y[seat] - fmean(y), b[seat] - fmean(b)) for y, b in old] for seat in seats])
     table = slope([[(fmean(y), fmean(b)) for y, b in old]])
@@ -120,7 +120,7 @@ def test_the_same_matches_give_the_same_bits_whether_baselines_are_sums_or_means
 def test_the_first_four_matches_are_left_as_they_are() -> None:
     luck = Luck(3)
     for number, (scores, cards) in enumerate(matches_of(3, 5, 1)):
-        assert (luck.coefficients == NONE) == (number < 4)
+        assert (luck.coefficients == NO_ADJUSTMENT) == (number < 4)
         assert (luck.take(scores, cards) == scores) == (number < 4)
 
 

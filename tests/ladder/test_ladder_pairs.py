@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.ladder.columns import Columns
+from arena.ladder.entrants import TABLE_SIZE, Entrants
 from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
-from arena.ladder.events import Entrant, Node, Result
+from arena.ladder.events import Entrant, MatchResult, Node
 from arena.ladder.pairs import WEIGHTS, Pairs
-from arena.ladder.roster import DENSE, Roster
 
 NODES = range(12)
 
 
-def roster(nodes: range = NODES) -> Roster:
-    return Roster(Entrant(Node(node)) for node in nodes)
+def roster(nodes: range = NODES) -> Entrants:
+    return Entrants(Entrant(Node(node)) for node in nodes)
 
 
 def same(one: Pairs, other: Pairs) -> bool:
@@ -29,7 +29,7 @@ def same(one: Pairs, other: Pairs) -> bool:
     )
 
 
-def by_hand(results: list[Result], size: int) -> Pairs:
+def by_hand(results: list[MatchResult], size: int) -> Pairs:
     won, played = np.zeros((2, 2, size, size), np.int64)
     matches = np.zeros(size, np.int64)
     for result in results:
@@ -54,7 +54,7 @@ def test_a_pair_of_n_seats_has_the_weight_3_over_n_plus_1_and_its_half_is_whole(
 
 
 @pytest.mark.parametrize("spoilt", [0.0, 0.3])
-def test_the_counts_are_those_of_a_loop_over_the_seats(season: Callable[..., list[Result]], spoilt: float) -> None:
+def test_the_counts_are_those_of_a_loop_over_the_seats(season: Callable[..., list[MatchResult]], spoilt: float) -> None:
     results = season(1, NODES, 400, seats=(2, 3, 4, 5, 6, 7), spoilt=spoilt)
     pairs = Pairs.of(Columns.of(results), roster())
     assert same(pairs, by_hand(results, 12))
@@ -63,7 +63,7 @@ def test_the_counts_are_those_of_a_loop_over_the_seats(season: Callable[..., lis
 
 
 def test_seats_of_one_node_do_not_play_each_other() -> None:
-    results = [Result(1, 1, (Node(0), Node(1), Node(0), Node(0)), (1, 2, 3, 4), (True, True, False, True))]
+    results = [MatchResult(1, 1, (Node(0), Node(1), Node(0), Node(0)), (1, 2, 3, 4), (True, True, False, True))]
     pairs = Pairs.of(Columns.of(results), roster())
     assert same(pairs, by_hand(results, 12))
     assert pairs.matches[:2].tolist() == [1, 1]
@@ -71,7 +71,7 @@ def test_seats_of_one_node_do_not_play_each_other() -> None:
 
 def test_who_vanished_loses_and_the_others_gain_nothing() -> None:
     # the first seat vanished, and a house bot played most of it: this counts for the first seat alone
-    results = [Result(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
+    results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
     pairs = Pairs.of(Columns.of(results), roster())
     assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3]
     assert not pairs.played.any()
@@ -82,7 +82,7 @@ def test_who_vanished_loses_and_the_others_gain_nothing() -> None:
 
 @settings(max_examples=30)
 @given(st.randoms(use_true_random=False), st.integers(0, 80))
-def test_neither_order_nor_batches_show(season: Callable[..., list[Result]], chance: object, cut: int) -> None:
+def test_neither_order_nor_batches_show(season: Callable[..., list[MatchResult]], chance: object, cut: int) -> None:
     results = season(2, NODES, 80, seats=(2, 4, 5), spoilt=0.1)
     whole = Pairs.of(Columns.of(results), roster())
     shuffled = list(results)
@@ -92,26 +92,26 @@ def test_neither_order_nor_batches_show(season: Callable[..., list[Result]], cha
     assert same(whole - second, first)
 
 
-def test_another_roster_only_moves_the_counts(season: Callable[..., list[Result]]) -> None:
+def test_another_roster_only_moves_the_counts(season: Callable[..., list[MatchResult]]) -> None:
     columns = Columns.of(season(5, range(3, 9), 50))
     narrow, wide = roster(range(3, 9)), roster()
-    assert same(Pairs.of(columns, narrow).over(narrow, wide), Pairs.of(columns, wide))
+    assert same(Pairs.of(columns, narrow).reindexed(narrow, wide), Pairs.of(columns, wide))
 
 
-def test_large_nodes_are_found_too(season: Callable[..., list[Result]]) -> None:
+def test_large_nodes_are_found_too(season: Callable[..., list[MatchResult]]) -> None:
     results = season(6, NODES, 50)
-    far = [result._replace(nodes=tuple(Node(DENSE + 7 * node) for node in result.nodes)) for result in results]
-    large = Roster(Entrant(Node(DENSE + 7 * node)) for node in NODES)
-    large.must_know(Columns.of(far))
+    far = [result._replace(nodes=tuple(Node(TABLE_SIZE + 7 * node) for node in result.nodes)) for result in results]
+    large = Entrants(Entrant(Node(TABLE_SIZE + 7 * node)) for node in NODES)
+    large.check_known(Columns.of(far))
     assert same(Pairs.of(Columns.of(far), large), by_hand(results, 12))
 
 
-@pytest.mark.parametrize("known", [(0, 1, 3), (DENSE, DENSE + 1), ()])
-@pytest.mark.parametrize("stranger", [2, DENSE + 5])
+@pytest.mark.parametrize("known", [(0, 1, 3), (TABLE_SIZE, TABLE_SIZE + 1), ()])
+@pytest.mark.parametrize("stranger", [2, TABLE_SIZE + 5])
 def test_a_stranger_has_a_named_error(known: tuple[int, ...], stranger: int) -> None:
-    columns = Columns.of_arrays([[stranger, stranger]], [[1, 2]], match=[17])
+    columns = Columns.of_arrays([[stranger, stranger]], [[1, 2]], match_id=[17])
     with pytest.raises(UnknownNode, match=f"node {stranger} has a seat in match 17"):
-        Roster(Entrant(Node(node)) for node in known).must_know(columns)
+        Entrants(Entrant(Node(node)) for node in known).check_known(columns)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_stranger_has_a_named_error(known: tuple[int, ...], stranger: int) -> 
 )
 def test_contradictory_entrants_have_a_named_error(entrants: list[Entrant], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        Roster(entrants)
+        Entrants(entrants)
 
 
 def test_the_versions_of_a_bot_are_a_family() -> None:
     versions = [Entrant(Node(5), Node(3)), Entrant(Node(3), Node(8)), Entrant(Node(8)), Entrant(Node(4))]
-    assert [Roster(versions).nodes[family] for family in Roster(versions).families] == [8, 4, 8, 8]
+    assert [Entrants(versions).nodes[family] for family in Entrants(versions).families] == [8, 4, 8, 8]

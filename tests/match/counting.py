@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, settle_options
 from engine.observation import Field, Part, laid_out
+from tests.engine.decks import Arranged
 
 GUESSES: Final = 4
 
@@ -127,6 +128,5 @@ class CountingGame:
         raise NotImplementedError("nobody searches in this game")
 
 
-def in_order(round_number: int, size: int, count: int) -> Sequence[int]:
-    """Decks that nobody shuffled."""
-    return range(round_number, round_number + count)
+IN_ORDER = Arranged(lambda number, _size, count: range(number, number + count))
+"""Decks that nobody shuffled."""

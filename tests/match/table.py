@@ -6,7 +6,7 @@ from arena.match.effects import Ask, Effect
 from arena.match.inputs import Acted, Begun, Instant, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.match.match import Match
 from arena.match.policy import Policy
-from tests.match.counting import CountingGame, in_order
+from tests.match.counting import IN_ORDER, CountingGame
 
 POLICY = Policy(soft_limit=100, bank=1000)
 
@@ -15,11 +15,11 @@ class Table:
     """Passes inputs to a match, keeps every effect, and knows which decision is open before each seat."""
 
     def __init__(self, seats: int = 2, rounds: int = 2, policy: Policy = POLICY) -> None:
-        self.match = Match(CountingGame(), seats, {"rounds": rounds}, in_order, policy)
+        self.match = Match(CountingGame(), seats, {"rounds": rounds}, IN_ORDER, policy)
         self.effects: list[Effect] = []
 
     def open(self, seat: int) -> int:
-        decision = self.match.asking(seat)
+        decision = self.match.open_decision(seat)
         assert decision is not None
         return decision
 
@@ -38,7 +38,7 @@ class Table:
         decision = self.open(seat) if decision is None else decision
         return self._keep(self.match.receive(StoodIn(Instant(at), seat, decision, action)))
 
-    def alarm(self, at: int) -> list[Effect]:
+    def time_up(self, at: int) -> list[Effect]:
         return self._keep(self.match.receive(TimeUp(Instant(at))))
 
     def leave(self, at: int, seat: int) -> list[Effect]:

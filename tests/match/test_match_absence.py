@@ -34,7 +34,7 @@ def play_round(table: Table, stands_in: int, at: int) -> None:
     """Plays to the end of a round, one seat through the house bot that has it."""
     rounds = sum(isinstance(effect, Show) for effect in table.effects)
     while sum(isinstance(effect, Show) for effect in table.effects) == rounds:
-        seat = next(seat for seat in range(5) if table.match.asking(seat) is not None)
+        seat = next(seat for seat in range(5) if table.match.open_decision(seat) is not None)
         ask = next(effect for effect in reversed(table.effects) if isinstance(effect, Ask) and effect.seat == seat)
         (table.stand_in if seat == stands_in else table.act)(at, seat, ask.legal[0])
 
@@ -61,7 +61,7 @@ def test_match_second_absence_lets_the_clock_run() -> None:
     table.send(10, 0)
     table.desert(40, 0)
     assert table.match.deadline == 40 + 70 + 1000
-    assert table.alarm(1110) == [Force(0, 3, 4, Cause.TIME), Ask(1, 4, (4, 5), CountingView(1, 1, 0, 1), 100, 1000)]
+    assert table.time_up(1110) == [Force(0, 3, 4, Cause.TIME), Ask(1, 4, (4, 5), CountingView(1, 1, 0, 1), 100, 1000)]
     table.act(1200, 1, 4)
     assert table.match.deadline == 1200 + 100, "a decision that comes up while it is away is clocked at once"
 
@@ -94,8 +94,8 @@ def test_match_grace_over_seats_a_house_bot_whose_choices_count_and_those_of_its
     table = table_at_the_first_turn()
     table.leave(0, 0)
     question = Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 100, 1000)
-    assert table.alarm(4999) == []
-    assert table.alarm(5000) == [Substitute(0), question]
+    assert table.time_up(4999) == []
+    assert table.time_up(5000) == [Substitute(0), question]
     assert table.match.deadline is None
     assert table.come_back(6000, 0) == []
     assert table.send(6000, 0) == []
@@ -112,8 +112,8 @@ def test_match_bot_owes_only_the_decision_open_before_it_and_none_once_a_house_b
     assert not table.match.owes(1, 3), "put to another seat"
     table.leave(0, 0)
     assert table.match.owes(0, 3), "a bot that may still come back owes what is open"
-    table.alarm(5000)
-    assert table.match.asking(0) == 3
+    table.time_up(5000)
+    assert table.match.open_decision(0) == 3
     assert not table.match.owes(0, 3), "a house bot has the seat"
 
 
@@ -121,7 +121,7 @@ def test_match_house_bot_is_heard_only_for_a_seat_it_has_and_the_decision_that_i
     table = table_at_the_first_turn()
     assert table.stand_in(1, 0, 4) == []
     table.leave(1, 0)
-    table.alarm(5001)
+    table.time_up(5001)
     assert table.stand_in(5001, 0, 4, decision=2) == []
     assert table.stand_in(5001, 7, 4, decision=3) == []
     assert table.stand_in(5001, 0, 99)[0] == Force(0, 3, 4, Cause.ILLEGALITY), "a fault of ours must not stop the game"
@@ -130,14 +130,14 @@ def test_match_house_bot_is_heard_only_for_a_seat_it_has_and_the_decision_that_i
 def test_match_bot_that_is_back_has_its_seat_again_from_the_next_round() -> None:
     table = table_at_the_first_turn()
     table.leave(0, 0)
-    table.alarm(5000)
+    table.time_up(5000)
     table.come_back(5001, 0)
     play_round(table, 0, 5002)
     assert Back(0) in table.effects[-4:]
     assert not table.match.substituted(0)
     table.send(5002, 0)
     assert asks(table.act(5002, 0, 1)) == []
-    assert table.match.asking(0) is None
+    assert table.match.open_decision(0) is None
 
 
 def test_match_bot_that_stays_away_comes_last_and_the_others_are_ranked_without_it() -> None:
@@ -147,7 +147,7 @@ def test_match_bot_that_stays_away_comes_last_and_the_others_are_ranked_without_
     for seat in range(3):
         table.act(0, seat, 2 - seat)  # seat 0 guesses what the total will be
     table.leave(1, 0)
-    table.alarm(6000)
+    table.time_up(6000)
     play_round(table, 0, 6000)
     end = over(table)
     assert end.scores == (1, 0, 0)
@@ -159,7 +159,7 @@ def test_match_bot_that_stays_away_comes_last_and_the_others_are_ranked_without_
 def test_match_played_on_for_too_long_counts_for_the_bot_that_vanished_only() -> None:
     table = table_at_the_first_turn(seats=3, rounds=4)
     table.leave(1, 0)
-    table.alarm(6000)
+    table.time_up(6000)
     play_round(table, 0, 6000)
     play_round(table, 0, 6000)
     table.come_back(6001, 0)
@@ -203,14 +203,14 @@ def test_match_restored_misses_those_who_did_not_come_back_in_time() -> None:
     table = table_at_the_first_turn()
     table.restore(60)
     table.come_back(70, 0)
-    assert table.alarm(660) == [Release(), Gone(1, 5000)]
+    assert table.time_up(660) == [Release(), Gone(1, 5000)]
     assert table.match.deadline == 5660
 
 
 def test_match_restored_waits_for_no_seat_that_a_house_bot_has() -> None:
     table = table_at_the_first_turn()
     table.leave(0, 0)
-    table.alarm(5000)
+    table.time_up(5000)
     assert table.restore(5001) == [Hold(600)]
     assert table.come_back(5002, 1) == [Release()]
     assert table.match.substituted(0)
@@ -229,10 +229,10 @@ def test_match_everybody_gone_ends_when_house_bots_have_played_it_out() -> None:
     effects: list[Effect] = []
     for seat in (0, 1):
         effects += table.leave(0, seat)
-    effects += table.alarm(10)
+    effects += table.time_up(10)
     assert [effect for effect in effects if isinstance(effect, Substitute)] == [Substitute(0), Substitute(1)]
     while not table.match.over:
-        seat = next(seat for seat in (0, 1) if table.match.asking(seat) is not None)
-        table.stand_in(10, seat, 4 if table.match.asking(seat) > 2 else 0)  # type: ignore[operator] # it is asking
+        seat = next(seat for seat in (0, 1) if table.match.open_decision(seat) is not None)
+        table.stand_in(10, seat, 4 if table.match.open_decision(seat) > 2 else 0)  # type: ignore[operator] # it is asking
     assert over(table).places == (1, 1)
     assert over(table).counts == (True, True)

@@ -7,7 +7,7 @@ from arena.match.inputs import Acted, Begun, Input, Instant
 from arena.match.match import Match
 from arena.match.policy import Policy
 from engine.game import OptionError
-from tests.match.counting import CountingGame, CountingReport, CountingView, in_order
+from tests.match.counting import IN_ORDER, CountingGame, CountingReport, CountingView
 from tests.match.table import POLICY, Table, asks
 
 
@@ -58,19 +58,19 @@ def test_match_ends_with_scores_and_places_and_then_refuses_every_answer() -> No
     ]
     assert table.match.over
     assert table.match.deadline is None
-    assert table.match.asking(0) is None
+    assert table.match.open_decision(0) is None
     assert table.act(2, 0, 4, decision=3) == [Refuse(0, 3, 4, Refusal.STALE, (), 0)]
     assert table.act(2, 0, 4, decision=99) == [Refuse(0, 99, 4, Refusal.UNKNOWN, (), 0)]
-    assert table.begin(3) == table.alarm(3) == table.leave(3, 0) == table.come_back(3, 0) == []
+    assert table.begin(3) == table.time_up(3) == table.leave(3, 0) == table.come_back(3, 0) == []
     assert table.send(4, 0, decision=3) == table.interrupt(4, "again") == []
 
 
 def test_match_that_has_not_begun_asks_nothing_and_knows_no_decision() -> None:
     table = Table()
     assert table.act(0, 0, 0, decision=1) == [Refuse(0, 1, 0, Refusal.UNKNOWN, (), 0)]
-    assert table.send(0, 0, decision=0) == table.alarm(0) == table.come_back(0, 0) == []
+    assert table.send(0, 0, decision=0) == table.time_up(0) == table.come_back(0, 0) == []
     assert table.match.deadline is None
-    assert table.match.asking(0) is None
+    assert table.match.open_decision(0) is None
     assert asks(table.begin(1)) == [(0, 1), (1, 2)]
     assert table.begin(2) == []
 
@@ -93,12 +93,12 @@ def test_match_interrupted_before_it_begins_never_begins() -> None:
 
 def test_match_for_seats_or_options_the_game_does_not_have_is_an_option_error() -> None:
     with pytest.raises(OptionError, match="seats"):
-        Match(CountingGame(), 9, {}, in_order, POLICY)
+        Match(CountingGame(), 9, {}, IN_ORDER, POLICY)
     with pytest.raises(OptionError, match="colour"):
-        Match(CountingGame(), 2, {"colour": True}, in_order, POLICY)
+        Match(CountingGame(), 2, {"colour": True}, IN_ORDER, POLICY)
 
 
 def test_match_fed_the_same_inputs_gives_the_same_effects() -> None:
     inputs: list[Input] = [Begun(Instant(0)), *(Acted(Instant(9 * n), n % 2, n, n % 6) for n in range(1, 30))]
-    first, second = (Match(CountingGame(), 2, {}, in_order, Policy()) for _ in range(2))
+    first, second = (Match(CountingGame(), 2, {}, IN_ORDER, Policy()) for _ in range(2))
     assert [first.receive(each) for each in inputs] == [second.receive(each) for each in inputs]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -26,8 +27,11 @@ from arena.match.match import Match
 from arena.match.policy import Policy
 from engine.game import Game, Option, OptionError
 from engine.registry import GAMES
-from tests.match.counting import CountingGame, in_order
+from tests.engine.decks import UNSHUFFLED
+from tests.match.counting import IN_ORDER, CountingGame
 from tests.oracles.strategies import TwoDecks, decks_of
+
+pytestmark = pytest.mark.thorough
 
 some_int = st.integers(-2, 12) | st.integers()
 instants = (st.integers(0, 3000) | st.integers()).map(Instant)
@@ -130,7 +134,7 @@ class Watched:
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)
         if isinstance(event, StoodIn):
             ask = self.open.get(event.seat)
-            if ask is not None and ask.decision == event.decision != self.match.asking(event.seat):
+            if ask is not None and ask.decision == event.decision != self.match.open_decision(event.seat):
                 del self.open[event.seat]
         for effect in effects:
             self.present.see(effect)
@@ -157,7 +161,7 @@ class Watched:
                 case Over():
                     self.ended = True
                     self.open.clear()
-        assert [self.match.asking(seat) for seat in self.seats] == [
+        assert [self.match.open_decision(seat) for seat in self.seats] == [
             self.open[seat].decision if seat in self.open else None for seat in self.seats
         ]
         assert self.match.over == self.ended
@@ -189,7 +193,7 @@ class Watched:
             seat, decision, legal = ask.seat, ask.decision, ask.legal
             if byte % 2:
                 self.receive(Sent(Instant(self.latest), seat, decision, byte))
-            if self.match.asking(seat) == decision:
+            if self.match.open_decision(seat) == decision:
                 answered = StoodIn if self.match.substituted(seat) else Acted
                 answer = answered(Instant(self.latest + byte), seat, decision, legal[byte % len(legal)])
                 self.receive(answer)
@@ -200,7 +204,7 @@ class Watched:
 @settings(max_examples=300)
 @given(policies, st.lists(garbage | nearly, max_size=60), st.booleans())
 def test_match_takes_any_inputs_in_any_order(policy: Policy, inputs: Sequence[Input | Nearly], begins: bool) -> None:
-    watched = Watched(Match(CountingGame(), 3, {}, in_order, policy), 3)
+    watched = Watched(Match(CountingGame(), 3, {}, IN_ORDER, policy), 3)
     if begins:
         watched.receive(Begun(Instant(0)))
     for event in inputs:
@@ -266,7 +270,7 @@ def wild_tables(draw: st.DrawFn) -> tuple[Game, int, dict[str, Option]]:
 def test_match_for_any_seats_and_options_begins_or_is_refused(table: tuple[Game, int, dict[str, Option]]) -> None:
     game, seats, options = table
     try:
-        match = Match(game, seats, options, lambda number, size, count: range(count), Policy())
+        match = Match(game, seats, options, UNSHUFFLED, Policy())
     except OptionError:
         return
     assert seats in game.seats

@@ -14,7 +14,7 @@ def test_match_illegal_answer_is_refused_with_the_legal_ones_and_the_time_left()
     table.send(10, 0)
     assert table.act(260, 0, -1) == [Refuse(0, 1, -1, Refusal.ILLEGAL, range(4), 950)]
     assert table.act(260, 0, 3) == []
-    assert table.match.asking(0) is None
+    assert table.match.open_decision(0) is None
 
 
 def test_match_third_mistake_in_one_decision_makes_the_server_play() -> None:
@@ -62,8 +62,8 @@ def test_match_answer_to_a_decision_never_put_to_this_seat_is_unknown(seat: int,
     table = Table()
     table.begin()
     assert table.act(0, seat, 0, decision) == [Refuse(seat, decision, 0, Refusal.UNKNOWN, (), 0)]
-    assert table.match.asking(0) == 1
-    assert table.match.asking(1) == 2
+    assert table.match.open_decision(0) == 1
+    assert table.match.open_decision(1) == 2
 
 
 @pytest.mark.parametrize("seat", [-1, 2, 10**30])

@@ -19,7 +19,7 @@ def test_match_clock_starts_when_the_question_is_sent_and_only_then() -> None:
     table = Table()
     table.begin()
     assert table.match.deadline is None
-    assert table.alarm(10**9) == []
+    assert table.time_up(10**9) == []
     table.send(10**9, 1)
     assert table.match.deadline == 10**9 + 200 + 1000
 
@@ -64,8 +64,8 @@ def test_match_plays_the_fallback_when_the_clock_falls_and_tells_how_late_the_an
     table = Table()
     guess(table, 0)
     table.send(0, 0)
-    assert table.alarm(1099) == []
-    assert table.alarm(1100) == [
+    assert table.time_up(1099) == []
+    assert table.time_up(1100) == [
         Force(0, 3, 4, Cause.TIME),
         Ask(1, 4, (4, 5), CountingView(1, 1, 0, 1), 100, 1000),
     ]
@@ -99,7 +99,7 @@ def test_match_any_input_settles_the_clocks_that_fell_before_it_earliest_first_t
     table.send(10, 0)
     table.send(5, 1)  # before the latest instant: counts as then
     table.send(10, 2)
-    assert table.alarm(99_999) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
+    assert table.time_up(99_999) == [Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3)] + [
         Ask(0, 4, (4, 5), CountingView(0, 0, 0, 0), 100, 0)
     ]
 
@@ -113,9 +113,9 @@ def test_match_outcome_depends_on_instants_and_not_on_whether_the_alarm_rang() -
             table.desert(3, seat)
         if alarms:
             while (due := table.match.deadline) is not None:
-                table.alarm(due)
+                table.time_up(due)
         else:
-            table.alarm(10**6)
+            table.time_up(10**6)
         outcomes.append(table.effects)
     assert outcomes[0] == outcomes[1]
     assert isinstance(outcomes[0][-1], Over)
@@ -128,7 +128,7 @@ def test_match_settles_equal_deadlines_in_seat_order_whoever_was_sent_first() ->
         table.begin()
         for seat in order:
             table.send(10, seat)
-        courses.add(tuple(table.alarm(5000)[:3]))
+        courses.add(tuple(table.time_up(5000)[:3]))
     assert courses == {tuple(Force(seat, seat + 1, 0, Cause.TIME) for seat in range(3))}
 
 
@@ -137,11 +137,11 @@ def test_match_three_lates_in_a_row_suspend_a_seat_until_it_returns() -> None:
     table.begin()
     table.act(0, 1, 0)
     table.desert(0, 0)
-    table.alarm(1200)  # first late
-    table.alarm(1300)  # second, the bank being empty
+    table.time_up(1200)  # first late
+    table.time_up(1300)  # second, the bank being empty
     table.act(1300, 1, 4)
     assert not table.match.suspended(0)
-    third = table.alarm(1400)
+    third = table.time_up(1400)
     assert table.match.suspended(0)
     assert third[:2] == [Force(0, 5, 4, Cause.TIME), Suspend(0)]
     end_of_round = table.act(1500, 1, 4)
@@ -162,10 +162,10 @@ def test_match_forgets_lates_when_an_answer_comes_in_time() -> None:
     table.begin()
     for turn in range(30):
         for seat in (0, 1):
-            if (decision := table.match.asking(seat)) is not None:
+            if (decision := table.match.open_decision(seat)) is not None:
                 table.send(turn * 1000, seat)
                 if turn % 3 != 2:
-                    table.alarm(turn * 1000 + 500)
+                    table.time_up(turn * 1000 + 500)
                 else:
                     table.act(turn * 1000, seat, 4 if table.act(turn * 1000, seat, 0, decision) else 0, decision)
     assert table.match.over
@@ -177,7 +177,7 @@ def test_match_with_every_seat_suspended_plays_itself_to_the_end_at_one_input() 
     table.begin()
     for seat in range(5):
         table.send(0, seat)
-    effects = table.alarm(20)
+    effects = table.time_up(20)
     over = effects[-1]
     assert isinstance(over, Over)
     assert over.forced == (400 * 3,) * 5
@@ -189,7 +189,7 @@ def test_match_without_any_time_forces_at_once_and_still_ends() -> None:
     table.begin()
     for seat in (0, 1):
         table.desert(0, seat)
-    table.alarm(0)
+    table.time_up(0)
     assert table.match.over
 
 

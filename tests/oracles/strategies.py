@@ -28,6 +28,9 @@ class TwoDecks:
     def __call__(self, number: int, size: int, count: int) -> Sequence[int]:
         return [card for card in self._decks[number % 2] if card < size][:count]
 
+    def roll(self, number: int, roll: int, faces: int) -> int:
+        return (self._decks[number % 2][0] + roll) % faces
+
     def __repr__(self) -> str:
         return f"TwoDecks{self._decks!r}"
 

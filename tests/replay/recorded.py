@@ -26,9 +26,10 @@ from arena.match.inputs import (
 )
 from arena.match.match import Match
 from arena.match.policy import Policy
-from arena.replay.chain import Chain, pack, unchained, unpack
-from arena.replay.record import Bot, Entry, Header, encode
-from arena.replay.replay import Rating as RecordedRating
+from arena.replay.hash_chain import Chain, pack, unpack, without_chain
+from arena.replay.header import Entry, Header, SeatedBot
+from arena.replay.record import encode
+from arena.replay.replay import RecordedRating as RecordedRating
 from engine.deal import SeededDecks, commitment, match_key
 from engine.game import Game, Option, settle_options
 from engine.sixth_sense import SIXTH_SENSE
@@ -41,10 +42,10 @@ def header_of(game: Game, seats: int, options: Mapping[str, Option], chance: int
     seed = sha256(b"seed %d" % chance).digest()
     nonces = tuple(sha256(b"nonce %d" % seat).digest()[:16] if seat else bytes(16) for seat in range(seats))
     return Header(
-        match=100 + chance,
+        match_id=100 + chance,
         game=game,
         options=settle_options(game, seats, options),
-        bots=tuple(Bot(f"bot-{seat}", house=not seat) for seat in range(seats)),
+        bots=tuple(SeatedBot(f"bot-{seat}", house=not seat) for seat in range(seats)),
         seed=seed,
         commitment=commitment(seed),
         nonces=nonces,
@@ -168,7 +169,7 @@ def restarted() -> bytes:
         put(TimeUp(now))
         put(Returned(now, 3))
     while not match.over:
-        ask = next(ask for seat, ask in open_to.items() if match.asking(seat) == ask.decision)
+        ask = next(ask for seat, ask in open_to.items() if match.open_decision(seat) == ask.decision)
         put(Acted(now, ask.seat, ask.decision, ask.legal[0]))
     return encode(header, entries, changes(entries))
 
@@ -176,7 +177,7 @@ def restarted() -> bytes:
 def long_names(seats: int, game: Game) -> bytes:
     """The file of a rated match of bots with names as long as names may be."""
     header, entries = play(seats, game=game)
-    bots = tuple(Bot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
+    bots = tuple(SeatedBot(f"a-bot-with-a-name-of-forty-characters-{seat:02}", house=True) for seat in range(seats))
     return encode(replace(header, bots=bots), entries, changes(entries))
 
 
@@ -186,7 +187,7 @@ def lines_of(file: bytes) -> list[str]:
 
 def objects_of(file: bytes) -> list[dict[str, object]]:
     """What the lines say, without their chain."""
-    return [json.loads(unchained(line) or "") for line in lines_of(file)]
+    return [json.loads(without_chain(line) or "") for line in lines_of(file)]
 
 
 def forged(objects: Sequence[object]) -> bytes:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from arena.match.effects import Ask, Show
 from arena.match.inputs import Acted, Instant, Sent
-from arena.replay.lines import effect_line, input_line, shown_line
-from arena.replay.shown import ShownRound
+from arena.replay.lines import effect_line, input_line, view_digests_line
+from arena.replay.view_digests import RoundDigests
 from engine.nullern import NULLERN
 from engine.nullern.view import NullernRound
 from engine.sixth_sense import SIXTH_SENSE
@@ -62,8 +62,8 @@ def test_lines_of_rounds_are_what_an_encoder_writes(kind: Any, data: st.DataObje
 
 @given(NUMBERS, st.lists(st.binary(min_size=32, max_size=32), max_size=6), st.lists(NUMBERS, max_size=6))
 def test_lines_of_what_was_shown_are_what_an_encoder_writes(number: int, views: list[bytes], banks: list[int]) -> None:
-    shown = ShownRound(number, tuple(each.hex() for each in views or [b""]), tuple(banks))
-    assert shown_line(shown) == encoded({"shown": number, "views": shown.views, "banks": shown.banks})
+    shown = RoundDigests(number, tuple(each.hex() for each in views or [b""]), tuple(banks))
+    assert view_digests_line(shown) == encoded({"shown": number, "views": shown.views, "banks": shown.banks})
 
 
 def test_questions_have_no_lines() -> None:

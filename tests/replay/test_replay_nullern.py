@@ -46,7 +46,7 @@ def test_replay_writes_the_blind_play_without_its_card_and_the_round_with_it() -
 def verdict_on(objects: list[dict[str, Any]]) -> tuple[int, str]:
     difference = verify(read(forged(objects)), rate).difference
     assert difference is not None
-    return difference.line, difference.words
+    return difference.line, difference.text
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 
 from arena.replay.read import read
 from arena.replay.render.nullern_picture import picture
-from arena.replay.render.show import show_match, show_round, show_step, show_trick
-from arena.replay.steps import PLAYS, Course
+from arena.replay.render.picture import PLAYS
+from arena.replay.render.show import show_match, show_part, show_round, show_step
+from arena.replay.steps import Course
 from engine.nullern import NULLERN, NullernRound, NullernView
 from engine.nullern.cards import ACTIONS, BLIND, CARDS
 from tests.replay.drawing import SGR, drawn, lines, nothing_is_lost
@@ -146,7 +147,7 @@ def test_N4_replay_says_who_was_first_to_name_the_highest_bid(seats: int) -> Non
         why = f"bot-{first} (seat {first}) leads first: the first to name the highest bid, {max(report.bids)}."
         text = drawn(show_round(played, report.round + 1))
         assert why in text
-        assert why in drawn(show_trick(played, report.round + 1, 1))
+        assert why in drawn(show_part(played, report.round + 1, 1))
         table = text.split("\n\n")[1].splitlines()[2:]
         assert [int(row.split()[0]) for row in table] == turns, "the rows are in the order of bidding"
 
@@ -154,10 +155,11 @@ def test_N4_replay_says_who_was_first_to_name_the_highest_bid(seats: int) -> Non
 @SEATS
 def test_N5_replay_marks_every_trump_that_had_to_follow_and_who_holds_none(seats: int) -> None:
     played, seen = course(seats), set()
+    tables = [drawn(show_round(played, report.round + 1)).split("\n\n")[-2].splitlines() for report in reports(played)]
     for report, number, trick in tricks(played):
-        rows = drawn(show_trick(played, report.round + 1, number + 1), width=120).split("\n\n")[1].splitlines()[2:]
+        rows = drawn(show_part(played, report.round + 1, number + 1), width=120).split("\n\n")[1].splitlines()[2:]
         blind = report.round == 19
-        row = drawn(show_round(played, report.round + 1)).split("\n\n")[-2].splitlines()[2 + number]
+        row = tables[report.round][2 + number]
         due = [
             place > 0 and not blind and is_trump(report, trick[0]) and is_trump(report, card)
             for place, card in enumerate(trick)
@@ -182,7 +184,7 @@ def test_N6_replay_says_what_a_trick_was_taken_with(seats: int) -> None:
         how |= {1: "the only trump"}
         words = how.get(trumps, "the highest trump")
         taker = report.takers[number]
-        text = drawn(show_trick(played, report.round + 1, number + 1), width=120)
+        text = drawn(show_part(played, report.round + 1, number + 1), width=120)
         assert text.endswith(f"bot-{taker} (seat {taker}) takes it with {words}.")
         [taken] = [line for line in text.splitlines() if "takes the trick" in line]
         assert f"{taker} bot-{taker} " in taken
@@ -197,7 +199,7 @@ def test_replay_trick_of_nullern() -> None:
         for report, number, trick in tricks(played)
         if number > 0 and is_trump(report, trick[0]) and sum(is_trump(report, card) for card in trick) == 3
     )
-    assert drawn(show_trick(played, report.round + 1, number + 1)) == lines("""
+    assert drawn(show_part(played, report.round + 1, number + 1)) == lines("""
     Round 4, trick 2 · 4 cards each · trump red (red 12 turned) · bot-3 deals
 
     place  seat and bot  card
@@ -219,7 +221,7 @@ def test_replay_trick_of_nullern_that_was_broken_off() -> None:
         if picture(played, played.ends(played.rounds - 1), None).begun
         > len(picture(played, played.ends(played.rounds - 1), None).takers)
     )
-    assert drawn(show_trick(broken)).endswith("\nThe trick was not played out.")
+    assert drawn(show_part(broken)).endswith("\nThe trick was not played out.")
 
 
 def test_replay_step_of_nullern_shows_the_bids_that_were_named() -> None:
@@ -307,7 +309,7 @@ def test_replay_round_of_nullern_as_one_seat_saw_it_hides_the_other_hands() -> N
 @SEATS
 def test_replay_of_nullern_fits_80_columns_whatever_the_names(seats: int) -> None:
     played = Course(read(long_names(seats, NULLERN)))
-    pictures = [show_match(played), show_trick(played), show_trick(played, 10, 1)]
+    pictures = [show_match(played), show_part(played), show_part(played, 10, 1)]
     pictures += [show_round(played, number, seat) for number in (1, 9, 10, -1) for seat in (None, 0)]
     pictures += [show_step(played, number, 1) for number in (1, 20, -1)]
     nothing_is_lost(pictures, ("▸", "!t", "!i", "!s", "*", "^", "+", "H", "#"))

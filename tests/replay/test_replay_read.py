@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from arena.replay import chain
-from arena.replay.chain import Chain, pack
+from arena.replay import hash_chain
+from arena.replay.hash_chain import Chain, pack
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.replay import ReplayError
@@ -160,7 +160,7 @@ def test_replay_with_an_endless_number_is_told_so() -> None:
 
 
 def test_replay_that_unpacks_to_too_much_is_refused() -> None:
-    bomb = gzipped(bytes(chain.LIMIT + 1))
+    bomb = gzipped(bytes(hash_chain.LIMIT + 1))
     assert len(bomb) < 1 << 20
     with pytest.raises(ReplayError, match="bomb: it unpacks to more than 64 MiB, which no match needs"):
         read(bomb, "bomb")

@@ -11,12 +11,12 @@ import pytest
 
 from arena.match.effects import Ask, Force, Show, Suspend
 from arena.match.inputs import Begun, Instant, TimeUp
-from arena.replay.chain import chained, unchained, unpack
+from arena.replay.hash_chain import unpack, with_chain, without_chain
 from arena.replay.lines import input_line
 from arena.replay.read import read
 from arena.replay.record import Recorder, encode, record
-from arena.replay.shown import Shown
 from arena.replay.thinking import Stopwatch
+from arena.replay.view_digests import ViewDigests
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import changes, lines_of, objects_of, play, rated, restarted
 
@@ -45,8 +45,8 @@ def test_replay_is_stored_without_its_chain_which_follows_from_it() -> None:
     stored = record(header, entries).replay()
     assert b'"chain"' not in unpack(stored)
     assert 2 * len(stored) < len(file)
-    assert chained(stored) == file
-    assert chained(file) == file, "servers used to store it with its chain"
+    assert with_chain(stored) == file
+    assert with_chain(file) == file, "servers used to store it with its chain"
 
 
 def test_replay_recorder_keeps_no_input_and_what_was_shown_until_the_round_is_over() -> None:
@@ -59,7 +59,7 @@ def test_replay_recorder_keeps_no_input_and_what_was_shown_until_the_round_is_ov
             shown = 0 if isinstance(effect, Show) else shown + isinstance(effect, Ask)
     kept: list[object] = [recorder]
     for each in kept:  # what it refers to is added to it
-        if isinstance(each, Recorder | Shown | Stopwatch | list | dict):
+        if isinstance(each, Recorder | ViewDigests | Stopwatch | list | dict):
             kept += gc.get_referents(each)
     assert any(isinstance(each, str) for each in kept)
     tuples = [each for each in kept if isinstance(each, tuple)]
@@ -134,7 +134,7 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
     for line in [line for file in files for line in lines_of(file)]:
         content = json.loads(line)
         assert json.dumps(content, ensure_ascii=False, separators=(",", ":")) == line
-        assert json.loads(unchained(line) or "") == {key: content[key] for key in content if key != "chain"}
+        assert json.loads(without_chain(line) or "") == {key: content[key] for key in content if key != "chain"}
         kind = content.get("in") or content.get("out")
         if kind:
             seen.add(kind)
@@ -143,6 +143,7 @@ def test_replay_lines_are_json_in_the_documented_order_of_fields() -> None:
     assert [*json.loads(lines_of(rated())[0])] == [*header_fields, "chain"]
 
 
+@pytest.mark.process
 def test_replay_chain_is_checked_by_the_documented_lines(tmp_path: Path) -> None:
     code = FORMAT.read_text().partition("```python\n")[2].partition("```")[0]
     script, file = tmp_path / "check.py", tmp_path / "match.jsonl.gz"

@@ -11,7 +11,7 @@ from arena.match.effects import Cause
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.render import show as render
-from arena.replay.render.show import RENDERERS, ShowError, show_match, show_round, show_step, show_trick
+from arena.replay.render.show import RENDERERS, ShowError, show_match, show_part, show_round, show_step
 from arena.replay.render.sixth_sense_picture import picture
 from arena.replay.steps import Course
 from engine.registry import GAMES
@@ -64,7 +64,7 @@ def card(trick: Trick, seat: int) -> str:
 
 
 def shown(trick: Trick, *, seat: int | None = None, colour: bool = False) -> str:
-    return drawn(show_trick(trick.course, trick.round, trick.number, seat), colour=colour)
+    return drawn(show_part(trick.course, trick.round, trick.number, seat), colour=colour)
 
 
 def test_replay_match_shows_places_ratings_and_points_by_round() -> None:
@@ -292,7 +292,7 @@ def test_replay_peek_that_ends_a_round_is_shown_to_who_looked() -> None:
     assert made.action == PEEK
     known = {seat: picture(played, end, seat).predictions[trick.taker] is not None for seat in range(3)}
     assert known == {seat: seat in {trick.looker, trick.taker} for seat in range(3)}
-    assert "looks at what" in drawn(show_trick(played, trick.round, -1))
+    assert "looks at what" in drawn(show_part(played, trick.round, -1))
 
 
 def test_replay_trick_that_nobody_takes() -> None:
@@ -324,7 +324,7 @@ def test_replay_trick_that_was_broken_off() -> None:
     broken = next(
         played for played in map(interrupted, range(50, 60)) if len(picture(played, played.ends(0), None).plays) % 4
     )
-    assert drawn(show_trick(broken)).endswith("The trick was not played out.")
+    assert drawn(show_part(broken)).endswith("The trick was not played out.")
 
 
 @cache
@@ -473,7 +473,7 @@ def test_replay_shows_a_seat_exactly_what_the_engine_let_it_see(seats: int, chan
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_replay_fits_80_columns_whatever_the_names(seats: int) -> None:
     played = Course(read(long_names(seats, SIXTH_SENSE)))
-    pictures = [show_match(played), show_trick(played)]
+    pictures = [show_match(played), show_part(played)]
     pictures += [show_round(played, number, seat) for number in (1, -1) for seat in (None, 0)]
     pictures += [show_step(played, number, 1) for number in (1, 20, -1)]
     nothing_is_lost(pictures, ("▸", "!t", "*", "↓", "×2", "+", "#"))
@@ -504,7 +504,7 @@ def test_replay_cards_have_their_colours_and_blocked_ones_are_struck_through() -
         (lambda: show_round(course(), 5), "the replay has rounds 1 to 4, not round 5"),
         (lambda: show_round(course(), 0), "the replay has rounds 1 to 4, not round 0"),
         (lambda: show_round(course(), -5), "the replay has rounds 1 to 4, not round -5"),
-        (lambda: show_trick(course(), 1, 14), "the replay has tricks 1 to 13, not trick 14"),
+        (lambda: show_part(course(), 1, 14), "the replay has tricks 1 to 13, not trick 14"),
         (lambda: show_step(course(), 9999), "the replay has steps 1 to "),
         (lambda: show_round(course(), 1, seat=4), "the replay has seats 0 to 3, not seat 4"),
         (lambda: show_round(course(), 1, seat=-1), "the replay has seats 0 to 3, not seat -1"),
@@ -518,7 +518,7 @@ def test_replay_says_what_there_is_to_show(show: Any, words: str) -> None:
 
 def test_replay_without_a_trick_says_so() -> None:
     with pytest.raises(ShowError, match="the replay has no tricks there, not trick -1"):
-        show_trick(interrupted(0))
+        show_part(interrupted(0))
 
 
 def test_replay_every_game_has_a_renderer() -> None:
@@ -527,7 +527,7 @@ def test_replay_every_game_has_a_renderer() -> None:
 
 @pytest.mark.parametrize(
     "show",
-    [show_match, show_round, show_trick, lambda played: show_step(played, 1)],
+    [show_match, show_round, show_part, lambda played: show_step(played, 1)],
     ids=["match", "round", "trick", "step"],
 )
 def test_replay_of_a_game_without_a_renderer_names_the_file_to_write(

@@ -6,8 +6,9 @@ import pytest
 
 from arena.match.effects import Force, Refuse
 from arena.match.inputs import Acted
+from arena.replay.header import Entry
 from arena.replay.read import read
-from arena.replay.record import Entry, encode
+from arena.replay.record import encode
 from arena.replay.steps import Course, Made, steps
 from engine.game import OVER
 from tests.replay.recorded import play, rated

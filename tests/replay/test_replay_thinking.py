@@ -10,7 +10,7 @@ from arena.replay.read import read
 from arena.replay.record import encode, record
 from arena.replay.thinking import Stopwatch, Thinking
 from arena.replay.timeline import SeatTimeline
-from arena.replay.watch import timelines
+from arena.replay.timeline_builder import timelines
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import play
@@ -41,7 +41,7 @@ def test_figures_are_those_of_the_timeline(game: object, chance: int, stays_away
 
 
 def test_the_round_trip_is_taken_off_up_to_the_allowance() -> None:
-    stopwatch = Stopwatch(1, allowance=100)
+    stopwatch = Stopwatch(1, lag_allowance=100)
     for number, sent, lag, acted in ((1, 1000, 50, 1500), (2, 2000, 700, 2150), (3, 3000, 90, 3010)):
         stopwatch.due(0, number)
         stopwatch.sent(Sent(Instant(sent), 0, number, lag))
@@ -50,7 +50,7 @@ def test_the_round_trip_is_taken_off_up_to_the_allowance() -> None:
 
 
 def test_a_sending_of_what_is_not_due_to_the_seat_starts_no_clock() -> None:
-    stopwatch = Stopwatch(2, allowance=100)
+    stopwatch = Stopwatch(2, lag_allowance=100)
     stopwatch.due(0, 1)
     stopwatch.due(1, 2)
     for seat, decision in ((1, 1), (0, 2), (-1, 1), (2, 1)):

@@ -23,12 +23,12 @@ from arena.match.inputs import (
     TimeUp,
 )
 from arena.match.match import Match
-from arena.replay.header import Bot
+from arena.replay.header import Entry, SeatedBot
 from arena.replay.read import read
-from arena.replay.record import Entry, encode
+from arena.replay.record import encode
 from arena.replay.steps import steps
-from arena.replay.timeline import Blame, Event, Kind, SeatTimeline
-from arena.replay.watch import timelines
+from arena.replay.timeline import Blame, Event, EventKind, SeatTimeline
+from arena.replay.timeline_builder import timelines
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.nullern import NULLERN
@@ -49,7 +49,7 @@ class Rig:
 
     def __init__(self, house: int | None = None) -> None:
         header = header_of(NULLERN, 2, {}, 1)
-        self._header = replace(header, bots=tuple(Bot(f"bot-{seat}", seat == house) for seat in (0, 1)))
+        self._header = replace(header, bots=tuple(SeatedBot(f"bot-{seat}", seat == house) for seat in (0, 1)))
         decks = SeededDecks(match_key(header.seed, header.nonces))
         self._match = Match(NULLERN, 2, {}, decks, header.policy)
         self._entries: list[Entry] = []
@@ -83,11 +83,11 @@ class Rig:
     def seat(self, number: int, at: int = 10**9) -> SeatTimeline:
         """One seat, without the end of the match."""
         seat = self.seats(at)[number]
-        assert [event.kind for event in seat.events if event.kind is Kind.INTERRUPTED] == [Kind.INTERRUPTED]
-        return replace(seat, events=tuple(event for event in seat.events if event.kind is not Kind.INTERRUPTED))
+        assert [event.kind for event in seat.events if event.kind is EventKind.INTERRUPTED] == [EventKind.INTERRUPTED]
+        return replace(seat, events=tuple(event for event in seat.events if event.kind is not EventKind.INTERRUPTED))
 
 
-def kinds(seat: SeatTimeline) -> list[Kind]:
+def kinds(seat: SeatTimeline) -> list[EventKind]:
     return [event.kind for event in seat.events]
 
 
@@ -150,7 +150,9 @@ def test_timeline_decision_lost_to_time_has_its_owner_by_round_trip_and_lateness
     assert lost.made == 1200 * MS + min(lag, ALLOWANCE), "when its clock fell, not when the next input came"
     assert (lost.spent, lost.bank_after) == (1200 * MS, 0)
     if late_by is not None:
-        refused = Event(Instant(lost.made + late_by), Kind.REFUSED, 1, NULLERN_FIRST, Refusal.STALE, late_by, blame)
+        refused = Event(
+            Instant(lost.made + late_by), EventKind.REFUSED, 1, NULLERN_FIRST, Refusal.STALE, late_by, blame
+        )
         assert seat.events == (refused,)
     assert seat.lost == {Cause.TIME: 1}
 
@@ -170,7 +172,7 @@ def test_timeline_silence_before_a_disconnect_may_be_the_network() -> None:
     rig.put(Left(Instant(5_000 * MS), 1))
     seat = rig.seat(1, at=5_001 * MS)
     assert (seat.decisions[0].forced, seat.decisions[0].blame) == (Cause.TIME, Blame.EITHER)
-    assert seat.events == (Event(Instant(5_000 * MS), Kind.GONE, time=30_000 * MS, blame=Blame.EITHER),)
+    assert seat.events == (Event(Instant(5_000 * MS), EventKind.GONE, time=30_000 * MS, blame=Blame.EITHER),)
 
 
 def test_timeline_clock_stands_while_a_bot_is_gone_first_and_runs_the_second_time() -> None:
@@ -189,7 +191,7 @@ def test_timeline_clock_stands_while_a_bot_is_gone_first_and_runs_the_second_tim
     assert [each.at for each in first.sendings] == [0, 20_001 * MS]
     assert (first.spent, first.took, first.own) == (60 * MS, 10 * MS, True)
     assert (second.forced, second.blame, second.sendings) == (Cause.TIME, Blame.EITHER, ())
-    assert kinds(seat) == [Kind.GONE, Kind.BACK, Kind.GONE]
+    assert kinds(seat) == [EventKind.GONE, EventKind.BACK, EventKind.GONE]
 
 
 def test_timeline_rejections_and_what_they_cost_are_the_bots() -> None:
@@ -203,7 +205,7 @@ def test_timeline_rejections_and_what_they_cost_are_the_bots() -> None:
     assert (forced.spent, forced.bank_after) == (30 * MS, 1000 * MS)
     assert [answer.refused for answer in forced.answers] == [Refusal.ILLEGAL] * 3
     assert [(each.kind, each.at, each.action, each.blame) for each in seat.events] == [
-        (Kind.REFUSED, at * MS, NO_ACTION, Blame.BOT) for at in (10, 20, 30)
+        (EventKind.REFUSED, at * MS, NO_ACTION, Blame.BOT) for at in (10, 20, 30)
     ]
     assert seat.lost == {Cause.ILLEGALITY: 1}
     assert seat.troubles == {Blame.BOT: 4}
@@ -250,17 +252,17 @@ def test_timeline_suspension_has_the_owner_of_the_lateness_it_comes_from() -> No
     seat = rig.seat(1, at=9_000 * MS)
     assert seat.lost[Cause.TIME] == 3
     assert seat.lost[Cause.SUSPENSION] > 0
-    [suspension] = [event for event in seat.events if event.kind is Kind.SUSPENDED]
+    [suspension] = [event for event in seat.events if event.kind is EventKind.SUSPENDED]
     assert suspension.blame is Blame.EITHER
     during = [each for each in seat.decisions if each.forced is Cause.SUSPENSION]
     assert {each.blame for each in during} == {Blame.EITHER}
     assert all(each.made == each.due and each.spent == 0 and not each.sendings for each in during)
-    assert kinds(seat)[-1] is Kind.READY
+    assert kinds(seat)[-1] is EventKind.READY
 
 
 def test_timeline_suspension_of_a_bot_that_was_slow_is_the_bots() -> None:
     seat = suspended(answers_last=True).seat(1)
-    [suspension] = [event for event in seat.events if event.kind is Kind.SUSPENDED]
+    [suspension] = [event for event in seat.events if event.kind is EventKind.SUSPENDED]
     assert suspension.blame is Blame.BOT
 
 
@@ -277,10 +279,10 @@ def test_timeline_house_bot_that_takes_over_is_seen_and_so_is_what_it_played() -
     first = seat.decisions[0]
     assert (first.forced, first.blame, first.spent) == (Cause.ABSENCE, Blame.EITHER, 10 * MS)
     assert [(event.kind, event.at) for event in seat.events] == [
-        (Kind.GONE, 10 * MS),
-        (Kind.SUBSTITUTED, 30_010 * MS),
-        (Kind.RETURNED, 30_022 * MS),
-        (Kind.REFUSED, 30_023 * MS),
+        (EventKind.GONE, 10 * MS),
+        (EventKind.SUBSTITUTED, 30_010 * MS),
+        (EventKind.RETURNED, 30_022 * MS),
+        (EventKind.REFUSED, 30_023 * MS),
     ]
 
 
@@ -296,9 +298,9 @@ def test_timeline_restart_is_the_servers_and_explains_why_a_question_waited() ->
     assert here.decisions[0].waited == 4_001 * MS
     assert here.decisions[0].spent == MS
     assert [(event.kind, event.blame) for event in here.events] == [
-        (Kind.HELD, Blame.SERVER),
-        (Kind.RETURNED, None),
-        (Kind.RELEASED, None),
+        (EventKind.HELD, Blame.SERVER),
+        (EventKind.RETURNED, None),
+        (EventKind.RELEASED, None),
     ]
 
 
@@ -308,8 +310,8 @@ def test_timeline_question_that_waited_for_a_bot_that_was_there_is_the_bots() ->
     rig.answer(102 * MS, 1)
     rig.send(202 * MS, 0)  # exactly a soft limit: not long
     other, seat = rig.seats(at=202 * MS)
-    assert seat.events[0] == Event(Instant(101 * MS), Kind.WAITED, 1, time=101 * MS, blame=Blame.BOT)
-    assert kinds(other) == [Kind.INTERRUPTED]
+    assert seat.events[0] == Event(Instant(101 * MS), EventKind.WAITED, 1, time=101 * MS, blame=Blame.BOT)
+    assert kinds(other) == [EventKind.INTERRUPTED]
 
 
 def test_timeline_whatever_befalls_a_house_bot_is_the_servers() -> None:
@@ -333,7 +335,7 @@ def test_timeline_stand_in_that_chose_what_is_not_legal_is_the_servers() -> None
 
 def test_timeline_interruption_is_the_servers() -> None:
     for seat in Rig().seats(at=7):
-        assert seat.events == (Event(Instant(7), Kind.INTERRUPTED, blame=Blame.SERVER),)
+        assert seat.events == (Event(Instant(7), EventKind.INTERRUPTED, blame=Blame.SERVER),)
 
 
 def test_timeline_of_inputs_about_seats_that_do_not_exist_is_empty_of_them() -> None:
@@ -346,7 +348,7 @@ def test_timeline_of_inputs_about_seats_that_do_not_exist_is_empty_of_them() -> 
         Returned(Instant(5), 5),
     ):
         rig.put(event)
-    assert [kinds(seat) for seat in rig.seats()] == [[Kind.INTERRUPTED]] * 2
+    assert [kinds(seat) for seat in rig.seats()] == [[EventKind.INTERRUPTED]] * 2
 
 
 def test_timeline_slowest_and_percentiles_are_of_what_the_bot_did() -> None:
@@ -387,4 +389,7 @@ def test_timeline_of_a_whole_match_agrees_with_its_steps_and_its_result(game: Ga
         assert all((each.blame is None) == each.own for each in seat.decisions)
         assert all(one.bank_after == then.bank for one, then in pairwise(seat.decisions))
         assert list(seat.events) == sorted(seat.events, key=lambda event: event.at)
-        assert seat.count(Kind.SUBSTITUTED) + seat.count(Kind.SUSPENDED) > 0 or not replay.result.troubled[seat.seat]
+        assert (
+            seat.count(EventKind.SUBSTITUTED) + seat.count(EventKind.SUSPENDED) > 0
+            or not replay.result.troubled[seat.seat]
+        )

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from arena.match.inputs import Acted, Instant, StoodIn
-from arena.replay.chain import Chain, pack
+from arena.replay.hash_chain import Chain, pack
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.render.show import show_match, show_round, show_step
-from arena.replay.replay import Rating, ReplayError
+from arena.replay.replay import RecordedRating, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import verify
 from engine.nullern import NULLERN
@@ -100,6 +100,7 @@ def altered(value: Any) -> Any:
     return "something"
 
 
+@pytest.mark.thorough
 def test_replay_with_any_single_value_changed_is_refused_at_that_line() -> None:
     """The chain finds it; text in place of text so that each line stays JSON."""
     count = 0
@@ -156,7 +157,7 @@ def first(kind: str, name: str, **fields: Any) -> int:
 def verdict_on(objects: list[dict[str, Any]]) -> tuple[int, str]:
     difference = verify(read(forged(objects)), rate).difference
     assert difference is not None
-    return difference.line, difference.words
+    return difference.line, difference.text
 
 
 def test_replay_with_another_seed_does_not_open_the_commitment() -> None:
@@ -246,6 +247,7 @@ def garbage(rng: Random) -> Any:
     [(WHOLE, seed) for seed in range(12)] + [(rated(2, game=NULLERN), seed) for seed in range(4)],
     ids=[*(f"sixth_sense-{seed}" for seed in range(12)), *(f"nullern-{seed}" for seed in range(4))],
 )
+@pytest.mark.thorough
 def test_replay_with_garbage_anywhere_is_a_replay_error_or_a_verdict_and_nothing_else(whole: bytes, seed: int) -> None:
     rng = Random(seed)
     console, verdicts = Console(quiet=True), set()
@@ -301,7 +303,7 @@ def test_replay_rewritten_in_another_style_is_not_what_was_played() -> None:
     difference = verify(read(pack(map(Chain().line, spaced))), rate).difference
     assert difference is not None
     assert difference.line == 1
-    assert "the same is written differently" in difference.words
+    assert "the same is written differently" in difference.text
 
 
 def test_replay_verdict_tells_what_was_played() -> None:
@@ -315,10 +317,10 @@ def test_replay_verdict_tells_what_was_played() -> None:
 def test_replay_rating_function_sees_ratings_places_and_names() -> None:
     seen: list[Any] = []
 
-    def spy(before: Any, places: Any, bots: Any, counts: Any) -> list[Rating]:
+    def spy(before: Any, places: Any, bots: Any, counts: Any) -> list[RecordedRating]:
         seen.append((list(before), places, bots))
         return rate(before, places, bots, counts)
 
     verify(read(WHOLE), spy)
-    assert seen[0][0][1] == Rating(1510.0, 149.0)
+    assert seen[0][0][1] == RecordedRating(1510.0, 149.0)
     assert seen[0][2] == ["bot-0", "bot-1"]

@@ -13,9 +13,10 @@ import trio
 
 from arena.house import HOUSE_BOTS, THINKERS, HouseBot
 from arena.match.effects import Ask
-from arena.server.pool import WorkerPool
-from arena.server.post import Post
+from arena.server.runtime.turns import Turns
+from arena.server.workers.pool import WorkerPool
 from engine.deal import SeededDecks
+from engine.game import OVER
 from engine.registry import GAMES
 
 PATIENCE = 60
@@ -35,10 +36,11 @@ class Case(NamedTuple):
 
 
 def cases(game: str, seats: int, most: int) -> list[Case]:
-    """The first questions of a game between its house bots, by turns."""
+    """The first questions of a game between its three weakest house bots, by turns."""
+    bots = HOUSE_BOTS[game][:3]
     state, found = GAMES[game].new(seats, SeededDecks(bytes([seats]) * 32)), list[Case]()
-    while len(found) < most:
-        bot, seat = HOUSE_BOTS[game][len(found) % 3], state.player
+    while len(found) < most and state.player != OVER:
+        bot, seat = bots[len(found) % len(bots)], state.player
         view, legal, chance = state.view(seat), state.legal(seat), sha256(bytes([len(found) % 256])).digest()
         action = bot.decide(view, legal, chance)
         found.append(Case(bot, Ask(seat, len(found) + 1, legal, view, 0, 0), chance, action))
@@ -54,13 +56,16 @@ HARD: Final = next(case for case in NULLERN if case.bot in THINKERS and len(case
 class Client:
     """Asks a pool, and keeps what it is told."""
 
-    def __init__(self, pool: WorkerPool, post: Post) -> None:
+    def __init__(self, pool: WorkerPool, turns: Turns) -> None:
         self.pool = pool
-        self.post = post
+        self.turns = turns
         self.actions: dict[int, int] = {}
         self.later = 0
         """Answers that did not come at once."""
         self._told = trio.lowlevel.ParkingLot()
+
+    def __repr__(self) -> str:
+        return f"<Client with {len(self.actions)} answers, {self.later} of them later; workers {workers_of()}>"
 
     def ask(self, case: Case) -> None:
         action = self.pool.choose(case.bot, 1, case.ask, case.chance, self._take)
@@ -87,12 +92,12 @@ class Client:
 @asynccontextmanager
 async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
     """A pool that runs. Once its workers are up they are asked everything, as that is said to cost nothing."""
-    post = Post(lambda: None, 0.0)
-    pool = WorkerPool(size, post, away)
+    turns = Turns(lambda: None, 0.0)
+    pool = WorkerPool(size, turns, away)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
-        nursery.start_soon(post.run)
-        yield Client(pool, post)
+        nursery.start_soon(turns.run)
+        yield Client(pool, turns)
         nursery.cancel_scope.cancel()
 
 

@@ -13,30 +13,31 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import trio
-from sqlalchemy import Connection, StaticPool, create_engine
+from sqlalchemy import Connection
 
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
-from arena.server.messages import (
+from arena.server.runtime.turns import Turns
+from arena.server.sessions.messages import (
     Answer,
+    BotMessage,
     Closed,
     Hello,
     Invitation,
-    LinkLost,
     MatchOver,
+    MessageCodec,
     Notice,
     NoticeKind,
     Outgoing,
     Question,
     Ready,
-    Said,
 )
-from arena.server.players import HousePlayer
-from arena.server.post import Post
+from arena.server.sessions.player import HousePlayer
 from arena.store import bots, matches, schema
 from arena.store.errors import StoreError
 from arena.store.journal import open_journal
+from arena.store.sqlite.engine import in_memory
 from arena.store.store import Store
 from engine.game import SeatView
 from tests.match.counting import CountingGame
@@ -69,31 +70,36 @@ def house_players(*names: str) -> list[HousePlayer]:
 
 
 class Line:
-    """A line to a bot, seen from both ends."""
+    """A link to a bot, seen from both ends: what `CODEC` encodes stays as it is."""
 
     peer = "memory"
+    received_at = 0.0
 
     def __init__(self, *, reads: bool = True) -> None:
         self.reads = reads
         """Whether the bot reads; if not, no message is ever taken."""
-        self._say, self._heard = trio.open_memory_channel[Said | None](math.inf)
-        self._show, self._shown = trio.open_memory_channel[Outgoing](math.inf)
+        self._say, self._heard = trio.open_memory_channel[BotMessage | None](math.inf)
+        self._show, self._shown = trio.open_memory_channel[Any](math.inf)
         self._gone = trio.Event()
 
     @property
     def busy(self) -> bool:
         return not self.reads
 
-    def send(self, message: Outgoing) -> None:
+    def __repr__(self) -> str:
+        return f"<Line {'gone' if self._gone.is_set() else 'open'}{'' if self.reads else ', unread'}>"
+
+    def hand_over(self, message: bytes) -> None:
         if self._gone.is_set():
-            raise LinkLost
+            raise trio.BrokenResourceError
         self._show.send_nowait(message)
 
-    async def listen(self, hear: Callable[[Said], None], free: Callable[[], None]) -> None:
-        while (said := await self._heard.receive()) is not None:
-            hear(said)
+    async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
+        while (message := await self._heard.receive()) is not None:
+            self.received_at = message.at
+            take(message)
         if self._gone.is_set():
-            raise LinkLost
+            raise trio.BrokenResourceError
 
     def say(
         self,
@@ -103,7 +109,7 @@ class Line:
         capacity: int | None = None,
         declined: Sequence[int] = (),
     ) -> None:
-        self._say.send_nowait(Said(trio.current_time(), ready, answers, heartbeat, capacity, declined))
+        self._say.send_nowait(BotMessage(trio.current_time(), ready, answers, heartbeat, capacity, declined))
 
     def half_close(self) -> None:
         self._say.send_nowait(None)
@@ -113,19 +119,23 @@ class Line:
         self._say.send_nowait(None)
 
     async def read(self) -> Outgoing:
-        return await self._shown.receive()
+        return cast("Outgoing", await self._shown.receive())
 
     def unread(self) -> Outgoing | None:
         """The next message, if there is one."""
         try:
-            return self._shown.receive_nowait()
+            return cast("Outgoing", self._shown.receive_nowait())
         except trio.WouldBlock:
             return None
 
 
-def post() -> Post:
+CODEC = MessageCodec(lambda message, _: cast("BotMessage", message), lambda message: cast("bytes", message))
+"""Leaves messages as they are."""
+
+
+def turns() -> Turns:
     """Nothing has to be stored first."""
-    return Post(lambda: None, 0.0)
+    return Turns(lambda: None, 0.0)
 
 
 class MemoryStore:
@@ -134,8 +144,7 @@ class MemoryStore:
     operator_token = "operator_secret"
 
     def __init__(self) -> None:
-        engine = create_engine("sqlite://", poolclass=StaticPool)
-        schema.metadata.create_all(engine)
+        engine = in_memory(schema.metadata)
         self._connection = engine.connect()
         weakref.finalize(self, engine.dispose)
         weakref.finalize(self, self._connection.close)  # the last goes first
@@ -151,6 +160,9 @@ class MemoryStore:
         self.gate.set()
         self.writing = 0
         """Writes under way."""
+
+    def __repr__(self) -> str:
+        return f"<MemoryStore, {self.writing} writes under way, {len(self.troubles)} troubles ahead>"
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         await trio.lowlevel.checkpoint()
@@ -186,12 +198,17 @@ class MemoryStore:
 
 
 def config(**changes: Any) -> Config:
-    """A configuration; `games`, `seats` and `options` make its offers, every game at the same tables."""
+    """A configuration; `games`, `seats` and `options` make its offers.
+
+    Every game is played at the same tables, or at its largest where it has none of these.
+    """
     settings: dict[str, Any] = {"games": (GAME,), "seats": (2,), "options": {}}
     settings |= {"house": False, "house_workers": 0, "policy": POLICY, "heartbeat": 1000.0}
     settings |= {"fit_rest": 0.0} | changes
     games, seats, options = (settings.pop(name) for name in ("games", "seats", "options"))
-    return Config(offers=tuple(Offer(game, seats, options) for game in games), **settings)
+    tables = {game: tuple(size for size in seats if size in game.seats) or game.seats[-1:] for game in games}
+    offers = tuple(Offer(game, tuple(sizes), options) for game, sizes in tables.items())
+    return Config(offers=offers, **settings)
 
 
 @asynccontextmanager
@@ -215,8 +232,15 @@ class Bot:
         self.reports: list[MatchOver] = []
         self.rounds = 0
         self.heartbeats: list[int] = []
-        self.end: Closed | LinkLost | None = None
+        self.end: Closed | trio.BrokenResourceError | None = None
         self.told = trio.lowlevel.ParkingLot()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Bot {self.row.name} on {self.line}: {len(self.invitations)} invitations, "
+            f"{len(self.questions)} questions, {[kind.name for kind in self.kinds()]}, {len(self.reports)} results, "
+            f"end {self.end!r}>"
+        )
 
     def again(self, **changes: Any) -> Bot:
         """The same bot on a new line."""
@@ -227,8 +251,8 @@ class Bot:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
             try:
-                await arena.attend(self.line, self.row, self.hello)
-            except (Closed, LinkLost) as end:
+                await arena.attend(self.line, CODEC, self.row, self.hello)
+            except (Closed, trio.BrokenResourceError) as end:
                 self.end = end
             self.told.unpark_all()
             nursery.cancel_scope.cancel()

@@ -8,9 +8,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from arena.server.messages import NoticeKind
+from arena.server.sessions.messages import NoticeKind
 from arena.store import matches
-from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
+from arena.store.rows import MatchState
+from arena.store.standings import history
+from tests.server.server_rig import GAME, POLICY, Bot, HouseBot, MemoryStore, answer, running
 
 GRACE = POLICY.grace / 1e6
 
@@ -87,8 +89,9 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         assert [notice.seat for notice in ann.notices if notice.kind is NoticeKind.BACK] == [seat]
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].counts == (True, True), "a fifth of the rounds was the house bot's"
-    match = store.now(partial(matches.get_match, match=1))
-    assert all(each.rating is not None and each.rating.after.deviation < 150 for each in match.seats)
+    for name in ("ann", "bob"):
+        (moment,) = store.now(partial(history, bot=name, game=GAME.name))
+        assert moment.deviation < 150
 
 
 async def test_the_strongest_house_bot_of_the_game_plays_on(
@@ -118,9 +121,9 @@ async def test_a_table_that_everybody_left_is_played_out_by_house_bots(
         bob.line.vanish()
         await trio.sleep(GRACE + 1)
         assert arena.playing == 0
-        assert arena.hall.contestants == {}
-    match = store.now(partial(matches.get_match, match=1))
-    assert match.state is matches.MatchState.FINISHED
+        assert len(arena.players) == 0
+    match = store.now(partial(matches.get_match, match_id=1))
+    assert match.state is MatchState.FINISHED
     assert [seat.place for seat in match.seats] == [1, 1], "they share the only place there is"
 
 

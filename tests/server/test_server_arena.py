@@ -16,13 +16,13 @@ from arena.match.inputs import Input
 from arena.match.policy import Policy
 from arena.replay.record import Recorder
 from arena.server.arena import open_arena
-from arena.server.floor import LAST_RETRIES
-from arena.server.messages import Answer, Closed, LinkLost, NoticeKind, Outgoing, Ready, Reason
-from arena.server.players import HousePlayer
-from arena.server.scribe import RETRY
+from arena.server.matches.lifecycle import LAST_RETRIES
+from arena.server.matches.persistence import RETRY
+from arena.server.sessions.messages import Answer, Closed, NoticeKind, Outgoing, Ready, Reason
+from arena.server.sessions.player import HousePlayer
 from arena.store import bots, matches
 from arena.store.errors import DiskFull, StoreError
-from arena.store.matches import MatchState
+from arena.store.rows import MatchRow, MatchState
 from arena.store.store import LOST, open_store
 from engine.game import SeatView
 from tests.server.server_rig import GAME, NONCE, Bot, HouseBot, MemoryStore, answer, config, running
@@ -46,7 +46,7 @@ def bob(store: MemoryStore) -> Bot:
     return Bot(store.register("bob"))
 
 
-def listed(store: MemoryStore) -> list[matches.Match]:
+def listed(store: MemoryStore) -> list[MatchRow]:
     """Oldest first."""
     return list(reversed(store.now(matches.list_matches)))
 
@@ -62,19 +62,20 @@ async def test_a_match_is_played_recorded_rated_and_reported(
         assert ann.notices + bob.notices == []
     match = listed(store)[0]
     assert match.state is MatchState.FINISHED
-    assert match.started <= (match.ended or 0)
+    assert match.ended is not None
+    assert match.started <= match.ended
     assert {seat.bot for seat in match.seats} == {"ann", "bob"}
     for bot in (ann, bob):
         report = bot.reports[0]
         seat = match.seats[report.seat]
         assert seat.bot == bot.row.name
-        assert (report.match_id, report.interrupted) == (match.id, "")
+        assert (report.match_id, report.interrupted) == (match.match_id, "")
         assert (report.scores[report.seat], report.places[report.seat]) == (seat.score, seat.place)
-        assert seat.rating is not None
-        assert report.rating == (seat.rating.before.value, seat.rating.after.value)
+        assert seat.rating_before is not None
+        assert report.rating == (seat.rating_before, seat.rating_after)
         assert seat.forced == 0
         assert bot.rounds == 2
-    assert store.now(partial(matches.get_replay, match=match.id)).startswith(b"\x1f\x8b")
+    assert store.now(partial(matches.get_replay, match_id=match.match_id)).startswith(b"\x1f\x8b")
 
 
 async def test_a_result_comes_with_the_next_invitation(
@@ -116,7 +117,9 @@ async def test_a_match_counts_for_the_versions_that_begin_it(
         first = newer.reports[0].match_id
         await newer.until(lambda: len(newer.reports) >= 2)
     said: dict[int, set[str]] = {
-        match.id: {seat.version for seat in match.seats if seat.bot == "ann"} for match in listed(store) if match.ended
+        match.match_id: {seat.version for seat in match.seats if seat.bot == "ann"}
+        for match in listed(store)
+        if match.ended
     }
     assert said[first] == {"2.0"}
     assert said[newer.reports[1].match_id] == {"2.1"}
@@ -138,10 +141,10 @@ async def test_bots_go_on_playing_match_after_match(
     finished = [match for match in listed(store) if match.state is MatchState.FINISHED]
     assert len(finished) >= 20
     chain: dict[str, float] = {}
-    for match in sorted(finished, key=lambda match: match.ended or 0):
+    for match in sorted(finished, key=lambda match: match.ended or match.started):
         for seat in match.seats:
-            assert seat.rating is not None
-            chain[seat.bot] = seat.rating.after.value
+            assert seat.rating_after is not None
+            chain[seat.bot] = seat.rating_after
     assert set(chain) == {"ann", "bob"}
 
 
@@ -157,7 +160,7 @@ async def test_house_bots_fill_the_table_and_are_rated(
     seats = listed(store)[0].seats
     assert sorted(seat.bot for seat in seats)[:1] == ["ann"]
     assert {seat.bot for seat in seats} == {"ann", "house-a", "house-b"}, "three seats, two house bots"
-    assert all(seat.rating is not None for seat in seats)
+    assert all(seat.rating_after is not None for seat in seats)
 
 
 class Failing(HouseBot):
@@ -218,7 +221,7 @@ async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_mat
     add, unlucky = Recorder.add, 2
 
     def fail(self: Recorder, event: Input, effects: Sequence[Effect], line: str) -> None:
-        if self._header.match == unlucky and any(isinstance(effect, Show) for effect in effects):
+        if self._header.match_id == unlucky and any(isinstance(effect, Show) for effect in effects):
             raise ZeroDivisionError
         add(self, event, effects, line)
 
@@ -229,10 +232,10 @@ async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_mat
             nursery.start_soon(bob.attend, server)
             await ann.until(lambda: len(ann.reports) >= 4)
     assert {report.match_id for report in ann.reports if report.interrupted} == {unlucky}
-    assert {match.id for match in listed(store) if match.state is MatchState.INTERRUPTED} == {unlucky}
+    assert {match.match_id for match in listed(store) if match.state is MatchState.INTERRUPTED} == {unlucky}
     assert len({each.ask.decision for each in ann.questions if each.match_id == unlucky}) > 1
     [fault] = [entry for entry in logs if "a fault of the server" in entry["event"]]
-    assert fault["match"] == unlucky
+    assert fault["match_id"] == unlucky
 
 
 async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(
@@ -241,7 +244,7 @@ async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(
     ann.hello = ann.hello._replace(games=("bridge", "whist"))
     async with running(store) as arena:
         await ann.attend(arena)
-        assert arena.hall.contestants == {}
+        assert len(arena.players) == 0
     assert isinstance(ann.end, Closed)
     assert ann.end.reason is Reason.NO_SUCH_GAME
     assert str(ann.end) == "this server plays counting; the bot asked for bridge, whist"
@@ -358,7 +361,7 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
         await trio.sleep(1.5)
         bob.line.vanish()
         await bob.until(lambda: bob.end)
-        assert isinstance(bob.end, LinkLost)
+        assert isinstance(bob.end, trio.BrokenResourceError)
         await trio.sleep(2.5)
         back = bob.again()
         nursery.start_soon(back.attend, arena)
@@ -372,7 +375,7 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
         assert [notice.seat for notice in ann.notices] == [bob.invitations[0].seat] * 2
         assert ann.notices[0].time == 30_000_000
         await back.until(lambda: back.reports)
-        assert ann.row.id in arena.hall.contestants
+        assert arena.players.get(ann.row.id) is not None
     assert all(seat.forced == 0 for seat in listed(store)[0].seats)
 
 
@@ -389,7 +392,7 @@ async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grac
         await ann.until(lambda: ann.reports)
         assert trio.current_time() - began == pytest.approx(30, abs=0.01)
         await wait_all_tasks_blocked()
-        assert list(arena.hall.contestants) == [ann.row.id], "bob is forgotten once his match is over"
+        assert [player.bot_id for player in arena.players] == [ann.row.id], "bob is forgotten once his match is over"
     gone = bob.invitations[0].seat
     assert ann.kinds()[:2] == [NoticeKind.GONE, NoticeKind.SUBSTITUTED]
     assert ann.notices[0].text == "bob is gone; in 30 s a house bot plays its seat on"
@@ -398,7 +401,7 @@ async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grac
     assert ann.reports[0].places == tuple(1 + (seat == gone) for seat in range(2))
     seats = listed(store)[0].seats
     assert {seat.bot: (seat.forced, seat.place) for seat in seats} == {"ann": (0, 1), "bob": (0, 2)}
-    moved = {seat.bot: seat.rating is not None and seat.rating.change for seat in seats}
+    moved = {seat.bot: (seat.rating_after or 0) - (seat.rating_before or 0) for seat in seats}
     assert moved["ann"] == 0
     assert moved["bob"] < 0
 
@@ -530,8 +533,7 @@ async def test_heartbeats_measure_the_round_trip(
         await trio.sleep(0.04)
         ann.line.say(heartbeat=ann.heartbeats[0])
         await wait_all_tasks_blocked()
-        session = arena.hall.contestants[ann.row.id].session
-        assert session is not None
+        [session] = arena.players.sessions()
         assert session.round_trip == pytest.approx(0.04, abs=1e-5)
 
 
@@ -683,7 +685,7 @@ async def test_a_match_that_cannot_be_begun_is_withdrawn_and_tried_again(
         assert trio.current_time() - began == pytest.approx(RETRY, abs=0.01)
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].match_id == 2
-    finished = [match.id for match in listed(store) if match.state is MatchState.FINISHED]
+    finished = [match.match_id for match in listed(store) if match.state is MatchState.FINISHED]
     assert finished[0] == 2
 
 
@@ -721,7 +723,7 @@ async def test_a_result_waits_until_there_is_room_again(
         assert trio.current_time() - began == pytest.approx(4 * RETRY, abs=0.1)
         match, *_ = listed(store)
         assert match.state is MatchState.FINISHED
-        assert [seat.rating is not None for seat in match.seats] == [True, True]
+        assert [seat.rating_after is not None for seat in match.seats] == [True, True]
 
 
 async def test_a_stopping_server_gives_up_on_a_store_that_stays_broken(
@@ -746,9 +748,9 @@ async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp
     async with open_store(tmp_path, 1) as real:
         row = (await real.write(partial(bots.register, name="ann", owner="", at=1))).bot
         other = (await real.write(partial(bots.register, name="bob", owner="", at=1))).bot
-        await real.write(partial(matches.begin, game=GAME.name, options={}, bots=[row.id, other.id], at=1, number=41))
+        await real.write(partial(matches.begin, game=GAME.name, options={}, bots=[row.id, other.id], at=1, match_id=41))
     async with open_store(tmp_path, 2) as real:
-        left = await real.read(partial(matches.get_match, match=41))
+        left = await real.read(partial(matches.get_match, match_id=41))
         assert (left.state, left.reason) == (MatchState.INTERRUPTED, LOST)
         async with open_arena(config(), real) as arena, trio.open_nursery() as nursery:
             ann, bob = Bot(row), Bot(other)
@@ -757,9 +759,9 @@ async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp
             with trio.fail_after(20):
                 await ann.until(lambda: ann.reports)
             assert ann.reports[0].match_id == 42
-            assert await arena.roster.authenticate("nobody's") is None
-            registered = await arena.roster.register("cleo", "", "", by_invitation=False)
-            assert await arena.roster.authenticate(registered.token) == registered.bot
+            assert await arena.accounts.authenticate("nobody's") is None
+            registered = await arena.accounts.register("cleo", "", "", by_invitation=False)
+            assert await arena.accounts.authenticate(registered.token) == registered.bot
             nursery.cancel_scope.cancel()
 
 

@@ -19,12 +19,12 @@ from structlog.testing import capture_logs
 from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.selfplay import baseline
 from arena.replay.read import read
-from arena.server import baselines as server_baselines
 from arena.server.arena import Arena, open_arena
-from arena.server.baselines import Baselines
-from arena.server.fitter import open_fitter
-from arena.server.pool import ReplayFailed, WorkerPool
-from arena.server.post import Post
+from arena.server.ratings.fit_client import open_fit_client
+from arena.server.runtime.turns import Turns
+from arena.server.workers import baselines as server_baselines
+from arena.server.workers.baselines import Baselines
+from arena.server.workers.pool import ReplayFailed, WorkerPool
 from arena.store import baselines, bots, events, matches, schema
 from arena.store.errors import StoreError
 from arena.store.publishing import as_published
@@ -36,6 +36,8 @@ from engine.registry import GAMES
 from tests.server.pool_rig import workers_of
 from tests.server.server_rig import Bot, config
 
+pytestmark = pytest.mark.process
+
 PATIENCE = 60.0
 NULLERN = "nullern"
 
@@ -46,8 +48,8 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
     settings = {"games": (GAMES[NULLERN],), "seats": (3,), "house_workers": 1, "fit_seconds": 0.2} | changes
     async with (
         open_store(path, 1) as store,
-        open_fitter(path) as fitter,
-        open_arena(config(**settings), store, HOUSE_BOTS, fitter) as arena,
+        open_fit_client(path) as fit_client,
+        open_arena(config(**settings), store, HOUSE_BOTS, fit_client) as arena,
     ):
         yield store, arena
 
@@ -71,11 +73,11 @@ async def until(store: Store, done: Any) -> None:
 
 
 def replayed(connection: Connection) -> list[int]:
-    return [match.match for match in baselines.read(connection, NULLERN)]
+    return [match.match_id for match in baselines.read(connection, NULLERN)]
 
 
 def results(connection: Connection) -> list[int]:
-    return [event.match for event in events.read(connection, NULLERN)]
+    return [event.match_id for event in events.read(connection, NULLERN)]
 
 
 def all_replayed(connection: Connection) -> bool:
@@ -89,12 +91,12 @@ async def test_every_match_gets_the_baseline_that_replaying_it_gives(tmp_path: P
         found = await store.read(lambda connection: list(baselines.read(connection, NULLERN)))
         assert [match.number for match in found] == list(range(1, len(found) + 1))
         for match in found:
-            header = read(await store.read(partial(matches.get_replay, match=match.match))).header
+            header = read(await store.read(partial(matches.get_replay, match_id=match.match_id))).header
             key = match_key(header.seed, header.nonces)
             house = [bot for bot in THINKERS if bot.game == NULLERN]
             scores = [baseline(header.game, 3, header.options, key, None, 1, bot) for bot in house]
             assert match.baselines == tuple(sum(seat) for seat in zip(*scores, strict=True))
-            row = await store.read(partial(matches.get_match, match=match.match))
+            row = await store.read(partial(matches.get_match, match_id=match.match_id))
             assert match.scores == tuple(seat.score for seat in row.seats)
             assert match.kind.house == ", ".join(f"{bot.name} {bot.version}" for bot in house)
 
@@ -148,7 +150,7 @@ class Busy(WorkerPool):
     """Workers that never have time, or fail."""
 
     def __init__(self, fails: bool) -> None:
-        super().__init__(1, Post(lambda: None, 0.0))
+        super().__init__(1, Turns(lambda: None, 0.0))
         self.asked: list[bytes] = []
         self._fails = fails
 
@@ -165,7 +167,7 @@ async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeyp
     async with real(tmp_path, luck=frozenset()) as (store, arena):
         await play(store, arena, 1)
         (number, *_) = await store.read(results)
-        header = read(await store.read(partial(matches.get_replay, match=number))).header
+        header = read(await store.read(partial(matches.get_replay, match_id=number))).header
     settings = config(games=(GAMES[NULLERN],), seats=(3,), house_workers=1)
     async with open_store(tmp_path, 1) as store, trio.open_nursery() as nursery:
         waiting = Baselines(settings, store, Busy(fails=False), lambda _: None)
@@ -205,7 +207,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
 
         monkeypatch.setattr(store, "write", failing)
         told: list[str] = []
-        pool = WorkerPool(1, Post(lambda: None, 0.0))
+        pool = WorkerPool(1, Turns(lambda: None, 0.0))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pool.run)
             with capture_logs() as logs:

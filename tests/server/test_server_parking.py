@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.server.arena import Arena
-from arena.server.messages import Closed, NoticeKind, Reason
+from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store import bots
 from arena.store.errors import NotParked, UnknownBot
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
@@ -69,12 +69,12 @@ async def test_a_parked_bot_that_connects_is_told_and_plays_once_it_is_un_parked
         with trio.move_on_after(1000):
             await again.until(lambda: again.invitations)
         assert not again.invitations
-        await arena.roster.unpark("ANN")
+        await arena.accounts.unpark("ANN")
         await again.until(lambda: again.reports)
         assert again.reports[0].scores
         assert state(store).troubles == ()
         with pytest.raises(NotParked):
-            await arena.roster.unpark("ann")
+            await arena.accounts.unpark("ann")
 
 
 async def test_a_bot_may_be_un_parked_while_it_is_away(
@@ -83,8 +83,8 @@ async def test_a_bot_may_be_un_parked_while_it_is_away(
     async with running(store, [HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
         ann.line.half_close()
-        await ann.until(lambda: not arena.hall.sessions())
-        await arena.roster.unpark("ann")
+        await ann.until(lambda: not arena.players.sessions())
+        await arena.accounts.unpark("ann")
         again = ann.again()
         again.row = state(store)
         nursery.start_soon(again.attend, arena)
@@ -125,7 +125,7 @@ async def test_a_new_token_ends_the_stream_of_the_old_one(
     store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
     async with running(store) as arena:
-        for change, why in ((arena.roster.rotate, "replaced"), (arena.roster.revoke, "revoked")):
+        for change, why in ((arena.accounts.rotate, "replaced"), (arena.accounts.revoke, "revoked")):
             bot = ann.again()
             nursery.start_soon(bot.attend, arena)
             await wait_all_tasks_blocked()
@@ -152,11 +152,11 @@ async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
             reads += 1
             found = await read(job)
             if reads == 1:
-                await arena.roster.revoke("ann")
+                await arena.accounts.revoke("ann")
             return found
 
         monkeypatch.setattr(store, "read", slow_read)
-        assert await arena.roster.authenticate(registered.token) is None
+        assert await arena.accounts.authenticate(registered.token) is None
 
 
 async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
@@ -169,11 +169,11 @@ async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
         async def read(job: Callable[[Connection], object]) -> object:
             looked_up.append("once more")
             if len(looked_up) < 3:  # else it would go on for ever
-                arena.roster.park(())
+                arena.accounts.park(())
             return await look_up(job)
 
         monkeypatch.setattr(store, "read", read)
-        found = await arena.roster.authenticate(token)
+        found = await arena.accounts.authenticate(token)
     assert found is not None
     assert (found.name, len(looked_up)) == ("ann", 1)
 

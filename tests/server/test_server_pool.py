@@ -13,19 +13,22 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from arena.frames import Frames, packed
 from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.question import Question
 from arena.house.selfplay import baseline
-from arena.server import pool, worker
-from arena.server.pool import ReplayFailed
+from arena.processes import restart
+from arena.processes.frames import Frames, packed
+from arena.server.workers import pool, worker
+from arena.server.workers.pool import ReplayFailed
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
 from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import HARD, NULLERN, Case, Client, alive, cases, until, workers_of, working
 from tests.server.server_rig import HouseBot
 
-EVERY = [case for game in GAMES for case in cases(game, 3, 120)]
+pytestmark = pytest.mark.process
+
+EVERY = [case for name, game in GAMES.items() for case in cases(name, min(3, game.seats[-1]), 120)]
 
 
 def right(asked: Sequence[Case]) -> Mapping[int, int]:
@@ -62,7 +65,7 @@ async def test_who_asks_before_a_worker_is_up_is_answered_at_once() -> None:
 def turn(client: Client, *asked: Case) -> Mapping[int, int]:
     """What is answered by the end of a turn in which this is asked."""
     client.actions.clear()
-    with client.post:
+    with client.turns:
         for case in asked:
             client.ask(case)
         assert client.actions == {}
@@ -193,7 +196,40 @@ async def test_a_hanging_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> 
                 await until(lambda: not alive(first))
             await client.until(len(NULLERN))
             assert client.actions == right(NULLERN)
-    assert [entry["worker"] for entry in logs if entry["event"] == "a worker is hung"] == [first]
+    (ended,) = [entry for entry in logs if entry["event"] == "a worker ended"]
+    assert (ended["worker"], ended["status"]) == (first, -signal.SIGKILL)
+    assert ended["wrong"].startswith("no answer for ")
+
+
+async def test_a_worker_may_take_longer_to_start_than_to_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that is busy with other things: one killed for it would be started, and killed, for ever."""
+    with capture_logs() as logs:
+        async with working(1) as client:
+            with monkeypatch.context() as patch:
+                patch.setattr(worker, "LIMIT", 0.01)
+                await client.up()
+            client.ask(HARD)
+            await client.until(1)
+            assert client.actions == right([HARD])
+            assert client.later == 1
+    assert logs == []
+
+
+async def test_a_question_that_ended_a_worker_waits_no_longer_for_another_one_than_an_answer_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`sleep` starts, and is never ready."""
+    monkeypatch.setattr(pool, "LIMIT", 0.1)
+    async with working(1) as client:
+        await client.up()
+        (first,) = workers_of()
+        os.kill(first, signal.SIGSTOP)
+        client.ask(HARD)
+        await trio.testing.wait_all_tasks_blocked()
+        monkeypatch.setattr("arena.processes.helper.command", lambda *_: ["sleep", "1000"])
+        os.kill(first, signal.SIGKILL)
+        await client.until(1)
+        assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}
 
 
 async def test_a_question_that_ends_every_worker_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +264,7 @@ async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
 
 
 async def test_a_worker_that_never_comes_up_is_tried_again_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(restart, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with capture_logs() as logs:
         async with working(1) as client:
@@ -236,10 +272,11 @@ async def test_a_worker_that_never_comes_up_is_tried_again_ever_more_rarely(monk
             await until(lambda: len(logs) >= 3)
             assert client.actions == right([HARD])
             monkeypatch.setattr(sys, "executable", "/no/such/program")
-            await until(lambda: logs[-1]["event"] == "a worker cannot be started")
+            await until(lambda: "/no/such/program" in logs[-1]["error"])
             monkeypatch.undo()
             await client.up()
-    assert {entry["event"] for entry in logs} == {"a worker ended", "a worker cannot be started"}
+    assert {entry["event"] for entry in logs} == {"a worker cannot be started"}
+    assert logs[0]["error"] == "arena.house.worker ended before it was ready"
 
 
 async def test_a_question_that_ended_a_worker_does_not_wait_for_one_that_never_comes(
@@ -256,7 +293,7 @@ async def test_a_question_that_ended_a_worker_does_not_wait_for_one_that_never_c
             os.kill(first, signal.SIGKILL)
             await client.until(1)
     assert client.actions == {HARD.ask.decision: HARD.ask.legal[0]}
-    assert [entry["event"] for entry in logs] == ["a worker ended", "a worker ended", "a house bot failed"]
+    assert [entry["event"] for entry in logs] == ["a worker ended", "a worker cannot be started", "a house bot failed"]
 
 
 KEY = bytes(range(32))
@@ -326,7 +363,7 @@ async def test_a_replay_is_begun_again_when_its_worker_ends_and_given_up_the_sec
                 for each in client.pool._workers:
                     if each.pid not in killed and each.errand is not None:
                         killed.append(each.pid)
-                        each.kill()
+                        each.helper.kill()
                 await trio.sleep(0.01)
         assert len(killed) == 2
         assert await client.pool.baseline(GAME, 2, {}, KEY, 2, 1, BOT) == baseline(GAME, 2, {}, KEY, 2, 1, BOT)
@@ -343,17 +380,17 @@ async def test_a_replay_that_takes_for_ever_ends_its_worker(
 
 PARENT = """
 import sys, trio
-from arena.server.pool import WorkerPool
-from arena.server.post import Post
+from arena.server.workers.pool import WorkerPool
+from arena.server.runtime.turns import Turns
 from tests.server.fatal_view import Fatal
 from tests.server.pool_rig import FREE, Client, workers_of
 
 async def main():
-    post = Post(lambda: None, 0.0)
-    pool = WorkerPool(2, post, FREE)
+    turns = Turns(lambda: None, 0.0)
+    pool = WorkerPool(2, turns, FREE)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.run)
-        await Client(pool, post).up(2)
+        await Client(pool, turns).up(2)
         print(*workers_of(), flush=True)
         await trio.sleep_forever()
 

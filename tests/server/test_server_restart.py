@@ -19,11 +19,11 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import verify
 from arena.server.arena import Arena
-from arena.server.messages import NoticeKind
-from arena.server.scribe import RETRY
+from arena.server.matches.persistence import RETRY
+from arena.server.sessions.messages import NoticeKind
 from arena.store import matches
 from arena.store.errors import StoreError
-from arena.store.matches import MatchState
+from arena.store.rows import MatchRow, MatchState
 from engine.nullern import NULLERN
 from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
 
@@ -59,14 +59,14 @@ async def ending(
     store.reopen()
 
 
-def replay_of(store: MemoryStore, match: int = 1) -> Replay:
-    replay = read(store.now(partial(matches.get_replay, match=match)))
+def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
+    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
     assert verify(replay).verified
     return replay
 
 
-def state_of(store: MemoryStore, match: int = 1) -> matches.Match:
-    return store.now(partial(matches.get_match, match=match))
+def state_of(store: MemoryStore, match_id: int = 1) -> MatchRow:
+    return store.now(partial(matches.get_match, match_id=match_id))
 
 
 def asked(bot: Bot, questions: int) -> bool:
@@ -274,7 +274,7 @@ async def test_a_match_that_cannot_be_restored_is_void_and_says_why(
     match = state_of(store)
     assert match.state is MatchState.INTERRUPTED
     assert match.reason == f"the server died and the match cannot be restored: {words}"
-    assert all(seat.rating is None for seat in match.seats)
+    assert all(seat.rating_after is None for seat in match.seats)
 
 
 async def test_a_match_of_a_game_that_is_no_longer_played_is_void(

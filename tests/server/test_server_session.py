@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.match.effects import Ask
-from arena.server.messages import Closed, Hello, LinkLost, Notice, NoticeKind, Outgoing, Reason, Said, Welcome
-from arena.server.session import LAST_WORDS, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
-from tests.server.server_rig import GAME, POLICY, Line, post
+from arena.server.sessions.messages import (
+    BotMessage,
+    Closed,
+    Hello,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Reason,
+    Welcome,
+)
+from arena.server.sessions.session import LAST_WORDS, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
+from tests.server.server_rig import CODEC, GAME, POLICY, Line, turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from arena.server.table import Table
-
 HELLO = Hello(("counting",), 6, "test")
 
 
-class SilentTable:
-    """A table that remembers which questions were sent, and when."""
+class Asking:
+    """A match that remembers which of its questions were sent, and when."""
 
     def __init__(self, match_id: int) -> None:
         self.match_id = match_id
         self.went: list[tuple[float, int]] = []
         self.lags: list[int] = []
 
-    def sent(self, now: float, ask: Ask, lag: int) -> None:
+    def ask(self, session: Session, decision: int) -> None:
+        session.ask(self.match_id, ask(decision), self._sent)
+
+    def _sent(self, now: float, ask: Ask, lag: int) -> None:
         self.went.append((now, ask.decision))
         self.lags.append(lag)
-
-
-def table(match_id: int) -> Table:
-    return cast("Table", SilentTable(match_id))
-
-
-def went(of: Table) -> list[tuple[float, int]]:
-    return cast("SilentTable", of).went
 
 
 class View(NamedTuple):
@@ -60,9 +62,9 @@ class Rig:
 
     def __init__(self, nursery: trio.Nursery, line: Line | None = None) -> None:
         self.line = line or Line()
-        sending = post()
-        self.session = Session(self.line, HELLO, sending)
-        self.heard: list[Said] = []
+        sending = turns()
+        self.session = Session(self.line, CODEC, HELLO, sending)
+        self.heard: list[BotMessage] = []
         self.end: BaseException | None = None
         self.over = trio.Event()
         nursery.start_soon(self._run)
@@ -71,7 +73,7 @@ class Rig:
     async def _run(self) -> None:
         try:
             await self.session.run(self.heard.append)
-        except (Closed, LinkLost) as end:
+        except (Closed, trio.BrokenResourceError) as end:
             self.end = end
         self.over.set()
 
@@ -86,11 +88,11 @@ async def rig(nursery: trio.Nursery) -> Rig:
 
 
 async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: MockClock) -> None:
-    one, other = table(1), table(2)
+    one, other = Asking(1), Asking(2)
     rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
-    rig.session.ask(one, ask(1))
-    rig.session.ask(other, ask(7))
+    one.ask(rig.session, 1)
+    other.ask(rig.session, 7)
     message = await rig.sent()
     assert asked(message) == [(1, 1), (2, 7)]
     assert message is not None
@@ -100,22 +102,22 @@ async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: Mock
 
 
 async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig, autojump_clock: MockClock) -> None:
-    one, other = table(1), table(2)
-    rig.session.ask(one, ask(1))
+    one, other = Asking(1), Asking(2)
+    one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
-    rig.session.ask(other, ask(1))
-    rig.session.ask(other, ask(2))
+    other.ask(rig.session, 1)
+    other.ask(rig.session, 2)
     assert await rig.sent() is None
     rig.session.settle(1, 1)
     assert asked(await rig.sent()) == [(2, 1), (2, 2)]
 
 
 async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig, autojump_clock: MockClock) -> None:
-    one = table(1)
-    rig.session.ask(one, ask(1))
-    rig.session.ask(one, ask(2))
+    one = Asking(1)
+    one.ask(rig.session, 1)
+    one.ask(rig.session, 2)
     assert asked(await rig.sent()) == [(1, 1), (1, 2)]
-    rig.session.ask(one, ask(3))
+    one.ask(rig.session, 3)
     rig.session.settle(1, 2)
     assert await rig.sent() is None
     rig.session.settle(1, 1)
@@ -126,36 +128,36 @@ async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_ot
     rig: Rig, autojump_clock: MockClock
 ) -> None:
     for match in range(6):
-        rig.session.ask(table(match), ask(1))
+        Asking(match).ask(rig.session, 1)
     assert asked(await rig.sent()) == [(0, 1), (1, 1), (2, 1)], "a message has half of what it can play at most"
     assert asked(rig.line.unread()) == [(3, 1), (4, 1), (5, 1)], "and the other half does not wait"
     for match in (0, 3):
         rig.session.settle(match, 1)
-        rig.session.ask(table(match), ask(2))
+        Asking(match).ask(rig.session, 2)
     assert await rig.sent() is None
     rig.session.settle(4, 1)
-    rig.session.ask(table(4), ask(2))
+    Asking(4).ask(rig.session, 2)
     assert asked(await rig.sent()) == [(0, 2), (3, 2), (4, 2)]
     rig.session.capacity = 1
-    rig.session.ask(table(9), ask(1))
+    Asking(9).ask(rig.session, 1)
     assert asked(await rig.sent()) == [(9, 1)], "it has said that it can play fewer"
 
 
 async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig, autojump_clock: MockClock) -> None:
-    one = table(1)
-    rig.session.ask(one, ask(1))
+    one = Asking(1)
+    one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
-    rig.session.ask(one, ask(2))
+    one.ask(rig.session, 2)
     rig.session.settle(1, 2)
     rig.session.settle(1, 1)
     assert await rig.sent() is None
-    assert [decision for _, decision in went(one)] == [1]
+    assert [decision for _, decision in one.went] == [1]
 
 
 async def test_everything_but_questions_goes_out_at_once(rig: Rig, autojump_clock: MockClock) -> None:
-    rig.session.ask(table(1), ask(1))
+    Asking(1).ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
-    rig.session.ask(table(1), ask(2))
+    Asking(1).ask(rig.session, 2)
     rig.session.notify(Notice(NoticeKind.STALE, "late"))
     message = await rig.sent()
     assert asked(message) == []
@@ -166,14 +168,14 @@ async def test_everything_but_questions_goes_out_at_once(rig: Rig, autojump_cloc
 async def test_the_clock_of_a_question_starts_when_the_transport_has_it(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    line, one = Line(reads=False), table(1)
+    line, one = Line(reads=False), Asking(1)
     rig = Rig(nursery, line)
-    rig.session.ask(one, ask(1))
+    one.ask(rig.session, 1)
     await trio.sleep(SEND_LIMIT / 2)
-    assert went(one) == []
+    assert one.went == []
     line.vanish()
     await rig.over.wait()
-    assert went(one) == []
+    assert one.went == []
 
 
 async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig, autojump_clock: MockClock) -> None:
@@ -192,16 +194,16 @@ async def test_a_heartbeat_from_the_future_gives_no_negative_time(rig: Rig, auto
 
 
 async def test_the_table_is_told_the_median_of_the_last_round_trips(rig: Rig, autojump_clock: MockClock) -> None:
-    one = table(1)
-    rig.session.ask(one, ask(1))
+    one = Asking(1)
+    one.ask(rig.session, 1)
     await rig.sent()
     for round_trip in (9.0, *[0.02] * (ROUND_TRIPS // 2), *[0.3] * (ROUND_TRIPS // 2), 0.1):
         rig.session.beaten(100.0 + round_trip, 100_000_000)
     assert rig.session.round_trip == pytest.approx(0.1), "what is longer ago than the last few is forgotten"
     rig.session.settle(1, 1)
-    rig.session.ask(one, ask(2))
+    one.ask(rig.session, 2)
     await rig.sent()
-    assert cast("SilentTable", one).lags == [0, 100_000]
+    assert one.lags == [0, 100_000]
 
 
 async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
@@ -279,16 +281,16 @@ async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(
     await wait_all_tasks_blocked()
     rig.line.vanish()
     await rig.over.wait()
-    assert isinstance(rig.end, LinkLost)
+    assert isinstance(rig.end, trio.BrokenResourceError)
 
 
 async def test_what_hearing_raises_comes_out(autojump_clock: MockClock) -> None:
     line = Line()
 
-    def hear(_: Said) -> None:
+    def hear(_: BotMessage) -> None:
         raise ZeroDivisionError
 
     line.say()
-    listener: Callable[[Said], Any] = hear
+    listener: Callable[[BotMessage], Any] = hear
     with pytest.raises(ZeroDivisionError):
-        await Session(line, HELLO, post()).run(listener)
+        await Session(line, CODEC, HELLO, turns()).run(listener)

@@ -21,8 +21,8 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
-from arena.server.players import HousePlayer
-from arena.server.pool import WorkerPool
+from arena.server.sessions.player import HousePlayer
+from arena.server.workers.pool import WorkerPool
 from arena.store import matches
 from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
@@ -30,6 +30,8 @@ from engine.game import Game
 from engine.registry import GAMES
 from tests.server.pool_rig import FREE, Client, until
 from tests.server.server_rig import Bot, MemoryStore, answer, config
+
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture
@@ -42,15 +44,15 @@ async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[
     """A server with house bots at every table, and one worker for them, which is up."""
     settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
     async with open_arena(settings, cast("Store", store)) as arena:
-        pool = arena._floor._scribe._pool
+        pool = arena._lifecycle._pool
         pool._away = FREE
-        await Client(pool, arena.post).up()
+        await Client(pool, arena.turns).up()
         yield arena
         await arena.drain(0)
 
 
-def replay_of(store: MemoryStore, match: int = 1) -> Replay:
-    replay = read(store.now(partial(matches.get_replay, match=match)))
+def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
+    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
     assert verify(replay).verified
     return replay
 
@@ -80,7 +82,7 @@ async def test_matches_are_the_same_as_with_house_bots_in_the_server(
         await ann.until(lambda: ann.reports)
     made = list(choices(replay_of(store)))
     assert [chosen for chosen, _ in made] == [due for _, due in made]
-    assert len(made) > 100
+    assert len(made) >= 8, "a choice a round at least"
 
 
 async def owes(pool: WorkerPool, bot: Bot) -> bool:
@@ -116,7 +118,7 @@ async def test_a_match_goes_on_when_its_worker_is_killed_while_it_thinks(
     ann = Bot(store.register("ann"), games=("nullern",))
     ann.answers = False
     async with thinking(store, GAMES["nullern"], 4) as arena:
-        pool = arena._floor._scribe._pool
+        pool = arena._lifecycle._pool
         nursery.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
         for _ in range(3):
@@ -137,12 +139,12 @@ async def test_a_question_a_house_bot_had_not_answered_is_put_again_by_the_next_
     async with thinking(store, game, 4) as arena, trio.open_nursery() as first:
         first.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
-        stopped = await stopped_thinking(arena._floor._scribe._pool, ann)
-        (table,) = arena._floor._tables
+        stopped = await stopped_thinking(arena._lifecycle._pool, ann)
+        (table,) = arena._lifecycle._drivers
         await arena.drain(0)
         first.cancel_scope.cancel()
         house = [seat for seat, player in enumerate(table.players) if isinstance(player, HousePlayer)]
-        assert any(table._match.asking(seat) for seat in house)
+        assert any(table._match.open_decision(seat) for seat in house)
         os.kill(stopped, signal.SIGCONT)
     store.reopen()
     ann = Bot(ann.row, games=ann.hello.games)

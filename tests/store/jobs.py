@@ -9,7 +9,7 @@ from hashlib import sha256
 from sqlalchemy import Connection, select
 
 from arena.ladder import live
-from arena.ladder.events import Result
+from arena.ladder.events import MatchResult
 from arena.ladder.live import Rating, RatingChange
 from arena.store import bots, events, matches, schema
 from arena.store.bots import BotId
@@ -27,11 +27,11 @@ def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) ->
     return matches.begin(connection, game, {"rounds": 3}, players, NOW)
 
 
-def finish(connection: Connection, match: MatchId, places: Sequence[int]) -> tuple[RatingChange, ...]:
+def finish(connection: Connection, match_id: MatchId, places: Sequence[int]) -> tuple[RatingChange, ...]:
     scores = [10 - place for place in places]
     return matches.finish(
         connection,
-        match,
+        match_id,
         scores=scores,
         places=places,
         forced=[0] * len(places),
@@ -66,8 +66,8 @@ def audit(connection: Connection) -> set[int]:
             for seat in seats
         )
         players = [seat.node for seat in seats]
-        (result,) = [each for each in events.read(connection, row.game) if each.match == row.id]
-        assert result == Result(
+        (result,) = [each for each in events.read(connection, row.game) if each.match_id == row.id]
+        assert result == MatchResult(
             result.number, row.id, tuple(players), tuple(seat.place for seat in seats), (True,) * len(seats)
         )
         after = live.update([change.before for change in changes], [seat.place for seat in seats], players)

@@ -11,7 +11,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import NullPool, create_engine
 
-from arena.store import migrations
+from arena.store.schema import metadata
+from arena.store.sqlite import migrations
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def older_database(directory: Path, revision: str) -> Iterator[sqlite3.Connectio
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     with create_engine(f"sqlite:///{path}", poolclass=NullPool).begin() as connection:
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, metadata=metadata)
         command.upgrade(config, revision)
     with closing(sqlite3.connect(path)) as database, database:
         yield database

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from random import Random
 
@@ -10,13 +11,13 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.ladder.events import Node
-from arena.ladder.fortune import Fortunes, Kind, Replayed
+from arena.ladder.luck_columns import DealKind, LuckColumns, ReplayedMatch
 from arena.store import baselines, matches, schema
 from arena.store.bots import BotId
 from arena.store.fits import Fits, recomputed
 from arena.store.publishing import as_published, publish, replayed
 from arena.store.rebuild import rebuild, verify
-from arena.store.standings import of_ladder, standings
+from arena.store.standings import of_tables, standings
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, finish
 from tests.store.older import older_database
@@ -29,16 +30,16 @@ def play(connection: Connection, chance: Random, players: list[BotId], count: in
     played = []
     for _ in range(count):
         seated = chance.sample(players, chance.randint(2, 3))
-        match = matches.begin(connection, GAME, {}, seated, NOW)
-        finish(connection, match, chance.sample(range(1, len(seated) + 1), len(seated)))
-        played.append(int(match))
+        match_id = matches.begin(connection, GAME, {}, seated, NOW)
+        finish(connection, match_id, chance.sample(range(1, len(seated) + 1), len(seated)))
+        played.append(int(match_id))
     return played
 
 
 def replay(connection: Connection, chance: Random, played: list[int]) -> None:
-    for match in played:
-        seats = len(matches.get_match(connection, match).seats)
-        baselines.add(connection, GAME, match, HOUSE, [chance.randint(-20, 20) for _ in range(seats)])
+    for match_id in played:
+        seats = len(matches.get_match(connection, match_id).seats)
+        baselines.add(connection, GAME, match_id, HOUSE, [chance.randint(-20, 20) for _ in range(seats)])
 
 
 @pytest.fixture
@@ -54,15 +55,15 @@ def played(data: Path) -> Path:
 def test_a_baseline_is_the_sum_of_the_bots_that_replayed(data: Path) -> None:
     with open_to_amend(data) as connection:
         ann, bob = add_bots(connection, "ann", "bob")
-        match = matches.begin(connection, GAME, {"rounds": 3}, [ann, bob], NOW)
-        finish(connection, match, [2, 1])
-        baselines.add(connection, GAME, match, HOUSE, [-3, 8])
-        kind = Kind(2, '{"rounds": 3}', HOUSE)
-        expected = Replayed(1, match, kind, (Node(1), Node(2)), (True, True), (8, 9), (-3, 8))
+        match_id = matches.begin(connection, GAME, {"rounds": 3}, [ann, bob], NOW)
+        finish(connection, match_id, [2, 1])
+        baselines.add(connection, GAME, match_id, HOUSE, [-3, 8])
+        kind = DealKind(2, '{"rounds": 3}', HOUSE)
+        expected = ReplayedMatch(1, match_id, kind, (Node(1), Node(2)), (True, True), (8, 9), (-3, 8))
         assert list(baselines.read(connection, GAME)) == [expected]
         assert list(baselines.read(connection, "another")) == []
         with pytest.raises(IntegrityError, match="UNIQUE"), connection.begin_nested():
-            baselines.add(connection, GAME, match, HOUSE, [0, 0])
+            baselines.add(connection, GAME, match_id, HOUSE, [0, 0])
 
 
 def test_matches_without_a_baseline_are_those_after_the_last_one_with(data: Path) -> None:
@@ -83,24 +84,24 @@ def test_the_luck_column_is_made_of_the_rows_alone_however_they_are_read(played:
     with open_to_amend(played) as connection:
         chance = Random(3)
         ladder = fits.ladder(connection, GAME)
-        assert (ladder.through, ladder.replayed, len(ladder.fortunes)) == (40, 30, 4)
+        assert (ladder.through, ladder.replayed, len(ladder.luck)) == (40, 30, 4)
         left = list(baselines.missing(connection, GAME, 100))
         replay(connection, chance, left[:2])
         assert fits.ladder(connection, GAME) == recomputed(connection, GAME, 40, 32) == Fits().ladder(connection, GAME)
         assert recomputed(connection, GAME, 40, 30) == ladder, "what came late did not change the past"
-        first = next(baselines.read(connection, GAME)).match
+        first = next(baselines.read(connection, GAME)).match_id
         matches.void(connection, first, "a test", NOW)
         without = fits.ladder(connection, GAME)
         assert without == recomputed(connection, GAME, 41, 32) == Fits().ladder(connection, GAME)
-        assert sum(each.matches for each in without.fortunes) < sum(each.matches for each in ladder.fortunes) + 6
-        assert fits.ladder(connection, GAME, seats=2).fortunes == ()
+        assert sum(each.matches for each in without.luck) < sum(each.matches for each in ladder.luck) + 6
+        assert fits.ladder(connection, GAME, seats=2).luck == ()
 
 
 def test_baselines_leave_the_ratings_and_their_digest_alone(played: Path) -> None:
     with open_readonly(played) as connection:
         with_luck, without = recomputed(connection, GAME, 40, 30), recomputed(connection, GAME, 40)
     assert (with_luck.lines, with_luck.figures, with_luck.digest) == (without.lines, without.figures, without.digest)
-    assert (without.fortunes, without.replayed) == ((), 0)
+    assert (without.luck, without.replayed) == ((), 0)
 
 
 def test_the_luck_column_is_published_bit_for_bit_and_verified(played: Path) -> None:
@@ -110,11 +111,13 @@ def test_the_luck_column_is_published_bit_for_bit_and_verified(played: Path) -> 
         publish(connection, GAME, ladder, NOW)
         assert as_published(connection, GAME) == ladder
         assert replayed(connection, GAME) == 30
-        fortunes = Fortunes()
+        luck = LuckColumns()
         for match in baselines.read(connection, GAME):
-            fortunes.take(match, void=False)
-        assert {line.luck for line in standings(connection, GAME)} == {*fortunes.figures()}
-        assert {line.luck for line in of_ladder(connection, GAME, Fits().ladder(connection, GAME, 2))} == {None}
+            luck.take(match, void=False)
+        told = {line.luck and astuple(line.luck) for line in standings(connection, GAME)}
+        assert told == {figures[1:] for figures in luck.figures()}
+        small = of_tables(connection, GAME, 2, Fits().ladder(connection, GAME, 2))
+        assert {line.luck for line in small.standings} == {None}
         replay(connection, Random(4), list(baselines.missing(connection, GAME, 1)))
         assert verify(connection, GAME).identical, "what is not published yet makes no difference"
         node = connection.scalar(select(schema.standings.c.node).order_by(schema.standings.c.node).limit(1))
@@ -141,5 +144,5 @@ async def test_a_published_ladder_of_an_older_database_is_kept_without_luck(dire
         ladder = as_published(connection, GAME)
         (line,) = standings(connection, GAME)
     assert ladder is not None
-    assert (ladder.through, ladder.digest, ladder.fortunes, ladder.replayed) == (3, "abc", (), 0)
+    assert (ladder.through, ladder.digest, ladder.luck, ladder.replayed) == (3, "abc", (), 0)
     assert (line.rating, line.rank_high, line.matches, line.luck) == (1510.5, 2, 3, None)

@@ -68,10 +68,10 @@ CHOSEN = "arena_" + "A-_z" * 10 + "123"
 def test_a_bot_that_chose_its_token_may_register_again(data: Path) -> None:
     with open_to_amend(data) as connection:
         code = bots.invite(connection, "Lovelace", NOW)
-        first = bots.register(connection, "Ada", "", NOW, code, by_invitation=True, most=1, token=CHOSEN)
+        first = bots.register(connection, "Ada", "", NOW, code, by_invitation=True, bots_per_owner=1, token=CHOSEN)
         assert first.token == CHOSEN
         assert bots.authenticate(connection, CHOSEN) == first.bot
-        again = bots.register(connection, "aDA", "", NOW + 1, code, by_invitation=True, most=1, token=CHOSEN)
+        again = bots.register(connection, "aDA", "", NOW + 1, code, by_invitation=True, bots_per_owner=1, token=CHOSEN)
         assert again == first
         assert len(bots.list_bots(connection)) == 1
         with pytest.raises(NameTaken):
@@ -185,7 +185,7 @@ def test_house_bots_are_added_once_and_come_in_the_order_asked_for(data: Path) -
 
 def test_bots_are_listed_by_name_with_their_matches(data: Path) -> None:
     def listed(connection: Connection) -> list[tuple[str, int]]:
-        return [(bot.name, matches) for bot, matches, _ in bots.list_bots(connection)]
+        return [(bot.name, bot.matches) for bot in bots.list_bots(connection)]
 
     with open_to_amend(data) as connection:
         zoe, ada, bob = add_bots(connection, "zoe", "Ada", "bob")

@@ -42,6 +42,7 @@ def server(directory: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.process
 async def test_a_second_server_is_refused_and_told_who_is_in(directory: Path) -> None:
     with server(directory) as other:
         with pytest.raises(StoreLocked) as caught:
@@ -52,6 +53,7 @@ async def test_a_second_server_is_refused_and_told_who_is_in(directory: Path) ->
         assert str(directory) in str(caught.value)
 
 
+@pytest.mark.process
 async def test_a_second_server_process_ends_with_the_named_error(directory: Path) -> None:
     async with open_store(directory, 2):
         command = [sys.executable, "-W", "error", "-c", SERVER, str(directory)]
@@ -60,6 +62,7 @@ async def test_a_second_server_process_ends_with_the_named_error(directory: Path
     assert f"StoreLocked: {directory} is in use by the server with process id {os.getpid()}" in second.stderr
 
 
+@pytest.mark.process
 async def test_the_lock_goes_with_a_stopped_server(directory: Path) -> None:
     with server(directory) as other:
         other.communicate("")
@@ -68,6 +71,7 @@ async def test_the_lock_goes_with_a_stopped_server(directory: Path) -> None:
         pass
 
 
+@pytest.mark.process
 async def test_the_lock_goes_with_a_killed_server(directory: Path) -> None:
     with server(directory) as other:
         other.send_signal(signal.SIGKILL)
@@ -79,10 +83,10 @@ async def test_the_lock_goes_with_a_killed_server(directory: Path) -> None:
     assert caught.value.pid == os.getpid()
 
 
-async def test_a_holder_that_does_not_say_its_process_id_is_waited_for_as_long_as_a_clerk_may_take(
+async def test_a_lock_without_a_process_id_is_waited_for_as_long_as_a_writer_process_may_take(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.directory._LAST_WORK", 0.05)
+    monkeypatch.setattr("arena.store.sqlite.lock._LAST_WRITES", 0.05)
     async with open_store(directory, 2):
         os.truncate(directory / "arena.lock", 0)
         with pytest.raises(StoreLocked, match="another server") as caught:

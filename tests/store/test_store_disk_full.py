@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 CHECKOUT = Path(__file__).parents[2]
 
 # Finishes a match three times: twice without room, then with room again.
@@ -25,13 +27,13 @@ from tests.store.jobs import NOW, add_bots, audit, begin, finish, replay
 SIZE = 600_000
 seen = {}
 
-def big_finish(connection, match):
-    return matches.finish(connection, match, scores=[2, 1], places=[1, 2], forced=[0, 0], counts=[True, True], at=NOW,
-                          replay=lambda changes: replay(changes) + os.urandom(SIZE))
+def big_finish(connection, match_id):
+    return matches.finish(connection, match_id, scores=[2, 1], places=[1, 2], forced=[0, 0], counts=[True, True],
+                          at=NOW, replay=lambda changes: replay(changes) + os.urandom(SIZE))
 
-async def attempt(store, match):
+async def attempt(store, match_id):
     try:
-        await store.write(lambda connection: big_finish(connection, match))
+        await store.write(lambda connection: big_finish(connection, match_id))
     except StoreError as error:
         return type(error).__name__ + ": " + str(error)
     return "stored"
@@ -39,13 +41,13 @@ async def attempt(store, match):
 async def main(directory):
     async with open_store(directory, NOW) as store:
         players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
-        match = await store.write(lambda connection: begin(connection, players))
+        match_id = await store.write(lambda connection: begin(connection, players))
         take_room(directory)
-        seen["full"] = [await attempt(store, match) for _ in range(2)]
+        seen["full"] = [await attempt(store, match_id) for _ in range(2)]
         seen["audit when full"] = sorted(await store.read(audit))
         seen["playing when full"] = list(await store.read(matches.playing))
         give_room(directory)
-        seen["with room"] = await attempt(store, match)
+        seen["with room"] = await attempt(store, match_id)
         other = await store.write(lambda connection: begin(connection, players))
         await store.write(lambda connection: finish(connection, other, [2, 1]))
     with open_readonly(directory) as connection:

@@ -13,7 +13,7 @@ import pytest
 
 from arena.match.inputs import Acted, Begun, Input, Instant, Sent
 from arena.match.policy import Policy
-from arena.replay.header import Bot, Header
+from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
 from arena.store import journal as module
@@ -25,12 +25,12 @@ from engine.nullern import NULLERN
 SEED = sha256(b"seed").digest()
 
 
-def header(match: int, server: str = "1.0") -> Header:
+def header(match_id: int, server: str = "1.0") -> Header:
     return Header(
-        match=match,
+        match_id=match_id,
         game=NULLERN,
         options={},
-        bots=(Bot("ann", house=False), Bot("bob", house=False)),
+        bots=(SeatedBot("ann", house=False), SeatedBot("bob", house=False)),
         seed=SEED,
         commitment=commitment(SEED),
         nonces=(bytes(16), bytes(16)),

@@ -10,9 +10,13 @@ import time
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from arena.store.matches import playing
 from arena.store.store import open_readonly, open_store
 from tests.store.jobs import NOW, audit
+
+pytestmark = pytest.mark.process
 
 KILLS = 24
 

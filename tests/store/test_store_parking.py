@@ -19,11 +19,13 @@ from tests.store.older import older_database
 LIMIT = 3
 
 
-def play(connection: Connection, players: Sequence[BotId], *troubled: bool, match: MatchId | None = None) -> list[str]:
+def play(
+    connection: Connection, players: Sequence[BotId], *troubled: bool, match_id: MatchId | None = None
+) -> list[str]:
     """A match of these bots; the names of those it parks."""
-    match = match or begin(connection, players)
-    finish(connection, match, range(1, len(players) + 1))
-    return [bot.name for bot in parking.count(connection, match, troubled, LIMIT, NOW + 9)]
+    match_id = match_id or begin(connection, players)
+    finish(connection, match_id, range(1, len(players) + 1))
+    return [bot.name for bot in parking.count(connection, match_id, troubled, LIMIT, NOW + 9)]
 
 
 def test_the_third_troubled_match_in_a_row_parks_a_bot_and_names_them(data: Path) -> None:
@@ -62,8 +64,8 @@ def test_un_parking_forgives_what_began_before(data: Path) -> None:
         for _ in range(LIMIT):
             play(connection, players, True, False)
         assert parking.unpark(connection, "ADA").parked is None
-        for match in running:
-            assert play(connection, players, True, False, match=match) == []
+        for match_id in running:
+            assert play(connection, players, True, False, match_id=match_id) == []
         assert bots.find(connection, "Ada").troubles == ()
         assert [play(connection, players, True, False) for _ in range(3)] == [[], [], ["Ada"]]
 

@@ -10,13 +10,14 @@ from sqlalchemy import Connection, select, update
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.live import Rating
-from arena.ladder.reseat import moved_on
+from arena.ladder.rebase import replayed_since
 from arena.store import events, matches, schema
 from arena.store.bots import BotId
 from arena.store.fits import Fits, recomputed
 from arena.store.publishing import as_published, publish, through
 from arena.store.rebuild import rebuild, verify
-from arena.store.standings import of_ladder, published, standings
+from arena.store.rows import instant
+from arena.store.standings import current, of_tables, standings
 from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, finish
 
@@ -28,9 +29,9 @@ def play(connection: Connection, chance: Random, players: list[BotId], count: in
         seated = chance.sample(players, chance.randint(2, 4))
         said = [chance.choice(["1", "2"]) if bot % 3 else "" for bot in seated]
         points = [chance.gauss(bot, 4) // 2 for bot in seated]
-        match = matches.begin(connection, GAME, {}, seated, NOW, said=said)
-        finish(connection, match, [1 + sum(other > own for other in points) for own in points])
-        played.append(int(match))
+        match_id = matches.begin(connection, GAME, {}, seated, NOW, said=said)
+        finish(connection, match_id, [1 + sum(other > own for other in points) for own in points])
+        played.append(int(match_id))
     return played
 
 
@@ -45,7 +46,7 @@ def seated_live(connection: Connection) -> dict[Node, Rating]:
     assert ladder is not None
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(row.id, row.parent) for row in versions]
-    return moved_on(ladder, entrants, events.read(connection, GAME))
+    return replayed_since(ladder, entrants, events.read(connection, GAME))
 
 
 @pytest.fixture
@@ -58,19 +59,17 @@ def played(data: Path) -> Path:
 
 def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
     with open_to_amend(played) as connection:
-        assert (as_published(connection, GAME), published(connection, GAME), through(connection, GAME)) == (
-            None,
-            None,
-            0,
-        )
+        never = current(connection, GAME)
+        assert (as_published(connection, GAME), through(connection, GAME)) == (None, 0)
+        assert (never.through, never.digest, never.published) == (0, "", None)
         ladder = Fits().ladder(connection, GAME)
         assert publish(connection, GAME, ladder, NOW)
     with open_readonly(played) as connection:
         assert as_published(connection, GAME) == ladder
         assert ladder == recomputed(connection, GAME, 60)
-        made = published(connection, GAME)
-        assert made is not None
-        assert (made.through, made.digest, made.at) == (60, ladder.digest, NOW)
+        made = current(connection, GAME)
+        assert (made.through, made.digest, made.published) == (60, ladder.digest, instant(NOW))
+        assert made.standings == standings(connection, GAME)
 
 
 def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:
@@ -80,7 +79,7 @@ def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:
         lines = standings(connection, GAME)
     assert sorted(line.bot for line in lines) == [f"bot{number}" for number in range(6)]
     assert len(ladder.figures) > len(ladder.lines) == 6
-    assert [(line.rating, line.error, line.rank, line.rank_low, line.rank_high, line.best) for line in lines] == [
+    assert [(line.rating, line.deviation, line.rank, line.rank_low, line.rank_high, line.best) for line in lines] == [
         (line.rating, line.error, line.rank, line.rank_low, line.rank_high, line.best) for line in ladder.lines
     ]
     assert [line.rating for line in lines] == sorted((line.rating for line in lines), reverse=True)
@@ -120,14 +119,16 @@ def test_fits_go_on_where_they_were(played: Path) -> None:
         assert fits.ladder(connection, GAME) == recomputed(connection, GAME, 82) == Fits().ladder(connection, GAME)
         small = fits.ladder(connection, GAME, seats=2)
         assert 0 < sum(figure.matches for figure in small.figures) < 80
-        assert [line.matches for line in of_ladder(connection, GAME, small)] == [line.matches for line in small.lines]
+        rows = of_tables(connection, GAME, 2, small)
+        assert [row.matches for row in rows.standings] == [line.matches for line in small.lines]
+        assert (rows.seats, rows.through, rows.digest, rows.published) == (2, 82, small.digest, None)
 
 
 def test_a_bot_whose_only_result_is_void_is_not_on_the_ladder(played: Path) -> None:
     with open_to_amend(played) as connection:
         newcomers = add_bots(connection, "Ada", "Bob")
-        (match,) = play(connection, Random(4), newcomers * 2, 1)
-        matches.void(connection, match, "a test", NOW)
+        (match_id,) = play(connection, Random(4), newcomers * 2, 1)
+        matches.void(connection, match_id, "a test", NOW)
         ladder = Fits().ladder(connection, GAME)
         publish(connection, GAME, ladder, NOW)
         assert {line.bot for line in standings(connection, GAME)} == {f"bot{number}" for number in range(6)}
@@ -144,9 +145,9 @@ def test_who_is_not_in_the_fit_yet_stands_below_it_with_the_live_rating(played: 
         ("Ada", 7, 1, 8),
         ("Bob", 8, 1, 8),
     ]
-    assert (first.rating, first.error, first.best, first.provisional) == (
-        first.live.value,
-        first.live.deviation,
+    assert (first.rating, first.deviation, first.best, first.provisional) == (
+        first.live,
+        first.live_deviation,
         None,
         True,
     )

@@ -12,11 +12,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, NullPool, create_engine, insert, text
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
-from arena.store import migrations, schema
+from arena.store import schema
 from arena.store.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
+from arena.store.sqlite import migrations
+from arena.store.sqlite.engine import in_memory
 from arena.store.store import open_readonly, open_store, open_to_amend
 
 
@@ -45,9 +47,10 @@ async def test_migrations_and_metadata_agree(directory: Path) -> None:
     with open_readonly(directory) as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
         migrated = definitions(connection)
-    with create_engine("sqlite://", poolclass=NullPool).begin() as connection:
-        schema.metadata.create_all(connection)
+    engine = in_memory(schema.metadata)
+    with engine.connect() as connection:
         assert definitions(connection) == migrated
+    engine.dispose()
 
 
 def test_the_program_is_at_the_newest_migration_and_they_are_numbered_in_order() -> None:
@@ -77,6 +80,7 @@ async def test_tables_are_strict_and_constraints_hold(directory: Path) -> None:
         assert connection.execute(text("SELECT count(*) FROM bots")).scalar() == 1
 
 
+@pytest.mark.process
 async def test_alembic_is_loaded_only_to_migrate(directory: Path) -> None:
     script = (
         "import sys, trio; from pathlib import Path; from arena.store.store import open_store\n"

@@ -51,15 +51,15 @@ def test_strangers_and_house_bots_have_no_token(data: Path) -> None:
 def test_an_owner_has_so_many_bots_and_no_more_invited_or_not(data: Path) -> None:
     with open_to_amend(data) as connection:
         for name in ("Ada-1", "Ada-2"):
-            bots.register(connection, name, "Ada", NOW, most=2)
+            bots.register(connection, name, "Ada", NOW, bots_per_owner=2)
         for owner in ("Ada", "ADA"):
             with pytest.raises(TooManyBots, match="2 bots, and more are not allowed here") as caught:
-                bots.register(connection, "Ada-3", owner, NOW, most=2)
-            assert (caught.value.owner, caught.value.most) == (owner, 2)
+                bots.register(connection, "Ada-3", owner, NOW, bots_per_owner=2)
+            assert (caught.value.owner, caught.value.bots_per_owner) == (owner, 2)
         code = bots.invite(connection, "Ada", NOW)
         with pytest.raises(TooManyBots):
-            bots.register(connection, "Ada-3", "", NOW, invitation=code, by_invitation=True, most=2)
-        assert bots.register(connection, "Bob", "", NOW, most=2).bot.owner == "Bob"
+            bots.register(connection, "Ada-3", "", NOW, invitation=code, by_invitation=True, bots_per_owner=2)
+        assert bots.register(connection, "Bob", "", NOW, bots_per_owner=2).bot.owner == "Bob"
 
 
 def test_errors_of_the_database_show_no_parameters(data: Path) -> None:

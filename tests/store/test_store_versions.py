@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.ladder import live
-from arena.ladder.events import Entrant, Node, Result, Void
+from arena.ladder.events import Entrant, MatchResult, Node, Void
 from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
 from arena.store import events, matches, schema, versions
@@ -26,9 +26,9 @@ def seated(connection: Connection, *players: tuple[int, str]) -> tuple[Node, ...
 
 
 def play(connection: Connection, players: list[int], said: list[str], places: list[int]) -> int:
-    match = matches.begin(connection, GAME, {}, players, NOW, said=said)  # type: ignore[arg-type]
-    finish(connection, match, places)
-    return match
+    match_id = matches.begin(connection, GAME, {}, players, NOW, said=said)  # type: ignore[arg-type]
+    finish(connection, match_id, places)
+    return match_id
 
 
 def test_a_version_is_a_node_of_its_own_and_the_child_of_the_one_before(data: Path) -> None:
@@ -71,12 +71,12 @@ def test_a_result_is_an_event_and_a_void_another(data: Path) -> None:
         assert matches.void(connection, second, "the table was rigged", NOW) == GAME
         nodes = seated(connection, *((player, "") for player in players))
         assert list(events.read(connection, GAME)) == [
-            Result(1, second, nodes[:2], (2, 1), (True, True)),
-            Result(2, first, nodes, (1, 2, 3), (True, True, True)),
+            MatchResult(1, second, nodes[:2], (2, 1), (True, True)),
+            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True)),
             Void(3, second, "the table was rigged"),
         ]
         assert list(events.read(connection, GAME, after=1, through=2)) == [
-            Result(2, first, nodes, (1, 2, 3), (True, True, True))
+            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True))
         ]
         assert (events.newest(connection, GAME), events.newest(connection, "skat"), events.newest(connection, "")) == (
             3,
@@ -91,9 +91,9 @@ def test_a_void_result_counts_no_more_in_what_adds_up(data: Path) -> None:
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob", "Eve")
         finish(connection, begin(connection, players), [3, 1, 2])
-        match = begin(connection, players[:2])
-        finish(connection, match, [1, 2])
-        matches.void(connection, match, "a test", NOW)
+        match_id = begin(connection, players[:2])
+        finish(connection, match_id, [1, 2])
+        matches.void(connection, match_id, "a test", NOW)
         lines = {line.bot: (line.matches, line.wins, line.mean_rank) for line in standings(connection, GAME)}
         assert lines == {"Ada": (1, 0, 1.0), "Bob": (1, 1, 0.0), "Eve": (1, 0, 0.5)}
         assert [moment.voided for moment in history(connection, "ada", GAME)] == [False, True]
@@ -118,9 +118,9 @@ def test_only_a_result_that_stands_can_be_void_and_only_for_a_reason(data: Path)
 
 def test_the_database_itself_refuses_to_change_the_list(data: Path) -> None:
     with open_to_amend(data) as connection:
-        match = begin(connection, add_bots(connection, "Ada", "Bob"))
-        finish(connection, match, [1, 2])
-    row = {"game": GAME, "match_id": match, "kind": "void", "at": 0, "reason": "", "nodes": "", "places": ""}
+        match_id = begin(connection, add_bots(connection, "Ada", "Bob"))
+        finish(connection, match_id, [1, 2])
+    row = {"game": GAME, "match_id": match_id, "kind": "void", "at": 0, "reason": "", "nodes": "", "places": ""}
     for statement, why in (
         (update(schema.events).values(places="21"), "only added"),
         (delete(schema.events), "only added"),
@@ -139,24 +139,29 @@ def test_a_new_version_begins_where_the_one_before_it_is_less_sure(data: Path) -
         ada, bob = add_bots(connection, "Ada", "Bob")
         for _ in range(5):
             play(connection, [ada, bob], ["1", ""], [1, 2])
-        before = {line.bot: line.live for line in standings(connection, GAME)}["Ada"]
-        match = play(connection, [ada, bob], ["2", ""], [2, 1])
-        seat = matches.get_match(connection, match).seats[0]
-        assert (seat.bot, seat.version) == ("Ada", "2")
-        assert seat.rating is not None
-        assert seat.rating.before == live.start(before) == Rating(before.value, (before.deviation**2 + 3600) ** 0.5)
         line = next(line for line in standings(connection, GAME) if line.bot == "Ada")
-        assert (line.version, line.matches, line.live) == ("2", 1, seat.rating.after)
+        before = Rating(line.live, line.live_deviation)
+        match_id = play(connection, [ada, bob], ["2", ""], [2, 1])
+        seat = matches.get_match(connection, match_id).seats[0]
+        assert (seat.bot, seat.version) == ("Ada", "2")
+        moment = history(connection, "Ada", GAME)[-1]
+        assert seat.rating_before == moment.before == live.start(before).value == before.value
+        column = schema.match_seats.c.deviation_before
+        begun = connection.scalar(select(column).where(schema.match_seats.c.match_id == match_id).limit(1))
+        assert begun == live.start(before).deviation == (before.deviation**2 + 3600) ** 0.5
+        line = next(line for line in standings(connection, GAME) if line.bot == "Ada")
+        assert (line.version, line.matches, line.live) == ("2", 1, seat.rating_after)
+        assert (line.live, line.live_deviation) == (moment.after, moment.deviation)
         assert [moment.version for moment in history(connection, "Ada", GAME)] == ["1"] * 5 + ["2"]
-        assert [moment.match for moment in history(connection, "Ada", GAME, limit=2)] == [match - 1, match]
+        assert [moment.match_id for moment in history(connection, "Ada", GAME, limit=2)] == [match_id - 1, match_id]
 
 
 def test_decisions_and_think_times_add_up(data: Path) -> None:
     def result(connection: Connection, *thinking: Thinking) -> None:
-        match = begin(connection, players)
+        match_id = begin(connection, players)
         matches.finish(
             connection,
-            match,
+            match_id,
             scores=[2, 1],
             places=[1, 2],
             forced=[0, 0],
@@ -172,8 +177,8 @@ def test_decisions_and_think_times_add_up(data: Path) -> None:
         result(connection, Thinking(10, 0, (1000,) * 9 + (500_000,)), Thinking(6, 6, ()))
         ada, bob = standings(connection, GAME)
     assert (ada.forced_share, bob.forced_share) == (0.05, 1.0)
-    assert ada.think_95 == pytest.approx(500_000, rel=0.05)
-    assert bob.think_95 is None
+    assert ada.think_95_us == pytest.approx(500_000, rel=0.05)
+    assert bob.think_95_us is None
 
 
 async def test_what_an_older_database_has_counts_for_nameless_versions(directory: Path) -> None:
@@ -181,13 +186,13 @@ async def test_what_an_older_database_has_counts_for_nameless_versions(directory
         fill(database)
     async with open_store(directory, NOW) as store:
         assert await store.read(lambda connection: list(events.read(connection, "whist"))) == [
-            Result(1, 2, (Node(2), Node(1)), (1, 2), (True, True)),
-            Result(2, 1, (Node(1), Node(2), Node(1)), (1, 2, 3), (True, False, True)),
+            MatchResult(1, 2, (Node(2), Node(1)), (1, 2), (True, True)),
+            MatchResult(2, 1, (Node(1), Node(2), Node(1)), (1, 2, 3), (True, False, True)),
         ]
         lines = await store.read(lambda connection: standings(connection, "whist"))
-        assert [(line.bot, line.version, line.live, line.matches) for line in lines] == [
-            ("ada", "", Rating(1520.0, 100.0), 2),
-            ("house-1", "", Rating(1480.0, 120.0), 1),
+        assert [(line.bot, line.version, line.live, line.live_deviation, line.matches) for line in lines] == [
+            ("ada", "", 1520.0, 100.0, 2),
+            ("house-1", "", 1480.0, 120.0, 1),
         ]
         players = await store.read(lambda connection: matches.get_match(connection, 1).seats)
         assert [(seat.bot, seat.version, seat.score) for seat in players] == [

@@ -218,19 +218,19 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
     """The writer meets a trio run that is over: it stores the job all the same, and tells nobody."""
-    from arena.store.committing import Committer
-    from arena.store.sqlite import DATABASE, writing
-    from arena.store.upgrade import upgrade
+    from arena.store.directory import database_of
+    from arena.store.group_commit import Committer
+    from arena.store.migrate import migrate
     from arena.store.writer import ThreadWriter
 
-    path = tmp_path / DATABASE
+    database = database_of(tmp_path)
     gate = Gate()
-    with writing(path).connect() as connection:
+    with database.writing().connect() as connection:
         with connection.begin():
-            upgrade(connection, path)
+            migrate(connection, database)
 
         async def main() -> ThreadWriter:
-            writer = ThreadWriter(Committer(connection, path))
+            writer = ThreadWriter(Committer(connection, database))
             for job in (gate, register("Ada")):
                 with trio.CancelScope() as scope:
                     scope.cancel()

@@ -1,1 +1,1 @@
-"""Replays as tables in the terminal. The only part of the replays that knows Rich; each game has its own renderer."""
+"""Replays as tables in the terminal, drawn with Rich; each game has its own renderer."""

@@ -1,4 +1,4 @@
-"""How cards and the signs beside them look: a colour's letter and a value, such as R0, G6/9 or P12."""
+"""Text of cards and of the signs beside them: a colour's letter and a value, such as R0, G6/9 or P12."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ _STYLES: Final = {
     "blue": "bright_blue",
     "purple": "magenta",
 }
-"""By the colour's name."""
+"""Rich style by name of the colour; cards of other colours have none."""
 _FORCED: Final = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s", Cause.ABSENCE: "!a"}
 
 
 class Faces:
-    """The cards of a game as tables and sentences show them."""
+    """Names of a game's cards for tables and sentences."""
 
     def __init__(self, game: Game) -> None:
         self._cards = game.cards
         self._colours = game.colours
 
     def colour(self, card: int) -> str:
-        """The name of a card's colour."""
+        """Return the name of a card's colour."""
         return self._colours[self._cards[card].colour]
 
     def letter(self, card: int) -> str:
-        """The letter of a card's colour."""
+        """Return the letter of a card's colour."""
         return self.colour(card)[0].upper()
 
     def style(self, card: int) -> str:
-        """The style of a card's colour."""
-        return _STYLES[self.colour(card)]
+        """Return the Rich style of a card's colour."""
+        return _STYLES.get(self.colour(card), "")
 
     def name(self, card: int) -> Text:
-        """A card in a sentence."""
+        """Return a card's name for a sentence."""
         return Text(self._cards[card].name, style=self.style(card))
 
     def code(self, card: int) -> Text:
-        """A card in a table."""
+        """Return a card's short code for a table."""
         return Text(f"{self.letter(card)}{self._values(card)}", style=self.style(card))
 
     def hand(self, hand: bytes) -> Text:
-        """The cards of a hand by colour: the letter once, then the values."""
+        """List the cards of a hand by colour: the letter once, then the values."""
         text = Text("" if hand else "nothing")
         for _, group in groupby(hand, self.colour):
             cards = list(group)
@@ -62,10 +62,10 @@ class Faces:
 
 
 def forced_sign(cause: Cause | None) -> Text:
-    """Why the server made a choice, in a table; nothing where it did not."""
+    """Return the sign for a forced choice in a table; empty for a bot's own choice."""
     return Text() if cause is None else Text(_FORCED[cause], style="red")
 
 
 def forced_words(cause: Cause | None) -> str:
-    """Why the server made a choice, at the end of a sentence; nothing where it did not."""
+    """Return the remark on a forced choice at the end of a sentence; empty for a bot's own choice."""
     return "" if cause is None else f" (forced by {cause.value})"

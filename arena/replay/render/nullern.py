@@ -1,4 +1,4 @@
-"""Nullern in the terminal: rounds, tricks and steps as tables."""
+"""The renderer of Nullern: rounds, tricks and steps as tables."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _HUPFERS = Text(f"H a Hupfer: −{HUPFER_COST} at the end", style="dim")
 
 
 class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
-    """Draws Nullern."""
+    """Renderer of Nullern."""
 
     def __init__(self) -> None:
         super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
 
     def rounds(self, course: Course) -> RenderableType:
-        """The points by round with the Hupfers beside them, and what those cost at the end (N7)."""
+        """Draw the points by round with the Hupfers, and their cost at the end of the game (N7)."""
         table, seen = points_table(course.replay.header), picture(course, 0, 0)
         for report in course.reports:
             seen = picture(course, course.ends(report.round), 0)
@@ -44,12 +44,12 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
             table.add_row("H", *(points_cell(-HUPFER_COST * count, net) for count, net in costs))
         return Group(table, Text(), _HUPFERS)
 
-    def _about(self, seen: NullernPicture) -> list[str]:
+    def _title_details(self, seen: NullernPicture) -> list[str]:
         size = f"{seen.hand_size} card{'' if seen.hand_size == 1 else 's'} each"
         return [f"{size}, blind" if seen.last else size]
 
     def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
-        """Who bid what, in the order of bidding, took how much and has how many Hupfers; then who leads and why."""
+        """Draw bids in the order of bidding, tricks taken and Hupfers; then who leads first and why."""
         seen = scene.seen
         table = seats_table("bid in turn", "Hupfers", "result" if seen.over else "net")
         for seat in seen.bidding_order:
@@ -74,7 +74,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
             return Text("Nobody may see a card before it is played, its owner included.")
         return super()._hands(header, verb, seen)
 
-    def _card(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
+    def _card_code(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
         seen = scene.seen
         card = seen.trick(number)[place]
         text = self._faces.code(card)
@@ -82,10 +82,10 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
             text.append("*^" if self._trump_is_due(seen, number, place) else "*")
         return text
 
-    def _by(self, seen: NullernPicture, number: int, taker: int) -> str:
+    def _taker_cell(self, seen: NullernPicture, number: int, taker: int) -> str:
         return f"{taker}"
 
-    def _face(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
+    def _card_name(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> Text:
         return self._faces.name(scene.seen.trick(number)[place])
 
     def _notes(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> list[str]:
@@ -115,11 +115,11 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return text.append(forced_words(made.forced))
 
     def _trump_is_due(self, seen: NullernPicture, number: int, place: int) -> bool:
-        """Whether who plays there must play a trump if they hold one (N5); in the blind round nobody chooses (N8)."""
+        """Whether the player at this place must play a trump if able (N5); in the blind round nobody chooses (N8)."""
         return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
 
     def _winner(self, seen: NullernPicture, number: int) -> str:
-        """What a trick was taken with (N6)."""
+        """Describe the card that took a trick (N6)."""
         trick = seen.trick(number)
         trumps = sum(self._is_trump(seen, card) for card in trick)
         if trumps:
@@ -129,14 +129,14 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
 
 def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
-    """Who leads the first trick and why (N4)."""
+    """Tell who leads the first trick and why (N4)."""
     leader = scene.seen.leaders[0]
     name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
     return Text(f"{name} leads first: the first to name the highest bid, {bid}.")
 
 
 def _points(seen: NullernPicture, seat: int) -> Text:
-    """What a seat made of the round, once it is over."""
+    """Return a seat's points of the round; empty until the round is over."""
     if seen.points is None or seen.missed is None:
         return Text()
     missed = seen.missed[seat]

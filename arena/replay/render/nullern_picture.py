@@ -1,4 +1,4 @@
-"""What is to be seen of a round of Nullern at one step, by one seat or by somebody who sees everything."""
+"""Visible state of a round of Nullern at one step, for one seat or with all hands open."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from operator import add
 
 from arena.match.effects import Cause
-from arena.replay.render.picture import Marks, Picture, emptied, views
-from arena.replay.steps import PLAYS, Course
+from arena.replay.render.picture import PLAYS, Marks, Picture, emptied, views
+from arena.replay.steps import Course
 from engine.game import RoundReport, SeatView, State
 from engine.nullern import NullernRound, NullernView
 from engine.nullern.score import HUPFER_COST
@@ -16,50 +16,50 @@ from engine.nullern.score import HUPFER_COST
 
 @dataclass(frozen=True, slots=True)
 class NullernPicture(Picture):
-    """A round; what goes by seat or by trick has one entry each. `scores` are without what Hupfers cost."""
+    """A round of Nullern; sequences have one entry a seat or trick. `scores` do not include the cost of Hupfers."""
 
     hand_size: int
     """Cards dealt to each seat."""
     last: bool
     """Whether it is the last round: the blind one, after which Hupfers are paid for."""
     bids: tuple[int | None, ...]
-    """None where the seat has not bid yet."""
+    """Bids by seat; None for a seat that has not bid yet."""
     hupfers: bytes
-    """After the round where it is over, before it where not."""
+    """Hupfers by seat: with those of this round if it is over, else before it."""
     missed: bytes | None
-    """1 where the round brought a Hupfer, else 0; of the round where it is over."""
+    """By seat, 1 if this round brought a Hupfer, else 0; None until the round is over."""
 
     @property
     def bidding_order(self) -> list[int]:
-        """The seats in the order in which they bid (N3)."""
+        """Seats in the order of bidding (N3)."""
         return [(self.dealer + 1 + place) % self.seats for place in range(self.seats)]
 
     @property
     def over(self) -> bool:
-        """Whether this is how the game ended."""
+        """Whether the game is over."""
         return self.last and self.points is not None
 
     @property
     def net(self) -> tuple[int, ...]:
-        """The scores less what the Hupfers so far cost; once the game is over that is the result (N7)."""
+        """Scores less the cost of the Hupfers so far: the result once the game is over (N7)."""
         return tuple(score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class NullernMarks(Marks):
-    """Which choices of a round the server made."""
+    """Why the server made choices of a round; None for a bot's own choice."""
 
     bids: Mapping[int, Cause | None]
-    """By seat."""
+    """Causes of bids, by seat."""
 
 
 def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
-    """The round at a step: after a choice that ended it that round, not the next."""
+    """Return the round at a step; after a choice that ended a round, that round and not the next."""
     report = course.steps[index].ended
     if report is None:
-        return _looked_at(course.steps[index].state, seat)
+        return _from_views(course.steps[index].state, seat)
     assert isinstance(report, NullernRound)
-    before = _looked_at(course.steps[index - 1].state, seat)
+    before = _from_views(course.steps[index - 1].state, seat)
     return replace(
         before,
         hands=emptied(before.hands),
@@ -75,12 +75,12 @@ def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
 
 
 def dealt(course: Course, number: int, seat: int | None) -> NullernPicture:
-    """A round before anything was chosen."""
-    return _looked_at(course.steps[course.begins(number)].state, seat)
+    """Return a round as dealt, before the first choice."""
+    return _from_views(course.steps[course.begins(number)].state, seat)
 
 
 def marks(course: Course, index: int) -> NullernMarks:
-    """The choices of the round up to a step."""
+    """Collect why choices of the round up to a step were forced."""
     bids: dict[int, Cause | None] = {}
     plays: list[Cause | None] = []
     actions = course.replay.header.game.actions
@@ -92,7 +92,7 @@ def marks(course: Course, index: int) -> NullernMarks:
     return NullernMarks(plays, bids)
 
 
-def _looked_at(state: State[SeatView, RoundReport], seat: int | None) -> NullernPicture:
+def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> NullernPicture:
     seen = views(state, seat, NullernView)
     first = seen[0]
     last = first.round == first.rounds - 1

@@ -1,81 +1,85 @@
-"""What is to be seen of a round of tricks at one step, by one seat or by somebody who sees everything.
+"""Visible state of a round of a trick-taking game at one step, for one seat or with all hands open.
 
-A picture is put together from the engine's own views, so it shows a seat neither more nor less than the seat was shown.
-Each game adds what is its own.
+A picture is made from the engine's views, so it shows exactly what the seat was shown. Games extend it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from arena.match.effects import Cause
 from engine.game import RoundReport, SeatView, State
+
+PLAYS: Final = frozenset({"play", "block"})
+"""Kinds of actions that put a card into a trick."""
 
 ViewT = TypeVar("ViewT", bound=SeatView)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A round; what goes by seat or by trick has one entry each."""
+    """A round; sequences have one entry a seat or trick."""
 
     dealer: int
     turned: int | None
+    """The card turned up for trump, if any."""
     hands: tuple[bytes | None, ...]
-    """None where the hand is hidden."""
+    """Hands by seat; None for a hidden hand."""
     plays: bytes
-    """Of all tricks, one after the other."""
+    """Plays of all tricks, one after the other."""
     leaders: bytes
     takers: bytes
-    """By trick that was played out; the number of seats where nobody took it."""
+    """Takers of the finished tricks; the number of seats for a trick that nobody took."""
     taken: bytes
+    """Tricks taken by seat."""
     scores: tuple[int, ...]
-    """After the round where it is over, before it where not."""
+    """Scores by seat: with this round if it is over, else before it."""
     points: tuple[int, ...] | None
-    """Of the round where it is over."""
+    """Points of the round by seat; None until the round is over."""
 
     @property
     def seats(self) -> int:
-        """The number of seats."""
+        """Number of seats."""
         return len(self.hands)
 
     @property
     def begun(self) -> int:
-        """The number of tricks that have a card."""
+        """Number of tricks with at least one card."""
         return -(-len(self.plays) // self.seats)
 
     def trick(self, number: int) -> bytes:
-        """The plays of one trick."""
+        """Return the plays of one trick."""
         return self.plays[number * self.seats : (number + 1) * self.seats]
 
     def player(self, number: int, place: int) -> int:
-        """The seat that plays to a trick at a place."""
+        """Return the seat that plays to a trick at a place, from 0."""
         return (self.leaders[number] + place) % self.seats
 
     def taker(self, number: int) -> int | None:
-        """Who took a trick; None while it is not played out."""
+        """Return the seat that took a trick; None while the trick is not finished."""
         return self.takers[number] if number < len(self.takers) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Which choices of a round the server made."""
+    """Why the server made choices of a round; None for a bot's own choice."""
 
     plays: Sequence[Cause | None]
-    """In the order of play."""
+    """Causes in the order of play."""
 
     def play(self, seen: Picture, number: int, place: int) -> Cause | None:
-        """Why the server made a play, if it did."""
+        """Return why the server made a play; None if the bot made it."""
         return self.plays[number * seen.seats + place]
 
 
 def views(state: State[SeatView, RoundReport], seat: int | None, kind: type[ViewT]) -> Sequence[ViewT]:
-    """The view of one seat, or those of all seats."""
+    """Return the view of one seat, or those of all seats if `seat` is None."""
     found = [state.view(each) for each in (range(len(state.scores)) if seat is None else (seat,))]
     return [view for view in found if isinstance(view, kind)]
 
 
 def emptied(hands: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:
-    """The hands after the last card was played."""
+    """Return the hands after the last card was played."""
     return tuple(None if hand is None else b"" for hand in hands)

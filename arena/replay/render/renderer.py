@@ -1,7 +1,8 @@
-"""What a game's renderer can draw."""
+"""The interface of a game's renderer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from rich.console import RenderableType
@@ -10,22 +11,27 @@ from arena.replay.steps import Course
 
 
 class Renderer(Protocol):
-    """Draws one game. `seat` is who looks and sees what that seat knew then; None sees everything.
+    """Renderer of one game. It shows what `seat` knew at that step, or all hands if `seat` is None.
 
-    Rounds and tricks count from 0 and exist.
+    Rounds and steps are numbered from 0, and callers pass existing ones only. A game divides its rounds into parts,
+    such as tricks or betting rounds; a round without parts is one part.
     """
 
-    def tricks(self, course: Course, number: int) -> int:
-        """How many tricks of a round were begun."""
+    @property
+    def part(self) -> str:
+        """Word for a part of a round, such as "trick"; its plural is formed with s."""
+
+    def stops(self, course: Course, number: int) -> Sequence[int]:
+        """Return the last step of each part of a round, in order; the last part may be unfinished."""
 
     def rounds(self, course: Course) -> RenderableType:
-        """The points of the rounds that were played out."""
+        """Draw the points of the finished rounds."""
 
     def round(self, course: Course, number: int, seat: int | None) -> RenderableType:
-        """One round: hands, predictions or bids, and tricks."""
+        """Draw one round with all its choices."""
 
-    def trick(self, course: Course, number: int, trick: int, seat: int | None) -> RenderableType:
-        """One trick of a round."""
+    def passage(self, course: Course, stop: int, seat: int | None) -> RenderableType:
+        """Draw the part of a round that ends with a step of `stops`."""
 
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
-        """The position at a step, and what led to it."""
+        """Draw the position at a step and the choice that led to it."""

@@ -1,5 +1,4 @@
-"""A match at a glance: who played, how it ended, and the points by round. The same for every game
-but for the points by round."""
+"""The overview of a match: bots, result and points by round. Only the points by round differ between games."""
 
 from __future__ import annotations
 
@@ -14,22 +13,22 @@ from arena.replay.steps import Course
 
 
 def seat_name(header: Header, seat: int) -> str:
-    """A seat in a table: its number and its bot."""
+    """Return the label of a seat in a table: its number and its bot."""
     return f"{seat} {header.bots[seat].name}"
 
 
 def seat_in_words(header: Header, seat: int) -> str:
-    """A seat in a sentence."""
+    """Return the label of a seat in a sentence."""
     return f"{header.bots[seat].name} (seat {seat})"
 
 
 def plain_table() -> Table:
-    """A table in the style of the house."""
+    """Create an empty table in the common style of all replays."""
     return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
 
 
 def seats_table(called: str, *more: str) -> Table:
-    """A table with a row a seat, still empty: what it foretold or bid, took and has, and more numbers."""
+    """Create an empty table for rows by seat: prediction or bid (`called`), tricks taken, points, score and `more`."""
     table = plain_table()
     table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=28)
     table.add_column(called, no_wrap=True)
@@ -39,7 +38,7 @@ def seats_table(called: str, *more: str) -> Table:
 
 
 def points_by_round(course: Course) -> Table:
-    """A row a round: the points of every seat, and what they come to."""
+    """Draw a row for each round: every seat's points and score."""
     table = points_table(course.replay.header)
     for report in course.reports:
         pairs = zip(report.points, report.scores, strict=True)
@@ -48,7 +47,7 @@ def points_by_round(course: Course) -> Table:
 
 
 def points_table(header: Header) -> Table:
-    """A table of points with a column a seat, without rows."""
+    """Create an empty table of points with a column for each seat."""
     table = plain_table()
     table.add_column("round", justify="right")
     for seat in range(len(header.bots)):
@@ -57,13 +56,13 @@ def points_table(header: Header) -> Table:
 
 
 def points_cell(points: int, score: int, sign: str = "") -> Text:
-    """The points of a seat, a sign of what they mean, and the score they lead to."""
+    """Return a cell with a seat's points, a sign that qualifies them, and the resulting score."""
     colour = "green" if points > 0 else "red" if points < 0 else "dim"
     return Text.assemble((f"{points:+d}", colour), (sign, "red"), f" {score:>4}")
 
 
 def drawn_match(course: Course, rounds: RenderableType) -> RenderableType:
-    """The result, and the points by round as its game draws them."""
+    """Draw the result, and below it the points by round as drawn by the game's renderer."""
     parts: list[RenderableType] = [_title(course.replay.header), Text(), _standings(course)]
     if course.replay.result.interrupted:
         parts += [Text(), Text(f"Interrupted: {course.replay.result.interrupted}", style="red")]
@@ -79,7 +78,7 @@ def _title(header: Header) -> Text:
     ]
     began = written_instant(header.started)[:16].replace("T", " ")
     rest = [f"{len(header.bots)} seats", *options, f"{began} UTC", f"server {header.server}"]
-    return Text.assemble((f"{header.game.title}, match {header.match}", "bold"), f" · {' · '.join(rest)}")
+    return Text.assemble((f"{header.game.title}, match {header.match_id}", "bold"), f" · {' · '.join(rest)}")
 
 
 def _standings(course: Course) -> Table:

@@ -1,7 +1,8 @@
-"""Draws a replay: the whole match, a round, a trick or a step, for one seat or with all hands face up.
+"""Draws a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
 
-Rounds, tricks and steps are numbered as people count, from 1, and from the end with −1, −2 …; seats are numbered from
-0 as everywhere. What comes back is for a Rich console, at least 80 columns wide, with colours or without.
+A part is a game's division of its rounds, such as a trick. Rounds, parts and steps are numbered from 1, or from the end
+with −1, −2 …; seats are numbered from 0. Results are for a Rich console of at least 80 columns, colours or not. All
+functions raise ShowError.
 """
 
 from __future__ import annotations
@@ -21,36 +22,46 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     "nullern": NullernRenderer(),
     "sixth_sense": SixthSenseRenderer(),
 }
-"""By the game's name."""
+"""Renderers by name of the game."""
 
 
 class ShowError(LookupError):
-    """The replay has no such round, trick, step or seat, or its game no renderer; the message says what there is."""
+    """The replay has no such round, part, step or seat, or its game no renderer; the message names the valid range."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def show_match(course: Course) -> RenderableType:
-    """The result and the points by round. ShowError."""
+    """Draw the result and the points by round."""
     return drawn_match(course, _renderer(course).rounds(course))
 
 
 def show_round(course: Course, number: int = -1, seat: int | None = None) -> RenderableType:
-    """One round: hands, predictions or bids, tricks. ShowError."""
+    """Draw one round with all its choices."""
     return _renderer(course).round(course, _index("round", number, course.rounds), _seat(course, seat))
 
 
-def show_trick(course: Course, number: int = -1, trick: int = -1, seat: int | None = None) -> RenderableType:
-    """One trick, card by card. ShowError."""
+def show_part(course: Course, number: int = -1, part: int = -1, seat: int | None = None) -> RenderableType:
+    """Draw one part of a round, choice by choice."""
     renderer = _renderer(course)
-    in_round = _index("round", number, course.rounds)
-    index = _index("trick", trick, renderer.tricks(course, in_round))
-    return renderer.trick(course, in_round, index, _seat(course, seat))
+    found = renderer.stops(course, _index("round", number, course.rounds))
+    return renderer.passage(course, found[_index(renderer.part, part, len(found))], _seat(course, seat))
+
+
+def part_name(course: Course) -> str:
+    """Return the game's word for a part of a round, such as "trick"."""
+    return _renderer(course).part
+
+
+def stops(course: Course) -> list[int]:
+    """Return the last step of each part of all rounds, numbered from 0."""
+    renderer = _renderer(course)
+    return [stop for number in range(course.rounds) for stop in renderer.stops(course, number)]
 
 
 def show_step(course: Course, number: int, seat: int | None = None) -> RenderableType:
-    """The position after so many choices plus one: step 1 is the first deal. ShowError."""
+    """Draw the position after `number` − 1 choices: step 1 is the first deal."""
     return _renderer(course).step(course, _index("step", number, len(course.steps)), _seat(course, seat))
 
 

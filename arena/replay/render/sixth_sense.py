@@ -1,4 +1,4 @@
-"""6th Sense in the terminal: rounds, tricks and steps as tables."""
+"""The renderer of 6th Sense: rounds, tricks and steps as tables."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _LEGEND = (
 
 
 class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
-    """Draws 6th Sense."""
+    """Renderer of 6th Sense."""
 
     def __init__(self) -> None:
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
 
-    def _about(self, seen: SixthSensePicture) -> list[str]:
+    def _title_details(self, seen: SixthSensePicture) -> list[str]:
         return []
 
     def _seats(self, scene: Scene[SixthSensePicture, SixthSenseMarks]) -> Table:
-        """Who foretold what and took how much."""
+        """Draw predictions, tricks taken, points and scores."""
         seen, table = scene.seen, seats_table("foretold")
         for seat, card in enumerate(seen.predictions):
             foretold = Text("?" if seen.leaders else "–", style="dim") if card is None else self._faces.code(card)
-            if seen.leaders or card is not None:  # until all have chosen nobody knows who has (S4)
+            if seen.leaders or card is not None:  # who has chosen is hidden until all have (S4)
                 foretold.append_text(forced_sign(scene.made.predictions.get(seat)))
             table.add_row(
                 seat_name(scene.header, seat),
@@ -44,7 +44,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
             )
         return table
 
-    def _card(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> Text:
+    def _card_code(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> Text:
         seen = scene.seen
         action = ACTIONS[seen.trick(number)[place]]
         if action.card is None:
@@ -59,13 +59,13 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
             text.stylize("strike dim")
         return text
 
-    def _by(self, seen: SixthSensePicture, number: int, taker: int) -> str:
+    def _taker_cell(self, seen: SixthSensePicture, number: int, taker: int) -> str:
         if taker == seen.seats:
             return "–"
         split = "×2" if seen.worths[number] == 2 else ""
         return f"{taker}{split}{'↓' if _reversed(seen, number) else ''}{'?' if seen.peeks[number] else ''}"
 
-    def _face(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> Text:
+    def _card_name(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> Text:
         action = ACTIONS[scene.seen.trick(number)[place]]
         face = Text(action.name, style="" if action.card is None else self._faces.style(action.card))
         if place in _blocked(scene.seen, number):
@@ -120,13 +120,13 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
 
 
 def _blocked(seen: SixthSensePicture, number: int) -> dict[int, int]:
-    """The place that is blocked, if any, with the place of the card that blocks it."""
+    """Map the blocked place of a trick, if any, to the place of the card that blocks it."""
     actions = [ACTIONS[action] for action in seen.trick(number)]
     return {action.place: place for place, action in enumerate(actions) if action.place is not None}
 
 
 def _reversed(seen: SixthSensePicture, number: int) -> bool:
-    """Whether the lowest card takes it (S10)."""
+    """Whether the lowest card takes the trick (S10)."""
     blocked = _blocked(seen, number)
     actions = [ACTIONS[action] for action in seen.trick(number)]
     fours = [place for place, action in enumerate(actions) if action.value == 4 and place not in blocked]

@@ -1,4 +1,4 @@
-"""What is to be seen of a round of 6th Sense at one step, by one seat or by somebody who sees everything."""
+"""Visible state of a round of 6th Sense at one step, for one seat or with all hands open."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from arena.match.effects import Cause
-from arena.replay.render.picture import Marks, Picture, emptied, views
-from arena.replay.steps import PLAYS, Course, Made
+from arena.replay.render.picture import PLAYS, Marks, Picture, emptied, views
+from arena.replay.steps import Course, Made
 from engine.game import RoundReport, SeatView, State
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import ACTIONS, HIDDEN_BLOCKS, PEEK
@@ -16,16 +16,16 @@ from engine.sixth_sense.cards import ACTIONS, HIDDEN_BLOCKS, PEEK
 
 @dataclass(frozen=True, slots=True)
 class SixthSensePicture(Picture):
-    """A round; what goes by seat or by trick has one entry each."""
+    """A round of 6th Sense; sequences have one entry a seat or trick."""
 
     predictions: tuple[int | None, ...]
-    """None where the card is hidden or not chosen yet."""
+    """Predicted cards by seat; None if hidden or not chosen yet."""
     worths: bytes
     peeks: bytes
 
 
-class Answer(NamedTuple):
-    """An answer to "one or two?" or "look or not?"."""
+class YesNoAnswer(NamedTuple):
+    """A seat's decision to split a trick in two, or to peek at a prediction."""
 
     seat: int
     yes: bool
@@ -34,48 +34,48 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SixthSenseMarks(Marks):
-    """Which choices of a round the server made, and the answers that no card shows."""
+    """Why the server made choices of a round, and the answers that no card shows."""
 
     predictions: Mapping[int, Cause | None]
-    """By seat."""
-    doubles: Mapping[int, Answer]
-    """By trick."""
-    peeks: Mapping[int, Answer]
-    """By trick."""
+    """Causes of predictions, by seat; None for a bot's own choice."""
+    doubles: Mapping[int, YesNoAnswer]
+    """Decisions to split, by trick."""
+    peeks: Mapping[int, YesNoAnswer]
+    """Decisions to peek, by trick."""
 
 
 def picture(course: Course, index: int, seat: int | None) -> SixthSensePicture:
-    """The round at a step: after a choice that ended it that round, face down what was face down to the seat."""
+    """Return the round at a step; after a choice that ended a round, that round, without revealing hidden cards."""
     step = course.steps[index]
     if step.ended is None or step.made is None:
-        return _looked_at(step.state, seat)
+        return _from_views(step.state, seat)
     assert isinstance(step.ended, SixthSenseRound)
-    return _ended(_looked_at(course.steps[index - 1].state, seat), step.made, step.ended, seat)
+    return _ended(_from_views(course.steps[index - 1].state, seat), step.made, step.ended, seat)
 
 
 def dealt(course: Course, number: int, seat: int | None) -> SixthSensePicture:
-    """A round before anything was chosen."""
-    return _looked_at(course.steps[course.begins(number)].state, seat)
+    """Return a round as dealt, before the first choice."""
+    return _from_views(course.steps[course.begins(number)].state, seat)
 
 
 def marks(course: Course, index: int) -> SixthSenseMarks:
-    """The choices of the round up to a step."""
+    """Collect forced choices and yes/no answers of the round up to a step."""
     predictions: dict[int, Cause | None] = {}
     plays: list[Cause | None] = []
-    answers: dict[str, dict[int, Answer]] = {"double": {}, "peek": {}}
+    answers: dict[str, dict[int, YesNoAnswer]] = {"double": {}, "peek": {}}
     seats = len(course.replay.header.bots)
     for seat, _, made, forced in course.choices(index):
         action = ACTIONS[made]
         if action.kind in PLAYS:
             plays.append(forced)
         elif action.kind in answers:
-            answers[action.kind][len(plays) // seats - 1] = Answer(seat, bool(action.value), forced)
+            answers[action.kind][len(plays) // seats - 1] = YesNoAnswer(seat, bool(action.value), forced)
         else:
             predictions[seat] = forced
     return SixthSenseMarks(plays, predictions, answers["double"], answers["peek"])
 
 
-def _looked_at(state: State[SeatView, RoundReport], seat: int | None) -> SixthSensePicture:
+def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> SixthSensePicture:
     seen = views(state, seat, SixthSenseView)
     first, hands = seen[0], {view.seat: view.hand for view in seen}
     known = [max(cards) for cards in zip(*(view.known_predictions for view in seen), strict=True)]
@@ -84,7 +84,7 @@ def _looked_at(state: State[SeatView, RoundReport], seat: int | None) -> SixthSe
         turned=first.turned,
         hands=tuple(hands.get(each) for each in range(first.seats)),
         predictions=tuple(card - 1 if card else None for card in known),
-        # The hidden forms of a block come after all real actions: the least is what the seat itself played.
+        # Hidden forms of a block are numbered after all real actions: the minimum is the action as its player saw it.
         plays=bytes(map(min, zip(*(view.plays for view in seen), strict=True))),
         leaders=first.leaders,
         takers=first.takers,
@@ -97,7 +97,7 @@ def _looked_at(state: State[SeatView, RoundReport], seat: int | None) -> SixthSe
 
 
 def _ended(before: SixthSensePicture, made: Made, report: SixthSenseRound, seat: int | None) -> SixthSensePicture:
-    """The end of a round as the seat saw it before the cards were turned over."""
+    """Return the end of a round as the seat saw it before hidden cards were revealed."""
     action = ACTIONS[made.action]
     plays = before.plays
     if action.kind == "block" and action.place is not None and seat not in {None, made.seat}:

@@ -1,6 +1,6 @@
-"""What rounds, tricks and steps of a game of tricks have in common; each game fills in what is its own.
+"""Base of the renderers of trick-taking games: rounds, tricks and steps as tables.
 
-In tables a card is its colour's letter and its value. The other signs are explained under each table.
+In tables a card is its colour's letter and its value. The other signs are explained below each table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign
-from arena.replay.render.picture import Marks, Picture
+from arena.replay.render.picture import PLAYS, Marks, Picture
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course, Made
 
@@ -26,17 +26,17 @@ MarksT = TypeVar("MarksT", bound=Marks)
 
 @dataclass(frozen=True, slots=True)
 class Scene(Generic[PictureT, MarksT]):
-    """A round at a step as somebody looks at it."""
+    """A round at a step, as seen from a seat."""
 
     header: Header
     seen: PictureT
     made: MarksT
     seat: int | None
-    """Who looks; None sees everything."""
+    """The seat whose knowledge is shown; None shows all hands."""
 
 
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):
-    """Draws a game of tricks: `arena.replay.render.renderer.Renderer`."""
+    """Renderer of a trick-taking game; implements `arena.replay.render.renderer.Renderer`."""
 
     def __init__(
         self,
@@ -46,23 +46,30 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         dealt: Callable[[Course, int, int | None], PictureT],
         marks: Callable[[Course, int], MarksT],
     ) -> None:
-        """What is to be seen of the round at a step, by a seat or by all; of a round, from 0, when it is dealt; and
-        the choices of the round up to a step.
+        """Set up a renderer from a game's functions.
+
+        `picture` gives the round at a step for a seat, `dealt` a round as dealt for a seat, and `marks` the forced
+        choices of the round up to a step.
         """
         self._faces = faces
         self._legend = Text(legend, style="dim")
         self._picture, self._dealt, self._marks = picture, dealt, marks
 
-    def tricks(self, course: Course, number: int) -> int:
-        """How many tricks of a round were begun."""
-        return self._picture(course, course.ends(number), 0).begun
+    part: str = "trick"
+
+    def stops(self, course: Course, number: int) -> list[int]:
+        """Return the steps at which tricks were completed; the end of the round for an unfinished trick."""
+        seats, actions = len(course.replay.header.bots), course.replay.header.game.actions
+        first, last = course.begins(number) + 1, course.ends(number)
+        plays = [step for step, made in enumerate(course.choices(last), first) if actions[made.action].kind in PLAYS]
+        return [*plays[seats - 1 :: seats], *([last] if len(plays) % seats else [])]
 
     def rounds(self, course: Course) -> RenderableType:
-        """The points of the rounds that were played out."""
+        """Draw the points of the finished rounds."""
         return points_by_round(course)
 
     def round(self, course: Course, number: int, seat: int | None) -> RenderableType:
-        """One round: what was foretold or bid and taken, hands as dealt, and all tricks."""
+        """Draw one round: predictions or bids, tricks taken, hands as dealt, and all tricks."""
         scene = self._scene(course, course.ends(number), seat)
         return Group(
             self._title(scene, f"Round {number + 1}"),
@@ -71,19 +78,21 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
             Text(),
             self._hands(scene.header, "was dealt", self._dealt(course, number, seat)),
             Text(),
-            self._tricks(scene, range(scene.seen.begun)),
+            self._tricks_table(scene, range(scene.seen.begun)),
             Text(),
             self._legend,
         )
 
-    def trick(self, course: Course, number: int, trick: int, seat: int | None) -> RenderableType:
-        """One trick, card by card, and what came of it."""
+    def passage(self, course: Course, stop: int, seat: int | None) -> RenderableType:
+        """Draw one trick, card by card, and its outcome."""
+        number = course.steps[stop].round
+        trick = self.stops(course, number).index(stop)
         scene = self._scene(course, course.ends(number), seat)
         title = self._title(scene, f"Round {number + 1}, trick {trick + 1}")
-        return Group(title, Text(), self._cards(scene, trick), Text(), *self._outcome(scene, trick))
+        return Group(title, Text(), self._trick_table(scene, trick), Text(), *self._outcome(scene, trick))
 
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
-        """The position at a step: the last choice, what is in hand, and the last two tricks."""
+        """Draw the position at a step: the last choice, the hands, and the last two tricks."""
         scene, step = self._scene(course, index, seat), course.steps[index]
         parts: list[RenderableType] = [
             self._title(scene, f"Round {step.round + 1}"),
@@ -94,43 +103,43 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
             self._hands(scene.header, "holds", scene.seen),
         ]
         if begun := scene.seen.begun:
-            parts += [Text(), self._tricks(scene, range(max(0, begun - 2), begun)), Text(), self._legend]
+            parts += [Text(), self._tricks_table(scene, range(max(0, begun - 2), begun)), Text(), self._legend]
         return Group(*parts)
 
     @abstractmethod
-    def _about(self, seen: PictureT) -> list[str]:
-        """What the title says of a round before its trump."""
+    def _title_details(self, seen: PictureT) -> list[str]:
+        """Return the parts of a round's title before its trump."""
 
     @abstractmethod
     def _seats(self, scene: Scene[PictureT, MarksT]) -> RenderableType:
-        """Who foretold or bid what, took how much and has how many points."""
+        """Draw predictions or bids, tricks taken and points by seat."""
 
     @abstractmethod
-    def _card(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> Text:
-        """A play in the table of tricks."""
+    def _card_code(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> Text:
+        """Return a play as a short code for the table of tricks."""
 
     @abstractmethod
-    def _by(self, seen: PictureT, number: int, taker: int) -> str:
-        """Who took a trick, with the signs of what was special about it."""
+    def _taker_cell(self, seen: PictureT, number: int, taker: int) -> str:
+        """Return the cell with the taker of a trick and the signs for its special outcome."""
 
     @abstractmethod
-    def _face(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> Text:
-        """A play in the table of one trick."""
+    def _card_name(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> Text:
+        """Return a play's name for the table of one trick."""
 
     @abstractmethod
     def _notes(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> list[str]:
-        """What is to be said of a play beside who leads, takes the trick or was forced by the server."""
+        """Return remarks on a play, besides leading, taking the trick and being forced."""
 
     @abstractmethod
     def _outcome(self, scene: Scene[PictureT, MarksT], number: int) -> list[Text]:
-        """What a trick led to, a sentence a line."""
+        """Describe the outcome of a trick, one sentence a line."""
 
     @abstractmethod
     def _choice(self, scene: Scene[PictureT, MarksT], made: Made) -> Text:
-        """The choice that led to a step, as far as who looks may know it."""
+        """Describe the choice that led to a step, as far as the scene's seat may know it."""
 
     def _hands(self, header: Header, verb: str, seen: PictureT) -> RenderableType:
-        """The hands that are not hidden."""
+        """Draw the hands that are not hidden."""
         table = plain_table()
         table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=14)
         table.add_column(verb)
@@ -148,7 +157,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     def _title(self, scene: Scene[PictureT, MarksT], what: str) -> Text:
         header, seen, seat = scene.header, scene.seen, scene.seat
-        title = Text.assemble((what, "bold"), *(f" · {words}" for words in self._about(seen)), " · ")
+        title = Text.assemble((what, "bold"), *(f" · {words}" for words in self._title_details(seen)), " · ")
         if seen.turned is None:
             title.append("no card turned")
         else:
@@ -157,8 +166,8 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         title.append(f" · {header.bots[seen.dealer].name} deals")
         return title if seat is None else title.append(f"\nAs {seat_in_words(header, seat)} sees it", "italic")
 
-    def _tricks(self, scene: Scene[PictureT, MarksT], numbers: Iterable[int]) -> Table:
-        """A row a trick, a column a seat."""
+    def _tricks_table(self, scene: Scene[PictureT, MarksT], numbers: Iterable[int]) -> Table:
+        """Draw a table with a row for each trick and a column for each seat."""
         seen, table = scene.seen, plain_table()
         width = min(9, 74 // seen.seats - 2)  # of 80 columns some are for the rest, and two a seat lie between
         table.add_column("#", justify="right")
@@ -169,16 +178,16 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         for number in numbers:
             row = [Text() for _ in range(seen.seats)]
             for place in range(len(seen.trick(number))):
-                play = Text(" " if place else "▸").append_text(self._card(scene, number, place))
+                play = Text(" " if place else "▸").append_text(self._card_code(scene, number, place))
                 row[seen.player(number, place)] = play.append_text(forced_sign(scene.made.play(seen, number, place)))
             taker = seen.taker(number)
             if taker is not None and taker < seen.seats:
                 row[taker].stylize("bold reverse", 1)
-            table.add_row(f"{number + 1}", *row, "" if taker is None else self._by(seen, number, taker))
+            table.add_row(f"{number + 1}", *row, "" if taker is None else self._taker_cell(seen, number, taker))
         return table
 
-    def _cards(self, scene: Scene[PictureT, MarksT], number: int) -> Table:
-        """A row a play."""
+    def _trick_table(self, scene: Scene[PictureT, MarksT], number: int) -> Table:
+        """Draw a table of one trick with a row for each play."""
         seen, table = scene.seen, plain_table()
         table.add_column("place", justify="right")
         table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=24)
@@ -193,7 +202,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
                 *([f"forced by {cause.value}"] if cause else []),
                 *(["takes the trick"] if takes else []),
             ]
-            face = self._face(scene, number, place)
+            face = self._card_name(scene, number, place)
             if takes:
                 face.stylize("bold reverse")
             table.add_row(f"{place + 1}", seat_name(scene.header, player), face, ", ".join(notes))

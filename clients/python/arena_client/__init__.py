@@ -2,7 +2,7 @@
 
 from arena_client import polling  # noqa: F401 - before anything else imports gRPC
 from arena_client.bot import Bot
-from arena_client.decision import Action, Card, Catalog, Decision, View
+from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
 from arena_client.errors import (
     ArenaError,
     BadAnswerError,
@@ -23,6 +23,7 @@ from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
 from arena_client.version import __version__
 
 __all__ = [
+    "GAMES",
     "Action",
     "ArenaError",
     "BadAnswerError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-from arena_client.decision import Decision
+from arena_client.decision import GAMES, Decision
 from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
 
 _log = logging.getLogger("arena_client")
@@ -36,7 +36,7 @@ class Bot:
     """1 to 40 letters, digits, '.', '_' or '-'; the class's name where empty."""
     owner: str = ""
     """Bots of one owner never meet in a match; the bot's own name where empty."""
-    games: Sequence[str] = ("sixth_sense",)
+    games: Sequence[str] = GAMES[:1]
     """The games it plays, by name."""
     capacity: int = 8
     """How many matches it plays at once."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from arena_client.v1 import game_pb2
+from arena_client.v1 import game_pb2, play_pb2
 from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
 View: TypeAlias = SixthSenseView | NullernView
 """The game as one seat sees it: a message of the game's own kind."""
+GAMES: Final = tuple(
+    field.name
+    for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
+)
+"""The games whose views this client can read, the oldest first, by the names that requests use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Action:
     name: str
     """Such as "play red 7" or "red 0 blocks place 2"."""
     kind: str
-    """What kind of choice it answers: "predict", "play", "block", "double", "peek" or "bid"."""
+    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: int | None = None
     """The card it plays or chooses, an index into `Catalog.cards`; None where there is none or it is hidden."""
     value: int | None = None

@@ -13,38 +13,44 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from arena_client.decision import View
 from arena_client.errors import ArenaError
+from arena_client.v1 import play_pb2
 
 if TYPE_CHECKING:
     from engine.game import SeatView
 
 
 class EngineMissingError(ArenaError):
-    """The package `engine` is not installed."""
+    """The package `engine` is not installed, or knows no such game."""
 
 
 def seat_view(message: View) -> SeatView:
     """The view of a decision as the engine's `SeatView`: the fields have the same names.
 
-    Raises `EngineMissingError` where the rules are not installed.
+    Raises `EngineMissingError` where the rules, or those of this game, are not installed.
     """
-    kind, fields = _kinds()[type(message).__name__]
+    message_kind: Any = type(message)  # which mypy takes for one without a hash
+    kind, fields = _kind(message_kind)
     return kind(**{name: convert(message, name) for name, convert in fields})
 
 
 @cache
-def _kinds() -> dict[str, tuple[type[SeatView], tuple[tuple[str, Callable[[Any, str], Any]], ...]]]:
-    """The engine's views by name, and how a message gives each of their fields."""
+def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any, str], Any]], ...]]:
+    """The engine's view that a kind of message is of, and how the message gives each of its fields."""
     try:
-        from engine.nullern import NullernView
-        from engine.sixth_sense import SixthSenseView
+        from engine.deal import KEY_BYTES, SeededDecks
+        from engine.registry import GAMES
     except ModuleNotFoundError as error:
         raise EngineMissingError(
             "the rules of the games are not installed: run pip install . in a checkout of the Arena"
         ) from error
-    return {
-        kind.__name__: (kind, tuple((name, _reader(hint)) for name, hint in get_type_hints(kind).items()))
-        for kind in (SixthSenseView, NullernView)
-    }
+    views = play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
+    name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), message.__name__)
+    if name not in GAMES:
+        raise EngineMissingError(
+            f"the rules that are installed have no game {name!r}; they have {', '.join(GAMES)}: install newer ones"
+        )
+    kind = type(GAMES[name].new(GAMES[name].seats.start, SeededDecks(bytes(KEY_BYTES))).view(0))
+    return kind, tuple((field, _reader(hint)) for field, hint in get_type_hints(kind).items())
 
 
 def _reader(hint: Any) -> Callable[[Any, str], Any]:

@@ -37,6 +37,8 @@ from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def token_file(tmp_path: Path) -> Path:

@@ -11,6 +11,8 @@ import pytest
 from client_tests.peer import Peer
 from client_tests.test_client_connection import one_match
 
+pytestmark = pytest.mark.process
+
 DISTRIBUTION = Path(__file__).parent.parent
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
 from statistics import mean
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
@@ -16,6 +16,8 @@ from arena_client.samples.counter_bot import CounterBot
 from arena_client.samples.random_bot import RandomBot
 from arena_client.samples.rule_bot import RuleBot
 from arena_client.samples.sixth_sense import Laid, points, read, taker
+from arena_client.v1 import play_pb2
+from google.protobuf.message_factory import GetMessageClass
 
 from engine.game import Game
 from engine.registry import GAMES
@@ -34,7 +36,10 @@ def catalog(game: Game) -> Catalog:
 
 
 CATALOGS = {name: catalog(game) for name, game in GAMES.items()}
-VIEWS: dict[str, type[View]] = {"nullern": NullernView, "sixth_sense": SixthSenseView}
+VIEWS: dict[str, Any] = {
+    field.name: GetMessageClass(cast("Any", field.message_type))
+    for field in play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
+}
 CATALOG = CATALOGS["sixth_sense"]
 CARD = {card.name: index for index, card in enumerate(CATALOG.cards)}
 ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
@@ -43,16 +48,26 @@ ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
 def message(game: str, view: Any) -> View:
     """The engine's view as a bot gets it: the fields have the same names."""
     names = [field.name for field in VIEWS[game].DESCRIPTOR.fields]
-    return VIEWS[game](**{name: getattr(view, name) for name in names if getattr(view, name) is not None})
+    return cast("View", VIEWS[game](**{name: getattr(view, name) for name in names if getattr(view, name) is not None}))
+
+
+class SampledDecks:
+    """Decks that the standard library shuffles."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def __call__(self, number: int, size: int, count: int) -> list[int]:
+        return random.Random(f"{self._seed} {number}").sample(range(size), count)
+
+    def roll(self, number: int, roll: int, faces: int) -> int:
+        return random.Random(f"{self._seed} {number} {roll}").randrange(faces)
 
 
 def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tuple[Sequence[int], Sequence[int]]:
     """One match: points and places by seat."""
 
-    def deck(number: int, size: int, cards: int) -> list[int]:
-        return random.Random(f"{seed} {number}").sample(range(size), cards)
-
-    state = GAMES[game].new(len(bots), deck, **options)
+    state = GAMES[game].new(len(bots), SampledDecks(seed), **options)
     numbers = count(1)
     while seats := state.waiting():
         for seat in seats:
@@ -64,18 +79,17 @@ def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tu
     return state.scores, state.ranking()
 
 
-OPTIONS: dict[str, list[dict[str, bool | int]]] = {
-    "nullern": [{}],
-    "sixth_sense": [{}, {"novice": True}, {"late_trump": True}, {"target": 12}],
-}
-"""What the games are played with, each game of the house among them."""
+def options_of(game: Game) -> list[dict[str, bool | int]]:
+    """None, and each option alone: a flag turned, a number to play up to that is soon reached."""
+    return [{}, *({spec.name: not spec.default if isinstance(spec.default, bool) else 12} for spec in game.options)]
 
 
 @pytest.mark.parametrize(
     ("game", "seats", "options"),
-    [(name, seats, options) for name, game in GAMES.items() for seats in game.seats for options in OPTIONS[name]],
+    [(name, seats, options) for name, game in GAMES.items() for seats in game.seats for options in options_of(game)],
     ids=str,
 )
+@pytest.mark.thorough
 def test_samples_play_every_kind_of_match_to_its_end(game: str, seats: int, options: dict[str, bool | int]) -> None:
     random.seed(seats)
     bots = [CounterBot(), RuleBot(), RandomBot(), CounterBot(), RuleBot(), RandomBot(), CounterBot()][:seats]
@@ -85,6 +99,7 @@ def test_samples_play_every_kind_of_match_to_its_end(game: str, seats: int, opti
 
 
 @pytest.mark.parametrize(("game", "matches"), [("sixth_sense", 30), ("nullern", 12)])
+@pytest.mark.thorough
 def test_samples_differ_in_strength_as_they_say(game: str, matches: int) -> None:
     """Random, then rules, then counting: in mean place and points of seeded matches for four."""
     random.seed(6)

@@ -3,7 +3,9 @@
 Two modules work that out, one a game: `counter_sixth_sense` and `counter_nullern`.
 """
 
-from arena_client import Bot, Decision, NullernView
+import random
+
+from arena_client import GAMES, Bot, Catalog, Decision, NullernView, SixthSenseView, View
 from arena_client.command import main
 from arena_client.samples import counter_nullern, counter_sixth_sense
 
@@ -12,17 +14,23 @@ class CounterBot(Bot):
     """Plays for the highest expected score of the round."""
 
     name = "counter"
-    games = ("sixth_sense", "nullern")
+    games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """The action after which the round is worth most."""
-        game, view = decision.game, decision.view
-        outlook = (
-            counter_nullern.Outlook(game, view)
-            if isinstance(view, NullernView)
-            else counter_sixth_sense.Outlook(game, view)
-        )
-        return max(decision.legal, key=lambda number: outlook.worth_of(game.actions[number]))
+        """The action after which the round is worth most; a legal one by chance in a game it cannot count in."""
+        outlook = outlook_of(decision.game, decision.view)
+        if outlook is None:
+            return random.choice(decision.legal)  # noqa: S311  # a game, no secret
+        return max(decision.legal, key=lambda number: outlook.worth_of(decision.game.actions[number]))
+
+
+def outlook_of(game: Catalog, view: View) -> counter_nullern.Outlook | counter_sixth_sense.Outlook | None:
+    """What the round may come to; None for a game whose cards nobody has taught it to count."""
+    if isinstance(view, NullernView):
+        return counter_nullern.Outlook(game, view)
+    if isinstance(view, SixthSenseView):
+        return counter_sixth_sense.Outlook(game, view)
+    return None
 
 
 if __name__ == "__main__":

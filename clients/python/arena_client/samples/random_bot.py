@@ -2,7 +2,7 @@
 
 import random
 
-from arena_client import Bot, Decision
+from arena_client import GAMES, Bot, Decision
 from arena_client.command import main
 
 
@@ -10,7 +10,7 @@ class RandomBot(Bot):
     """Plays at random."""
 
     name = "random"
-    games = ("sixth_sense", "nullern")
+    games = GAMES
 
     def decide(self, decision: Decision) -> int:
         """Picks one of the legal actions."""

@@ -1,8 +1,9 @@
 """A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck."""
 
+import random
 from collections.abc import Callable
 
-from arena_client import Bot, Catalog, Decision, NullernView, SixthSenseView
+from arena_client import GAMES, Bot, Catalog, Decision, NullernView, SixthSenseView
 from arena_client.command import main
 from arena_client.samples import nullern, sixth_sense
 
@@ -11,13 +12,15 @@ class RuleBot(Bot):
     """Knows which card takes the trick on the table, and counts nothing."""
 
     name = "rules"
-    games = ("sixth_sense", "nullern")
+    games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """Sends each game to its rules."""
+        """Sends each game to its rules; plays by chance where there are none."""
         if isinstance(decision.view, NullernView):
             return play_nullern(decision, decision.view)
-        return play_sixth_sense(decision, decision.view)
+        if isinstance(decision.view, SixthSenseView):
+            return play_sixth_sense(decision, decision.view)
+        return random.choice(decision.legal)  # noqa: S311  # a game, no secret
 
 
 def play_sixth_sense(decision: Decision, view: SixthSenseView) -> int:

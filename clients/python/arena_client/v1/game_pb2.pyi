@@ -140,7 +140,7 @@ class Action(google.protobuf.message.Message):
     name: builtins.str
     """The action's name, such as "play red 7", "play blue 6 as 9" or "red 0 blocks place 2"."""
     kind: builtins.str
-    """What kind of choice it answers: "predict", "play", "block", "double", "peek" or "bid"."""
+    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: builtins.int
     """The card it plays or chooses, an index into the catalogue's cards; absent where no card is involved or where it is hidden."""
     value: builtins.int

@@ -1,0 +1,1 @@
+"""The gRPC services: codecs between protobuf messages and the server's types. They decide nothing."""

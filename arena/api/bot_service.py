@@ -1,0 +1,77 @@
+"""`BotService`: registration, the list of bots, invitations, tokens and parked bots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from arena.api.statuses import looked_up
+from arena.store import bots
+from arena.transport.call import bearer
+from arena.transport.protobuf_rows import pack
+from arena.v1 import bots_pb2
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+    from arena.server.sessions.player import BotPlayer
+    from arena.store.rows import BotRow
+    from arena.transport.call import Call
+
+
+class BotService:
+    """Servicer of the gRPC service `BotService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+        self._accounts = arena.accounts
+        self._authorization = arena.authorization
+        self._by_invitation = arena.config.registration == "invited"
+
+    async def RegisterBot(  # noqa: N802
+        self, request: bots_pb2.RegisterBotRequest, _: Call
+    ) -> bots_pb2.RegisterBotResponse:
+        """Register a bot."""
+        registered = await looked_up(
+            self._accounts.register(request.name, request.owner, request.invitation, self._by_invitation, request.token)
+        )
+        return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
+
+    async def CreateInvitation(  # noqa: N802
+        self, request: bots_pb2.CreateInvitationRequest, call: Call
+    ) -> bots_pb2.CreateInvitationResponse:
+        """Create an invitation; for the operator only."""
+        await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
+        return bots_pb2.CreateInvitationResponse(invitation=await looked_up(self._accounts.invite(request.owner)))
+
+    async def ListBots(self, _: bots_pb2.ListBotsRequest, __: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
+        """List all bots with what the server knows of them now."""
+        here = {player.name: player for player in self._arena.players}
+        rows = await looked_up(self._arena.store.read(bots.list_bots))
+        entries = [pack(_now(row, here.get(row.name)), bots_pb2.BotEntry) for row in rows]
+        return bots_pb2.ListBotsResponse(bots=entries)
+
+    async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
+        """Let a parked bot be seated again; for the bot itself and the operator."""
+        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await looked_up(self._accounts.unpark(request.name))
+        return bots_pb2.UnparkBotResponse()
+
+    async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:  # noqa: N802
+        """Replace the token of a bot; for the bot itself and the operator."""
+        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        return bots_pb2.RotateTokenResponse(token=(await looked_up(self._accounts.rotate(request.name))).token)
+
+    async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:  # noqa: N802
+        """Revoke the token of a bot; for the bot itself and the operator."""
+        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await looked_up(self._accounts.revoke(request.name))
+        return bots_pb2.RevokeTokenResponse()
+
+
+def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
+    """Complete a bot's row with its connection; `player` is None for a bot that is neither connected nor playing."""
+    row = replace(row, connected=False, playing=0 if player is None else len(player.matches))
+    if player is None or player.session is None:
+        return row
+    trip = player.session.round_trip
+    return replace(row, connected=True, version=player.version, round_trip_ms=None if trip is None else trip * 1000)

@@ -1,0 +1,246 @@
+"""Codec of the Play stream: protobuf messages to and from the server's own. `VIEWS` and `ROUNDS` list the games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from arena.api import nullern, sixth_sense
+from arena.api.answer_decoder import read_answers
+from arena.api.catalog import encode_catalog
+from arena.server.sessions.messages import (
+    Answer,
+    BotMessage,
+    Closed,
+    Hello,
+    Invitation,
+    MatchOver,
+    MessageCodec,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Question,
+    Ready,
+    Reason,
+    RoundOver,
+    Welcome,
+)
+from arena.transport.protobuf_fields import FieldPrefix, packed
+from arena.v1 import play_pb2
+from arena.version import __version__
+from engine.game import RoundReport, SeatView
+from engine.nullern import NullernRound, NullernView
+from engine.sixth_sense import SixthSenseRound, SixthSenseView
+
+NONCE_SIZE: Final = 16
+LARGEST_HELLO: Final = 4096
+LONGEST_VERSION: Final = 40
+"""Characters of a bot's version."""
+MOST_AT_ONCE: Final = 10_000
+"""Largest number of acceptances and answers in one message: more than any bot owes, yet processed quickly."""
+RECENT: Final = 128
+"""Serialized round reports that are cached, so that each is encoded once for all seats."""
+
+
+class GameCodec(NamedTuple):
+    """Protobuf field and encoder of a game's views or round reports."""
+
+    field: str
+    encode: Callable[[Any], Any]
+
+
+VIEWS: Final[dict[type[SeatView], GameCodec]] = {
+    SixthSenseView: GameCodec("sixth_sense", sixth_sense.encode_view),
+    NullernView: GameCodec("nullern", nullern.encode_view),
+}
+"""Codecs of the fields of `Decision.view`, whose encoders return bytes."""
+ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
+    SixthSenseRound: GameCodec("sixth_sense", sixth_sense.encode_round),
+    NullernRound: GameCodec("nullern", nullern.encode_round),
+}
+"""Codecs of the fields of `RoundReport.record`, whose encoders return messages."""
+
+_DECISIONS: Final = FieldPrefix(play_pb2.PlayResponse, "decisions")
+_ROUNDS: Final = FieldPrefix(play_pb2.PlayResponse, "rounds")
+_OF_MATCH: Final = FieldPrefix(play_pb2.RoundReport, "match_id")
+_MATCH: Final = FieldPrefix(play_pb2.Decision, "match_id")
+_DECISION: Final = FieldPrefix(play_pb2.Decision, "decision_id")
+_SOFT: Final = FieldPrefix(play_pb2.Decision, "soft_ms")
+_BANK: Final = FieldPrefix(play_pb2.Decision, "bank_ms")
+_LEGAL: Final = FieldPrefix(play_pb2.Decision, "legal")
+_VIEWS: Final = {view: (FieldPrefix(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
+
+
+def decode_hello(message: bytes) -> Hello:
+    """Decode the first message of a bot. Raises `Closed` unless it is a valid hello."""
+    if len(message) > LARGEST_HELLO:
+        raise Closed(Reason.NONSENSE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
+    request = _parsed(message)
+    hello = request.hello
+    if not request.HasField("hello"):
+        raise Closed(Reason.NONSENSE, "the first message must hold a hello")
+    if not hello.games:
+        raise Closed(Reason.NONSENSE, "hello.games is empty; name the games the bot plays")
+    if hello.capacity < 1:
+        raise Closed(Reason.NONSENSE, "hello.capacity is 0; say how many matches the bot can play at once, 1 or more")
+    if len(hello.version) > LONGEST_VERSION or not hello.version.isprintable():
+        text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
+        raise Closed(Reason.NONSENSE, text)
+    return Hello(
+        tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version, tuple(hello.playing)
+    )
+
+
+def decode(message: bytes, at: float) -> BotMessage:
+    """Decode a later message of a bot that arrived at the instant `at`. Raises `Closed` for a protocol violation."""
+    if (only := read_answers(message)) is not None and len(only) <= MOST_AT_ONCE:
+        return BotMessage(at, (), only, None, None, (), len(message))
+    request = _parsed(message)
+    if request.HasField("hello"):
+        raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
+    answers, acceptances, declined = request.answers, request.ready, request.declined
+    if len(answers) + len(acceptances) + len(declined) > MOST_AT_ONCE:
+        raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
+    ready: Sequence[Ready] = ()
+    if acceptances:
+        ready = [Ready(each.match_id, each.nonce) for each in acceptances]
+        for _, nonce in ready:
+            if len(nonce) not in (0, NONCE_SIZE):
+                raise Closed(Reason.NONSENSE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
+    return BotMessage(
+        at,
+        ready,
+        [Answer(each.match_id, each.decision_id, each.action) for each in answers],
+        request.heartbeat if request.HasField("heartbeat") else None,
+        request.capacity if request.HasField("capacity") else None,
+        declined or (),
+        len(message),
+    )
+
+
+def _parsed(message: bytes) -> play_pb2.PlayRequest:
+    try:
+        return play_pb2.PlayRequest.FromString(message)
+    except DecodeError:
+        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
+
+
+def encode(message: Outgoing) -> bytes:
+    """Encode a message to a bot as a serialized PlayResponse. Concatenating two of them merges their fields."""
+    parts = [_round(over) for over in message.rounds]
+    parts += [_decision(question) for question in message.questions]
+    if message.routine:
+        return b"".join(parts)
+    response = play_pb2.PlayResponse(
+        welcome=None if message.welcome is None else _welcome(message.welcome),
+        invitations=map(_invitation, message.invitations),
+        notices=map(_notice, message.notices),
+        reports=map(_report, message.reports),
+        heartbeat=message.heartbeat,
+    )
+    return b"".join((response.SerializeToString(), *parts))
+
+
+PROTOBUF: Final = MessageCodec(decode, encode)
+"""The codec of `PlayService`."""
+
+
+def _decision(question: Question) -> bytes:
+    """Encode a question as a serialized PlayResponse with this decision only."""
+    ask = question.ask
+    view, encode_view = _VIEWS[type(ask.view)]
+    actions, seen = packed(ask.legal), encode_view(ask.view)
+    decided = b"".join(
+        (
+            _MATCH.of(question.match_id),
+            _DECISION.of(ask.decision),
+            _SOFT.of(ask.soft // 1000),
+            _BANK.of(ask.bank // 1000),
+            _LEGAL.of(len(actions)),
+            actions,
+            view.of(len(seen)),
+            seen,
+        )
+    )
+    return _DECISIONS.of(len(decided)) + decided
+
+
+def _round(over: RoundOver) -> bytes:
+    """Encode a report as a serialized PlayResponse with this round only."""
+    match_id, report = over
+    encoded = _OF_MATCH.of(match_id) + _report_fields(report)
+    return _ROUNDS.of(len(encoded)) + encoded
+
+
+@lru_cache(maxsize=RECENT, typed=True)
+def _report_fields(report: RoundReport) -> bytes:
+    """Serialize the fields of a report, which are the same for every seat."""
+    field, encode_round = ROUNDS[type(report)]
+    return play_pb2.RoundReport(
+        round=report.round, points=report.points, scores=report.scores, **{field: encode_round(report)}
+    ).SerializeToString()
+
+
+def _welcome(welcome: Welcome) -> play_pb2.Welcome:
+    policy = welcome.policy
+    return play_pb2.Welcome(
+        server=__version__,
+        bot=welcome.bot,
+        games=[encode_catalog(game) for game in welcome.games],
+        conduct=play_pb2.Conduct(
+            soft_limit_ms=policy.soft_limit // 1000,
+            bank_ms=policy.bank // 1000,
+            rejections_per_decision=policy.rejections_per_decision,
+            rejections_per_match=policy.rejections_per_match,
+            lates_in_a_row=policy.lates_in_a_row,
+            ready_ms=round(welcome.ready_limit * 1000),
+            lag_allowance_ms=policy.lag_allowance // 1000,
+            grace_ms=policy.grace // 1000,
+            incidents=policy.incidents,
+            restart_hold_ms=policy.restart_hold // 1000,
+            substituted_percent=policy.substituted_percent,
+            park_after=welcome.park_after,
+        ),
+    )
+
+
+def _invitation(invitation: Invitation) -> play_pb2.Invitation:
+    return play_pb2.Invitation(
+        match_id=invitation.match_id,
+        game=invitation.game,
+        seat=invitation.seat,
+        bots=invitation.bots,
+        options=invitation.options,
+        commitment=invitation.commitment,
+    )
+
+
+def _notice(notice: Notice) -> play_pb2.Notice:
+    return play_pb2.Notice(
+        match_id=notice.match_id,
+        decision_id=notice.decision,
+        kind=NOTICE_KINDS[notice.kind],
+        text=notice.text,
+        action=notice.action,
+        legal=notice.legal,
+        time_ms=None if notice.time is None else notice.time // 1000,
+        seat=notice.seat,
+    )
+
+
+NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
+
+
+def _report(over: MatchOver) -> play_pb2.MatchReport:
+    return play_pb2.MatchReport(
+        match_id=over.match_id,
+        seat=over.seat,
+        scores=over.scores,
+        places=over.places,
+        rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
+        counts=over.counts,
+        interrupted=over.interrupted,
+    )

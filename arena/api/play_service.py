@@ -1,0 +1,66 @@
+"""`PlayService.Play`: a bot's stream, from its authentication to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import grpc
+import trio
+
+from arena.api.codec import PROTOBUF, decode_hello
+from arena.api.statuses import looked_up
+from arena.server.sessions.messages import Closed, Reason
+from arena.store.errors import StoreError
+from arena.transport.call import CallRefused, PeerVanished, Stream, bearer
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+    from arena.server.sessions.messages import Hello
+
+PlayStream: TypeAlias = Stream[bytes, bytes]
+
+STATUS: Final = {
+    Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,
+    Reason.STOPPING: grpc.StatusCode.UNAVAILABLE,
+    Reason.NOT_READING: grpc.StatusCode.DEADLINE_EXCEEDED,
+    Reason.NONSENSE: grpc.StatusCode.INVALID_ARGUMENT,
+    Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Reason.SILENT: grpc.StatusCode.CANCELLED,
+    Reason.TOKEN_DEAD: grpc.StatusCode.UNAUTHENTICATED,
+}
+
+
+class PlayService:
+    """Servicer of the gRPC service `PlayService`."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
+        """Authenticate a bot, receive its hello, and let it play until the stream ends.
+
+        Raises CallRefused with the status of the reason.
+        """
+        arena, token = self._arena, bearer(stream)
+        bot = await looked_up(arena.authorization.bot(token))
+        try:
+            with arena.admission.opened(bot, stream.received_at):
+                hello = await self._hello(stream)
+                # The token may have been revoked since the stream was opened.
+                await arena.attend(stream, PROTOBUF, await looked_up(arena.authorization.bot(token)), hello)
+        except PeerVanished:
+            return
+        except StoreError as error:
+            raise CallRefused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+        except Closed as closed:
+            raise CallRefused(STATUS[closed.reason], str(closed)) from closed
+
+    async def _hello(self, stream: PlayStream) -> Hello:
+        hello_timeout = self._arena.config.limits.hello_timeout
+        with trio.move_on_after(hello_timeout):
+            message = await stream.receive()
+            if message is None:
+                raise PeerVanished
+            return decode_hello(message)
+        raise Closed(Reason.SILENT, f"no hello came within {hello_timeout:g} s of the opening of the stream")

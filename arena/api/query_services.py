@@ -1,0 +1,118 @@
+"""The read-only services: `GameService`, `LadderService` and `MatchService`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from arena.api.catalog import encode_catalog
+from arena.api.statuses import LARGEST_NUMBER, looked_up
+from arena.server.ratings.fit_client import NotFitted
+from arena.server.runtime.wall_clock import now_us
+from arena.store import matches, standings
+from arena.store.rows import LadderRows, instant
+from arena.transport.call import CallRefused, send_within
+from arena.transport.protobuf_rows import pack
+from arena.v1 import game_pb2, ladder_pb2, matches_pb2
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+    from arena.transport.call import Call, Stream
+    from engine.game import Game
+
+CHUNK: Final = 64 * 1024
+"""Bytes of a replay in one message."""
+PAGE: Final = 50
+"""Matches listed without a limit in the request."""
+LARGEST_PAGE: Final = 1000
+HISTORY: Final = 1000
+"""Matches of a history without a limit in the request."""
+LARGEST_HISTORY: Final = 10_000
+
+
+class QueryServices:
+    """Servicer of `GameService`, `LadderService` and `MatchService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
+        """Return the catalogues of the games that the server plays."""
+        return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in self._arena.config.games])
+
+    async def GetLadder(  # noqa: N802
+        self, request: ladder_pb2.GetLadderRequest, _: Call
+    ) -> ladder_pb2.GetLadderResponse:
+        """Return a game's ladder, of all tables or of one table size."""
+        game = self._game(request.game)
+        if request.seats:
+            ladder = await self._of_tables(game, request.seats)
+        else:
+            ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
+        return pack(ladder, ladder_pb2.GetLadderResponse)
+
+    async def GetHistory(  # noqa: N802
+        self, request: ladder_pb2.GetHistoryRequest, _: Call
+    ) -> ladder_pb2.GetHistoryResponse:
+        """Return a bot's rating after each of its latest matches."""
+        self._game(request.game)
+        if request.limit > LARGEST_HISTORY:
+            text = f"a limit of {request.limit} is too high; ask for {LARGEST_HISTORY} matches at most"
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        limit = request.limit or HISTORY
+        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit)
+        rows = await looked_up(self._arena.store.read(job))
+        return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
+
+    async def ListMatches(  # noqa: N802
+        self, request: matches_pb2.ListMatchesRequest, _: Call
+    ) -> matches_pb2.ListMatchesResponse:
+        """List matches, the newest first."""
+        if request.limit > LARGEST_PAGE:
+            text = f"a limit of {request.limit} is too high; ask for {LARGEST_PAGE} at most and page with 'before'"
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        if request.game:
+            self._game(request.game)
+        rows = await looked_up(
+            self._arena.store.read(
+                partial(
+                    matches.list_matches,
+                    game=request.game,
+                    bot=request.bot,
+                    limit=request.limit or PAGE,
+                    before=min(request.before, LARGEST_NUMBER),
+                )
+            )
+        )
+        return matches_pb2.ListMatchesResponse(matches=[pack(row, matches_pb2.MatchEntry) for row in rows])
+
+    async def GetReplay(  # noqa: N802
+        self, request: matches_pb2.GetReplayRequest, stream: Stream[object, matches_pb2.GetReplayResponse]
+    ) -> None:
+        """Stream the replay file of a match in chunks."""
+        number = min(request.match_id, LARGEST_NUMBER)
+        content = await looked_up(self._arena.store.read(partial(matches.get_replay, match_id=number)))
+        for start in range(0, len(content), CHUNK):
+            await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
+
+    async def _of_tables(self, game: Game, seats: int) -> LadderRows:
+        """Fit the ladder of a game from the matches at tables of one size only."""
+        if seats not in game.seats:
+            text = f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1}, not by {seats}"
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        try:
+            ladder = await self._arena.publisher.of_tables(game.name, seats)
+        except NotFitted as error:
+            raise CallRefused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+        job = partial(standings.of_tables, game=game.name, seats=seats, ladder=ladder)
+        return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
+
+    def _game(self, name: str) -> Game:
+        for game in self._arena.config.games:
+            if game.name == name:
+                return game
+        played = ", ".join(game.name for game in self._arena.config.games)
+        raise CallRefused(grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {played}")

@@ -1,0 +1,70 @@
+"""The gRPC server of an arena: all services on one port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+
+from arena.api.bot_service import BotService
+from arena.api.operator_service import OperatorService
+from arena.api.play_service import PlayService
+from arena.api.query_services import QueryServices
+from arena.transport.grpc_server import Service, serve
+from arena.transport.health import Health
+from arena.transport.reflection import Reflection
+from arena.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+)
+
+if TYPE_CHECKING:
+    import ssl
+
+    from arena.server.arena import Arena
+
+FILES: Final = (bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2, play_pb2)
+NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
+SERVICES: Final = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+
+
+async def serve_arena(
+    arena: Arena,
+    address: str,
+    *,
+    credentials: ssl.SSLContext | None = None,
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until cancelled; starts with the bound port. Raises RuntimeError if the address cannot be bound."""
+    query_services = QueryServices(arena)
+
+    services = (
+        Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(arena), as_bytes=True),
+        Service(game_pb2_grpc.add_GameServiceServicer_to_server, query_services),
+        Service(bots_pb2_grpc.add_BotServiceServicer_to_server, BotService(arena)),
+        Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, query_services),
+        Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, query_services),
+        Service(operator_pb2_grpc.add_OperatorServiceServicer_to_server, OperatorService(arena)),
+        Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),
+        Service(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, Reflection(SERVICES)),
+    )
+    await serve(
+        services,
+        address,
+        settings=arena.config.transport,
+        credentials=credentials,
+        turn=arena.turns,
+        task_status=task_status,
+    )

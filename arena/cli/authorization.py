@@ -1,0 +1,91 @@
+"""Authorization of verbs that change a bot: the operator has the data directory, the author the bot's token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from arena.cli.data_source import DEFAULT_SERVER, DataPlace, data_option, server_options, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+    from arena.client.remote import Client
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizedChange:
+    """A data directory or server, and the bot's token file if the author makes the change."""
+
+    place: DataPlace
+    token_file: Path | None = None
+
+    def change(self, here: Callable[[Connection], T], there: Callable[[Client, str], T]) -> T:
+        """Make the change and return its result; ClickException if it fails.
+
+        `here` changes the directory, if no server uses it; otherwise `there` asks the server, with a token.
+        """
+        from arena.store.directory import operator_token
+        from arena.store.errors import StoreLocked
+        from arena.store.store import open_to_amend
+
+        with _errors_for_click():
+            if self.token_file is not None:
+                with self.place.reached_server() as server:
+                    return there(server, self.token_file.read_text().strip())
+            assert self.place.data is not None, "one of the two is there"
+            try:
+                with open_to_amend(self.place.data) as connection:
+                    return here(connection)
+            except StoreLocked:
+                with self.place.reached_server() as server:
+                    return there(server, operator_token(self.place.data))
+
+
+@contextmanager
+def _errors_for_click() -> Iterator[None]:
+    from arena.store.errors import Refused, StoreError
+
+    try:
+        yield
+    except (StoreError, Refused, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def takes_authorization(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --data, --token-file and a server's options to a verb; they make its `AuthorizedChange`, `authorized`."""
+
+    @wraps(verb)
+    def command(
+        *,
+        server: str | None,
+        data: Path | None,
+        token_file: Path | None,
+        tls: bool,
+        tls_roots: Path | None,
+        **others: object,
+    ) -> None:
+        if (data is None) == (token_file is None):
+            raise click.UsageError(
+                "say who you are: --data DIR for the operator, --token-file FILE for the bot's author"
+            )
+        place = DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots)
+        verb(authorized=AuthorizedChange(place, token_file), **others)
+
+    file = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return with_options(
+        command,
+        data_option("As the operator: the data directory of the server."),
+        click.option("--token-file", metavar="FILE", type=file, help="As the author: the file with the bot's token."),
+        *server_options(f"Where the server listens, if one runs.  [default: {DEFAULT_SERVER}]"),
+    )

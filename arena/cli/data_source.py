@@ -1,0 +1,168 @@
+"""The data source of a verb, a running server or a data directory, and the options that choose it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Final, Protocol
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from arena.client.directory import Directory
+    from arena.client.remote import Client
+    from arena.store.rows import BotRow, LadderRows, MatchRow, RatedRow
+
+DEFAULT_SERVER: Final = "127.0.0.1:50051"
+NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
+LARGEST_MATCH: Final = (1 << 63) - 1
+"""Largest possible match number."""
+LARGEST_PAGE: Final = 1000
+"""Matches that one query may return, at most."""
+
+
+class DataSource(Protocol):
+    """Queries that verbs make. `DataPlace.open` turns their errors into ClickExceptions."""
+
+    def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
+    def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
+    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]: ...  # noqa: D102
+    def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
+    def replay(self, match_id: int) -> bytes: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class DataPlace:
+    """The location of the data: a server's address, a data directory, or both."""
+
+    server: str = DEFAULT_SERVER
+    data: Path | None = None
+    """The data directory; if given, `open` reads it instead of asking the server."""
+    tls: bool = False
+    roots: Path | None = None
+
+    @property
+    def typed(self) -> str:
+        """The options that select this place, to be typed after a verb; empty for the default."""
+        if self.data is not None:
+            return f" --data {quote(str(self.data))}"
+        words = "" if self.server == DEFAULT_SERVER else f" --server {quote(self.server)}"
+        return words + (f" --tls-roots {quote(str(self.roots))}" if self.roots else " --tls" if self.tls else "")
+
+    @contextmanager
+    def open(self) -> Iterator[DataSource]:
+        """Open the data source; its errors become ClickExceptions that say what to do."""
+        with self.read_directory() if self.data is not None else self.reached_server() as source:
+            yield source
+
+    @contextmanager
+    def reached_server(self) -> Iterator[Client]:
+        """Connect to the server even if a directory is given; errors as in `open`."""
+        from arena.client.remote import Declined, NoAnswer, connect
+
+        try:
+            roots = None if self.roots is None else self.roots.read_bytes()
+            with connect(self.server, self.tls, roots) as client:
+                yield client
+        except NoAnswer as error:
+            advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
+            raise click.ClickException(f"{error}; {advice if self.data is None else NAME_IT}") from error
+        except (Declined, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+    @contextmanager
+    def read_directory(self) -> Iterator[Directory]:
+        """Open the data directory, which must be given; errors as in `open`."""
+        from arena.client.directory import open_directory
+        from arena.store.errors import Refused, StoreError
+
+        assert self.data is not None, "the caller has checked"
+        try:
+            with open_directory(self.data) as directory:
+                yield directory
+        except (StoreError, Refused) as error:
+            raise click.ClickException(str(error)) from error
+
+
+def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add --server, --data, --tls and --tls-roots to a verb; they make its argument `place`, a `DataPlace`."""
+
+    @wraps(verb)
+    def command(*, server: str | None, data: Path | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
+        server, data = _one_of(server, data)
+        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
+
+    return with_options(
+        command,
+        *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"),
+        data_option("Read this data directory instead; a server may work on it meanwhile."),
+    )
+
+
+def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add the same options to a verb that requires --data; it asks the server if one uses the directory."""
+
+    @wraps(verb)
+    def command(*, server: str | None, data: Path, tls: bool, tls_roots: Path | None, **others: object) -> None:
+        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
+
+    return with_options(
+        command,
+        data_option("The data directory of the server.", required=True),
+        *server_options(f"Where the server listens, if one works on it.  [default: {DEFAULT_SERVER}]"),
+    )
+
+
+def data_option(words: str, *, required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option --data with this help text."""
+    return click.option(
+        "--data",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        envvar="ARENA_DATA",
+        show_envvar=True,
+        required=required,
+        help=words,
+    )
+
+
+def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable[..., None]], ...]:
+    """Return the options --server, with this help text, --tls and --tls-roots."""
+    roots = click.Path(path_type=Path, exists=True, dir_okay=False)
+    return (
+        click.option("--server", metavar="HOST:PORT", envvar="ARENA_SERVER", show_envvar=True, help=words),
+        click.option("--tls", is_flag=True, help="Talk to the server with TLS."),
+        click.option(
+            "--tls-roots", metavar="FILE", type=roots, help="The same, trusting the authorities in this PEM file."
+        ),
+    )
+
+
+def with_options(
+    command: Callable[..., None], *options: Callable[[Callable[..., None]], Callable[..., None]]
+) -> Callable[..., None]:
+    """Add options to a command; its help lists them in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
+    """Prefer the command line over environment variables; UsageError if both are given in the same way."""
+    if server is None or data is None:
+        return server, data
+    context = click.get_current_context()
+    typed = [context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in ("server", "data")]
+    match typed:
+        case [True, False]:
+            return server, None
+        case [False, True]:
+            return None, data
+        case _:
+            raise click.UsageError("a server and a data directory: choose one of --server and --data")

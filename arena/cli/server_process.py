@@ -1,0 +1,126 @@
+"""The server process: sets up logging and signals, and connects store, arena and transport."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import signal
+import ssl
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+import structlog
+import trio
+
+from arena.api.server import serve_arena
+from arena.server.arena import open_arena
+from arena.server.ratings.fit_client import open_fit_client
+from arena.server.runtime.wall_clock import now_us
+from arena.store.errors import StoreError
+from arena.store.store import open_store
+from arena.store.writer_process import WriterProcess, fork_writer_process
+from arena.transport.tls import load_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from arena.server.arena import Arena
+    from arena.server.config import Config
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+log = structlog.get_logger("arena")
+
+
+def run_server(config: Config) -> None:
+    """Run a server until a signal ends it; ClickException if it cannot start or fails."""
+    _log_to_stderr(config)
+    try:
+        credentials = _credentials(config)
+        with fork_writer_process() as writer_process:
+            serve = partial(_serve, config, credentials, writer_process)
+            trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
+    except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
+        cause: Exception = error
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        if not isinstance(cause, StoreError | RuntimeError | OSError):
+            raise
+        raise click.ClickException(str(cause)) from error
+
+
+async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
+    data = config.data
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with (
+            open_store(data, now_us(), writer_process) as store,
+            open_fit_client(data) as fit_client,
+            open_arena(config, store, fit_client=fit_client) as arena,
+            trio.open_nursery() as nursery,
+        ):
+            port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
+            host = config.address.rpartition(":")[0]
+            games = [game.name for game in config.games]
+            click.echo(
+                f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
+            )
+            log.info(
+                "listening",
+                host=host,
+                port=port,
+                data=str(data),
+                games=games,
+                writer_process=writer_process and writer_process.pid,
+            )
+            if credentials is None and host not in LOOPBACK:
+                log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
+            # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 50)
+            nursery.start_soon(_drain_on_signal, signals, arena)
+            await arena.drained.wait()
+            arena.dismiss()
+            nursery.cancel_scope.cancel()
+    log.info("stopped")
+
+
+async def _drain_on_signal(signals: AsyncIterator[int], arena: Arena) -> None:
+    """Drain at the first signal; at the second, leave running matches to the next start at once."""
+    await anext(signals)
+    arena.begin_drain(arena.config.drain)
+    await anext(signals)
+    arena.begin_drain(0)
+
+
+def _credentials(config: Config) -> ssl.SSLContext | None:
+    if config.tls_cert is None or config.tls_key is None:
+        return None
+    try:
+        return load_credentials(config.tls_cert, config.tls_key)
+    except ssl.SSLError as error:
+        reason = error.reason or str(error)
+        both = f"{config.tls_cert} and {config.tls_key}"
+        raise click.ClickException(f"{both} are no certificate and its private key: {reason}") from None
+
+
+def _log_to_stderr(config: Config) -> None:
+    as_json = config.log_json or not sys.stderr.isatty()
+    # Rich tracebacks would show local variables, which may hold secrets.
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if as_json else console
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *((structlog.processors.format_exc_info,) if as_json else ()),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
+        ),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

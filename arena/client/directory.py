@@ -1,0 +1,108 @@
+"""Queries of a data directory with the same results as a server's, whether a server uses it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.store import bots, matches, standings
+from arena.store.errors import Refused
+from arena.store.journal import read_journal
+from arena.store.store import open_readonly
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from arena.store.rows import BotRow, LadderRows, MatchRow, RatedRow
+
+
+class UnknownGame(Refused):
+    """There is no game of this name."""
+
+
+class NoSuchTable(Refused):
+    """The game cannot be played at a table of this size."""
+
+
+class NoLadder(Refused):
+    """The ladder cannot be computed from the list of events."""
+
+
+@contextmanager
+def open_directory(directory: Path) -> Iterator[Directory]:
+    """Open one committed state of a data directory; errors are those of `open_readonly`."""
+    with open_readonly(directory) as connection:
+        yield Directory(connection, directory)
+
+
+class Directory:
+    """An open data directory. Its methods raise `StoreError` or `Refused`."""
+
+    def __init__(self, connection: Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def games(self) -> tuple[str, ...]:
+        """Return the names of all games."""
+        return tuple(GAMES)
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        """See `Client.ladder`."""
+        _require(game)
+        if seats:
+            return self._of_tables(game, seats)
+        return standings.current(self._connection, game)
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """See `Client.history`."""
+        _require(game)
+        return standings.history(self._connection, bot, game, limit)
+
+    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
+        """See `Client.matches`."""
+        if game:
+            _require(game)
+        return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """See `Client.bots`."""
+        return bots.list_bots(self._connection)
+
+    def replay(self, match_id: int) -> bytes:
+        """See `Client.replay`."""
+        return matches.get_replay(self._connection, match_id)
+
+    def running(self, match_id: int) -> Sequence[str]:
+        """Return the journal's lines of a match being played, with its seed and all hands; none of any other match."""
+        playing = match_id in matches.playing(self._connection)
+        return read_journal(self._path, match_id) if playing else ()
+
+    def _of_tables(self, game: str, seats: int) -> LadderRows:
+        """Compute the ladder of tables of one size; NoSuchTable, NoLadder."""
+        from arena.ladder.errors import LadderError
+        from arena.store.fits import Fits  # numpy
+
+        able = GAMES[game].seats
+        if seats not in able:
+            raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
+        try:
+            ladder = Fits().ladder(self._connection, game, seats)
+        except LadderError as error:
+            raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
+        return standings.of_tables(self._connection, game, seats, ladder)
+
+
+def games_named(game: str | None) -> tuple[str, ...]:
+    """Return the named game, or all games for None; UnknownGame."""
+    if game is None:
+        return tuple(GAMES)
+    _require(game)
+    return (game,)
+
+
+def _require(game: str) -> None:
+    if game not in GAMES:
+        raise UnknownGame(f"there is no game {game!r}; there is {', '.join(GAMES)}")

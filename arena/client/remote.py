@@ -1,0 +1,172 @@
+"""The gRPC client of a running server: queries, and changes that bots' authors and the operator may make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final, cast
+
+import grpc
+
+from arena.store.rows import BotRow, DrainRow, LadderRows, MatchRow, RatedRow
+from arena.transport.protobuf_rows import unpack
+from arena.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
+)
+
+CALL_TIMEOUT: Final = 10.0
+"""Seconds that a call may take."""
+FIT_TIMEOUT: Final = 120.0
+"""Seconds that a call may take for which the server computes a ladder."""
+OPTIONS: Final = (
+    ("grpc.enable_retries", 0),
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.keepalive_time_ms", 10_000),  # watching a drain has no timeout
+    ("grpc.http2.ping_timeout_ms", 10_000),
+)
+
+
+class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
+    """No server answers at the address."""
+
+
+class Declined(Exception):  # noqa: N818 - the name says what is the matter
+    """The server refuses the request; the message says why."""
+
+
+@contextmanager
+def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iterator[Client]:
+    """Open a client of the server at "host:port"; its methods raise NoAnswer or Declined.
+
+    With `tls` or `roots` (PEM certificates to trust instead of the system's) the connection is encrypted.
+    """
+    if tls or roots is not None:
+        channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(roots), OPTIONS)
+    else:
+        channel = grpc.insecure_channel(address, OPTIONS)
+    with channel:
+        yield Client(address, channel)
+
+
+class Client:
+    """A gRPC client of one server. Its methods raise NoAnswer or Declined."""
+
+    def __init__(self, address: str, channel: grpc.Channel) -> None:
+        self._address = address
+        self._games = game_pb2_grpc.GameServiceStub(channel)
+        self._bots = bots_pb2_grpc.BotServiceStub(channel)
+        self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
+        self._matches = matches_pb2_grpc.MatchServiceStub(channel)
+        self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
+
+    def games(self) -> tuple[str, ...]:
+        """Return the names of the games that the server offers."""
+        with self._translated_errors():
+            answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
+        return tuple(game.name for game in answer.games)
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats)
+        with self._translated_errors():
+            answer = self._ladder.GetLadder(request, timeout=FIT_TIMEOUT if seats else CALL_TIMEOUT)
+        ladder = unpack(answer, LadderRows, seats=seats)
+        return replace(ladder, published=None) if seats else ladder  # computed for this call, it was never published
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
+        request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
+        with self._translated_errors():
+            answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(match, RatedRow) for match in answer.matches)
+
+    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
+        """Return the newest matches, newest first, at most 1000; see `arena.store.matches.list_matches`."""
+        request = matches_pb2.ListMatchesRequest(game=game, bot=bot, limit=limit, before=before)
+        with self._translated_errors():
+            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(match, MatchRow) for match in answer.matches)
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """Return all bots, by name."""
+        with self._translated_errors():
+            answer = self._bots.ListBots(bots_pb2.ListBotsRequest(), timeout=CALL_TIMEOUT)
+        return tuple(unpack(bot, BotRow) for bot in answer.bots)
+
+    def invite(self, owner: str, operator_token: str) -> str:
+        """Return the code of a new invitation for one bot of this owner."""
+        request = bots_pb2.CreateInvitationRequest(owner=owner)
+        with self._translated_errors():
+            authorization = _authorization(operator_token)
+            return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
+
+    def unpark(self, bot: str, token: str) -> None:
+        """Un-park a bot; `token` is the bot's or the operator's."""
+        with self._translated_errors():
+            request = bots_pb2.UnparkBotRequest(name=bot)
+            self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def rotate(self, bot: str, token: str) -> str:
+        """Replace a bot's token and return the new one; `token` is the bot's present one or the operator's."""
+        request = bots_pb2.RotateTokenRequest(name=bot)
+        with self._translated_errors():
+            return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
+
+    def revoke(self, bot: str, token: str) -> None:
+        """Revoke a bot's token; `token` is that token or the operator's."""
+        with self._translated_errors():
+            request = bots_pb2.RevokeTokenRequest(name=bot)
+            self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
+        """Drain the server and yield its progress; the last row is `done`. `limit` in seconds, None: the server's."""
+        request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
+        with self._translated_errors():
+            for answer in self._operator.Drain(request, metadata=_authorization(operator_token)):
+                yield (row := unpack(answer, DrainRow))
+                if row.done:
+                    return
+
+    def void(self, match_id: int, reason: str, operator_token: str) -> None:
+        """Make the result of a match void, for a reason that everybody can read."""
+        request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
+        with self._translated_errors():
+            self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+
+    def replay(self, match_id: int) -> bytes:
+        """Return the replay file of a finished match."""
+        with self._translated_errors():
+            pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=CALL_TIMEOUT)
+            return b"".join(piece.chunk for piece in pieces)
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        """Translate gRPC errors to NoAnswer and Declined."""
+        try:
+            yield
+        except grpc.RpcError as error:
+            call = cast("grpc.Call", error)  # grpc raises the call itself
+            text = " ".join((call.details() or "no reason given").split())
+            if text.startswith("failed to connect"):  # it lists every address tried; the last one has the reason
+                text = text.rpartition(": ")[2].partition(" (")[0]
+            match call.code():
+                case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.DEADLINE_EXCEEDED:
+                    raise NoAnswer(f"no arena answers at {self._address} ({text})") from error
+                case grpc.StatusCode.UNIMPLEMENTED:
+                    raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
+                case _:
+                    raise Declined(text) from error
+
+
+def _authorization(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)

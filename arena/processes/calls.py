@@ -1,0 +1,87 @@
+"""Calls to a helper process that answers them in order."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any, Final
+
+import trio
+
+from arena.processes.channel import Channel
+
+
+class HelperEnded(Exception):  # noqa: N818 - the name says what is the matter
+    """A helper process ended or failed before it answered; the message says why."""
+
+
+class Ticket:
+    """A pending call: its answer, and the event that its caller waits for."""
+
+    __slots__ = ("_answer", "_done")
+
+    def __init__(self) -> None:
+        self._done: Final = trio.Event()
+        self._answer: Any = None
+
+    def settle(self, answer: Any) -> None:
+        """Set the answer and wake the waiting task."""
+        self._answer = answer
+        self._done.set()
+
+    async def answer(self) -> Any:
+        """Wait for the answer."""
+        await self._done.wait()
+        return self._answer
+
+
+class Calls:
+    """The pending calls to one helper. A cancelled caller neither stops its call nor disturbs the answers to others."""
+
+    def __init__(self, channel: Channel, limit: float | None = None) -> None:
+        """Call through `channel`; `limit`: seconds within which the next answer must arrive, None for no limit."""
+        self._channel: Final = channel
+        self._limit: Final = limit
+        self._tickets: Final[deque[Ticket]] = deque()
+        self._ended = trio.Event()
+        self._why = ""
+
+    async def call(self, message: object) -> Any:
+        """Return the helper's answer; the message is sent before this first waits. HelperEnded, FrameTooLarge."""
+        ticket = Ticket()
+        if not self._ended.is_set():
+            self._channel.send(message)
+            self._tickets.append(ticket)
+            if (answer := await ticket.answer()) is not ticket:
+                return answer
+        raise HelperEnded(self._why)
+
+    async def answered(self) -> None:
+        """Wait until every call so far is answered, cancelled ones included."""
+        if self._tickets:
+            await self._tickets[-1].answer()
+
+    async def close(self) -> None:
+        """Wait until the helper has answered all calls and has ended. Make no calls after this."""
+        self._channel.complete()
+        await self._ended.wait()
+
+    async def run(self) -> str:
+        """Deliver answers until the helper ends; return what `Channel.run` returns."""
+        self._why = "cancelled"
+        try:
+            wrong = await self._channel.run(self._take, None if self._limit is None else self._allowed_silence)
+            self._why = wrong or "it has ended"
+        finally:
+            self._ended.set()
+            while self._tickets:
+                ticket = self._tickets.popleft()
+                ticket.settle(ticket)  # a ticket as its own answer means that there is none
+        return wrong
+
+    def _take(self, answers: list[Any]) -> None:
+        for answer in answers:
+            self._tickets.popleft().settle(answer)
+
+    def _allowed_silence(self) -> float:
+        return self._limit if self._tickets and self._limit is not None else math.inf

@@ -1,0 +1,53 @@
+"""Framing of messages to and from helper processes: 4 bytes of length, big-endian, then a pickle.
+
+Both ends are the same program and user and exchange its own types, functions included; hence pickle. Unpickling trusts
+the sender: use it only for sockets whose other end this program has started itself.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Final
+
+HEAD: Final = 4
+"""Bytes of the length field."""
+MOST: Final = 1 << 26
+"""Bytes of a message, at most: far more than any real message, far less than would exhaust memory."""
+
+
+class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
+    """A message is too large for a frame; when receiving, the bytes are probably not frames at all."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"a message of {size} bytes is larger than the {MOST} that a frame may have")
+
+
+def packed(message: object) -> bytes:
+    """Return the frame of a message; FrameTooLarge."""
+    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    if len(content) > MOST:
+        raise FrameTooLarge(len(content))
+    return len(content).to_bytes(HEAD, "big") + content
+
+
+class Frames:
+    """A parser of a stream of frames."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def take(self, piece: bytes) -> list[Any]:
+        """Add bytes; return the messages they complete. After FrameTooLarge the stream cannot be used any more."""
+        rest, messages, start = self._rest, list[Any](), 0
+        rest += piece
+        while len(rest) >= start + HEAD:
+            content = start + HEAD
+            size = int.from_bytes(rest[start:content], "big")
+            if size > MOST:
+                raise FrameTooLarge(size)
+            if len(rest) < content + size:
+                break
+            start = content + size
+            messages.append(pickle.loads(rest[content:start]))  # noqa: S301 - from our own process
+        del rest[:start]
+        return messages

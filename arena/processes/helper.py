@@ -1,0 +1,97 @@
+"""A helper process that runs a module of this program: start, readiness and end.
+
+The module enters `parent.connected()`, which tells the parent that it is ready. Starting has its own generous limit:
+imports take many times as long on a busy machine, and a helper killed for that would be restarted and killed forever.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import trio
+
+from arena.processes.channel import Channel
+from arena.processes.frames import FrameTooLarge
+from arena.processes.launch import OWN_GROUP, command, environment
+
+START: Final = 60.0
+"""Seconds within which a helper must be ready."""
+GRACE: Final = 1.0
+"""Seconds within which a helper must end after its parent has closed the socket, before it is killed."""
+
+
+class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
+    """A helper process could not be started; the message says why."""
+
+
+class Helper:
+    """A running helper process."""
+
+    def __init__(self, process: trio.Process, channel: Channel) -> None:
+        self.channel: Final = channel
+        self._process: Final = process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    def kill(self) -> None:
+        """Kill the process."""
+        self._process.kill()
+
+    async def end(self) -> None:
+        """Close the socket and wait for the process; kill it after `GRACE` seconds. Shielded from cancellation."""
+        self.channel.close()
+        with trio.CancelScope(shield=True):
+            with trio.move_on_after(GRACE):
+                await self._process.wait()
+            self.kill()
+            await self._process.wait()
+
+
+@asynccontextmanager
+async def helper(module: str, *arguments: str) -> AsyncIterator[Helper]:
+    """Run `python -m module arguments…` as a helper process that ends with the block; HelperFailed."""
+    started = await _start(command(module, arguments))
+    try:
+        await _ready(started, module)
+        yield started
+    finally:
+        await started.end()
+
+
+async def _start(words: list[str]) -> Helper:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = await trio.lowlevel.open_process(
+                words, stdin=theirs, stdout=subprocess.DEVNULL, env=environment(), process_group=OWN_GROUP
+            )
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, OSError):
+                raise HelperFailed(str(error)) from error
+            raise
+    return Helper(process, Channel(ours))
+
+
+async def _ready(started: Helper, module: str) -> None:
+    with trio.move_on_after(START):
+        try:
+            if await started.channel.receive():
+                return
+        except FrameTooLarge as error:
+            raise HelperFailed(f"{module}: {error}") from error
+        raise HelperFailed(f"{module} ended before it was ready")
+    started.kill()
+    raise HelperFailed(f"{module} was not ready within {START:.0f} s")

@@ -1,0 +1,34 @@
+"""Run a module that gets SIGINT when its standard input ends: `python -m arena.processes.supervised MODULE …`.
+
+For programs that exchange no messages with their parent but must not outlive it, however it ends. A program that has
+not ended `LIMIT` seconds later is killed: Ctrl-C may have hit it where it cannot end by itself any more.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+from typing import Final
+
+from arena.processes.parent import when_closed
+
+LIMIT: Final = 30.0
+"""Seconds from Ctrl-C until the program is killed; a server of a demo takes 5 of them to let matches end."""
+
+
+def main() -> None:
+    """Run the module that the first argument names, with the remaining arguments."""
+    when_closed(0, _interrupt)
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+def _interrupt() -> None:
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)  # SIGALRM kills, whatever Python is about
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    main()

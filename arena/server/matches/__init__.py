@@ -1,0 +1,1 @@
+"""One match from its announcement to its record: ready check, driver, persistence."""

@@ -1,0 +1,297 @@
+"""The driver of one running match: it carries inputs to the `Match` and its effects to the seats.
+
+Beyond that it asks the workers for the choices of house bots and puts into words what seats are told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Final, assert_never
+
+import trio
+
+from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
+from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
+from arena.replay.lines import input_line
+from arena.replay.record import Recorder
+from arena.scheduling.pool import LastMatch
+from arena.server.matches.notices import NoticeTexts
+from arena.server.sessions.messages import MatchOver, RatingMove, RoundOver
+from arena.server.sessions.player import BotPlayer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.house import HouseBot
+    from arena.ladder import live
+    from arena.match.effects import Effect
+    from arena.match.match import Match
+    from arena.replay.header import Header
+    from arena.replay.record import Draft
+    from arena.replay.thinking import Thinking
+    from arena.server.sessions.messages import Answer, Notice
+    from arena.server.sessions.player import Player
+    from arena.server.sessions.session import Session
+    from arena.server.workers.pool import WorkerPool
+    from arena.store.journal import Journal
+
+MOST_STRAYS: Final = 500
+"""Answers of a seat in a match that may come too late or to no open decision: more than a slow bot can give. All are
+recorded."""
+
+
+class MatchDriver:
+    """Drives one match for the players at its table."""
+
+    def __init__(
+        self,
+        match: Match,
+        header: Header,
+        players: Sequence[Player],
+        stand_in: HouseBot,
+        chance: bytes,
+        pool: WorkerPool,
+        journal: Journal,
+        watch: Callable[[MatchDriver], None],
+    ) -> None:
+        self.match_id = header.match_id
+        self.players = players
+        self.wakes_at = math.inf
+        self.timer_id = 0
+        self._match = match
+        self._header = header
+        self._stand_in = stand_in
+        self._journal = journal
+        self._recorder = Recorder(header)
+        self._fault: Exception | None = None
+        self._frozen = False
+        self._notices = NoticeTexts(
+            self.match_id, [player.name for player in players], stand_in.name, header.game.actions
+        )
+        self._chance = chance
+        self._pool = pool
+        self._over: Over | None = None
+        self._ended = trio.Event()
+        self._strays = [0] * len(players)
+        self._watch = watch
+        self._began = trio.current_time()
+        self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
+        for bot_player in self._seats:
+            bot_player.matches[self.match_id] = self
+
+    @property
+    def deadline(self) -> float:
+        """When the match wants to be woken, in seconds of the server's clock."""
+        deadline = self._match.deadline
+        return math.inf if deadline is None or self._frozen else self._began + deadline / 1e6
+
+    def on_timer(self, now: float) -> None:
+        """Tell the match that its deadline has passed."""
+        self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
+
+    @property
+    def header(self) -> Header:
+        """What the match was before its first input. Secret until it is over."""
+        return self._header
+
+    @property
+    def game(self) -> str:
+        """The name of the game."""
+        return self._header.game.name
+
+    @property
+    def last_match(self) -> LastMatch:
+        """The match as the scheduler remembers it of its players."""
+        return LastMatch(self.match_id, self._match.now / 1e6)
+
+    @property
+    def over(self) -> bool:
+        """Whether the match has ended; its result may yet have to be stored."""
+        return self._over is not None
+
+    def begin(self) -> None:
+        """Begin the match; bots that are gone already are absent from the start."""
+        now = trio.current_time()
+        self._feed(Begun(self._instant(now)))
+        for bot_player in self._seats:
+            if bot_player.session is None:
+                self.left(now, bot_player)
+
+    def resume(self, inputs: Sequence[Input]) -> None:
+        """Continue a match that a dead server left, all clocks stopped until every bot is back."""
+        questions: dict[int, Ask] = {}
+        for event in inputs:
+            effects = self._match.receive(event)
+            self._record(event, effects, input_line(event, self._header.game))
+            questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
+            self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
+        if self._over is not None:
+            self._ended.set()
+            return
+        now = self._match.now
+        self._began = trio.current_time() - now / 1e6
+        if not inputs:
+            self._feed(Begun(now))
+        self._feed(Restored(now))
+        for seat, player in enumerate(self.players):
+            if not isinstance(player, BotPlayer):
+                self._feed(Returned(now, seat))
+            elif self._match.substituted(seat) and self._match.open_decision(seat) is not None:
+                todo: list[Input] = []
+                self._put(questions[seat], now, todo)
+                for choice in todo:
+                    self._feed(choice)
+
+    def freeze(self) -> None:
+        """Take no more inputs: the next server continues from here."""
+        self._frozen = True
+
+    async def played(self) -> Over:
+        """Wait for the end of the match; how it ended."""
+        await self._ended.wait()
+        assert self._over is not None, "that is what has ended"
+        return self._over
+
+    def report(self, over: Over, changes: Sequence[live.RatingChange]) -> None:
+        """Tell the bots how the match ended; without `changes` it was not rated."""
+        for bot_player, seat in self._seats.items():
+            if bot_player.session is not None:
+                rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
+                bot_player.session.report(
+                    MatchOver(self.match_id, seat, over.scores, over.places, rating, over.counts, over.interrupted)
+                )
+
+    @property
+    def thinking(self) -> Sequence[Thinking]:
+        """By seat, how the bots used their time so far."""
+        return self._recorder.thinking()
+
+    def draft(self) -> Draft:
+        """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
+        if self._fault is not None:
+            raise self._fault
+        return self._recorder.draft()
+
+    def dissolve(self) -> None:
+        """Remove the match from its players."""
+        for bot_player in self._seats:
+            del bot_player.matches[self.match_id]
+
+    def sent(self, now: float, ask: Ask, lag: int) -> None:
+        """Start the clock of a question handed to the transport; `lag` is the bot's round trip in microseconds."""
+        self._feed(Sent(self._instant(now), ask.seat, ask.decision, lag))
+
+    def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
+        """Apply a bot's answer that arrived at an instant."""
+        seat = self._seats[bot_player]
+        if not self._match.owes(seat, answer.decision):
+            self._strays[seat] += 1
+            if self._strays[seat] > MOST_STRAYS:
+                bot_player.shut_out(f"flooding: {MOST_STRAYS} answers to no open decision in match {self.match_id}")
+                return
+        self._feed(Acted(self._instant(at), seat, answer.decision, answer.action))
+        if bot_player.session is not None and self._match.open_decision(seat) != answer.decision:
+            bot_player.session.settle(self.match_id, answer.decision)
+
+    def left(self, now: float, bot_player: BotPlayer) -> None:
+        """Record that a bot is gone."""
+        self._feed(Left(self._instant(now), self._seats[bot_player]))
+
+    def ready(self, now: float, bot_player: BotPlayer) -> None:
+        """End the suspension of a bot that says Ready; at any other time Ready has no effect."""
+        seat = self._seats[bot_player]
+        if self._match.suspended(seat):
+            self._feed(Returned(self._instant(now), seat))
+
+    def returned(self, now: float, bot_player: BotPlayer) -> None:
+        """Record that a bot is back; its open decisions are sent again."""
+        seat = self._seats[bot_player]
+        self._feed(Returned(self._instant(now), seat))
+        if self._match.substituted(seat):
+            self._notify(seat, self._notices.wait_for_the_round())
+
+    def _instant(self, now: float) -> Instant:
+        return Instant(max(0, int((now - self._began) * 1e6 + 0.5)))
+
+    def _feed(self, first: Input) -> None:
+        if self._frozen:
+            return
+        todo = [first]
+        for happened in todo:  # choices of house bots are appended while it runs
+            effects = self._match.receive(happened)
+            self._record(happened, effects, self._journal.add(self._header, happened))
+            for effect in effects:
+                self._do(effect, happened.at, todo)
+        deadline = self._match.deadline
+        if deadline is not None and self._began + deadline / 1e6 < self.wakes_at:
+            self._watch(self)
+
+    def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
+        """Record an input with its effects; a fault here voids the match at its end and disturbs nobody before."""
+        if self._fault is None:
+            try:
+                self._recorder.add(event, effects, line)
+            except Exception as fault:  # noqa: BLE001 - raised again by `replay`
+                self._fault = fault
+
+    def _do(self, effect: Effect, at: Instant, todo: list[Input]) -> None:
+        match effect:
+            case Ask():
+                self._put(effect, at, todo)
+            case Refuse() | Suspend():
+                self._notify(effect.seat, self._notices.to_seat(effect))
+            case Force():
+                if (session := self._session(effect.seat)) is not None:
+                    session.settle(self.match_id, effect.decision)
+                self._notify(effect.seat, self._notices.to_seat(effect))
+            case Gone() | Substitute() | Back() | Hold() | Release():
+                notice = self._notices.to_all(effect)
+                for seat in self._seats.values():
+                    self._notify(seat, notice)
+            case Show():
+                for session in self._sessions():
+                    session.show(RoundOver(self.match_id, effect.report))
+            case Over():
+                self._over = effect
+                self._ended.set()
+            case _:
+                assert_never(effect)
+
+    def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:
+        """Put a question to whoever plays the seat; a house bot may answer at once."""
+        player = self.players[ask.seat]
+        if isinstance(player, BotPlayer) and not self._match.substituted(ask.seat):
+            if player.session is not None:
+                player.session.ask(self.match_id, ask, self.sent)
+        elif (action := self._choose(ask)) is not None:
+            todo.append(self._choice(at, ask, action))
+
+    def _choose(self, ask: Ask) -> int | None:
+        """The action a house bot chooses; None where `_chosen` will be called with it later."""
+        if len(ask.legal) == 1:
+            return ask.legal[0]
+        chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
+        player = self.players[ask.seat]
+        bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
+        return self._pool.choose(bot, self.match_id, ask, chance, self._chosen)
+
+    def _chosen(self, ask: Ask, action: int) -> None:
+        self._feed(self._choice(self._instant(trio.current_time()), ask, action))
+
+    def _choice(self, at: Instant, ask: Ask, action: int) -> Input:
+        if isinstance(self.players[ask.seat], BotPlayer):
+            return StoodIn(at, ask.seat, ask.decision, action)
+        return Acted(at, ask.seat, ask.decision, action)
+
+    def _sessions(self) -> list[Session]:
+        return [bot_player.session for bot_player in self._seats if bot_player.session is not None]
+
+    def _session(self, seat: int) -> Session | None:
+        player = self.players[seat]
+        return player.session if isinstance(player, BotPlayer) else None
+
+    def _notify(self, seat: int, notice: Notice) -> None:
+        session = self._session(seat)
+        if session is not None:
+            session.notify(notice)

@@ -1,0 +1,69 @@
+"""The house bots of a server: who fills tables of a game, and who plays on for bots that are gone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from arena.house import title
+from arena.house.random_bot import RandomBot
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.player import HousePlayer
+from arena.store import bots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from arena.house import HouseBot
+    from arena.replay.header import Header
+    from arena.server.config import Config
+    from arena.server.sessions.player import BotPlayer, Player
+    from arena.store.bots import Bot
+    from arena.store.store import Store
+
+
+class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
+    """A match that was left running cannot be continued; the message says why."""
+
+
+class House:
+    """The house bots by game, the weakest first."""
+
+    def __init__(self, house_bots: Mapping[str, Sequence[HouseBot]], fillers: Mapping[str, list[HousePlayer]]) -> None:
+        self._bots = house_bots
+        self.fillers = fillers
+        """By game, those that fill tables; none where the configuration wants no house bots."""
+
+    @classmethod
+    async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
+        """Register those of the games played; StoreError."""
+        fillers: dict[str, list[HousePlayer]] = {}
+        for game in config.games:
+            wanted = house_bots.get(game.name, ()) if config.house else ()
+            rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in wanted], at=now_us()))
+            fillers[game.name] = [HousePlayer(row.id, bot) for row, bot in zip(rows, wanted, strict=True)]
+        return cls(house_bots, fillers)
+
+    def take_up(
+        self, header: Header, seated: Sequence[Bot], enter: Callable[[int, str, str], BotPlayer]
+    ) -> list[Player]:
+        """The players of a match that an earlier server left running, by seat; CannotBeRestored.
+
+        `enter` gives the bot of a number, name and owner.
+        """
+        game = header.game.name
+        if game not in self.fillers:
+            raise CannotBeRestored(f"this server does not play {game}")
+        if header.stand_in != (now := title(self.stand_in(game))):
+            raise CannotBeRestored(f"its stand-in was {header.stand_in}, this server has {now}")
+        known = {bot.name: bot for bot in self._bots.get(game, ())}
+        for bot in seated:
+            if bot.house and bot.name not in known:
+                raise CannotBeRestored(f"this server has no {bot.name}")
+        return [
+            HousePlayer(bot.id, known[bot.name]) if bot.house else enter(bot.id, bot.name, bot.owner) for bot in seated
+        ]
+
+    def stand_in(self, game: str) -> HouseBot:
+        """The house bot that plays on for bots that are gone: the strongest."""
+        return next(reversed(self._bots.get(game, ())), RandomBot(game))

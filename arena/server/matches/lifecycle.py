@@ -1,0 +1,225 @@
+"""The matches of a server, each from its announcement to its record.
+
+A match is a `ReadyCheck` and a timer until all its bots are ready, one task from then on. Nothing runs per decision.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import structlog
+import trio
+
+from arena.house import title
+from arena.replay.header import Header, SeatedBot
+from arena.server.matches.driver import MatchDriver
+from arena.server.matches.house import CannotBeRestored
+from arena.server.matches.persistence import RETRY
+from arena.server.matches.ready_check import ReadyCheck
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.store.errors import StoreError
+from arena.version import __version__
+from engine.deal import SEED_BYTES, match_key
+from engine.game import settle_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.scheduling.pool import LastMatch
+    from arena.server.config import Config, Offer
+    from arena.server.matches.house import House
+    from arena.server.matches.persistence import MatchPersistence
+    from arena.server.runtime.timers import Timers
+    from arena.server.sessions.player import Player
+    from arena.server.sessions.players import Players
+    from arena.server.workers.pool import WorkerPool
+    from arena.store.bots import Bot
+    from arena.store.journal import Journal
+
+LAST_RETRIES: Final = 10.0
+"""Seconds a stopping server goes on trying."""
+STOPPED: Final = "the server was stopped"
+
+log = structlog.get_logger(__name__)
+
+
+class Observers(NamedTuple):
+    """Who is told what becomes of matches."""
+
+    rated: Callable[[Header], None]
+    """A match that moved ratings is stored."""
+    parked: Callable[[Sequence[Bot]], None]
+    """Bots are given no seats from now on, as the store has it already."""
+    played: Callable[[BotPlayer, str, LastMatch], None]
+    """A bot has played a match of a game and is about to be released."""
+    stuck: Callable[[float], None]
+    """No match can be stored before an instant of the server's clock."""
+
+
+class MatchLifecycle:
+    """The matches of a running server."""
+
+    def __init__(
+        self,
+        config: Config,
+        house: House,
+        players: Players,
+        persistence: MatchPersistence,
+        pool: WorkerPool,
+        journal: Journal,
+        timers: Timers,
+        observers: Observers,
+        newest: int,
+        nursery: trio.Nursery,
+    ) -> None:
+        """`newest`: the number of the newest match so far. What is played runs in the nursery."""
+        self.newest = newest
+        self.changed = trio.Event()
+        """Is set, and replaced, by `change`."""
+        self._config = config
+        self._house = house
+        self._players = players
+        self._persistence = persistence
+        self._pool = pool
+        self._journal = journal
+        self._timers = timers
+        self._observers = observers
+        self._nursery = nursery
+        self._ready_checks: set[ReadyCheck] = set()
+        self._drivers: set[MatchDriver] = set()
+        self._leaving = False  # running matches are left to the next server
+
+    @property
+    def playing(self) -> int:
+        """Matches being played."""
+        return len(self._drivers)
+
+    async def take_up(self) -> None:
+        """Continue the matches that an earlier server left running."""
+        for header, seated, inputs in await self._persistence.unfinished():
+            try:
+                players = self._house.take_up(header, seated, self._players.enter)
+            except CannotBeRestored as error:
+                await self._persistence.void_unfinished(header.match_id, error)
+                continue
+            log.info("match taken up", match_id=header.match_id, inputs=len(inputs))
+            driver = self._drive(header, players)
+            driver.resume(inputs)
+            self._nursery.start_soon(self._finish, driver)
+
+    def announce(self, offer: Offer, players: Sequence[Player]) -> None:
+        """A driver was formed: its match is announced, which keeps the players' places."""
+        self.newest += 1
+        seed = secrets.token_bytes(SEED_BYTES)
+        deadline = trio.current_time() + self._config.ready_limit
+        ready_check = ReadyCheck(self.newest, offer.game, offer.options, players, seed, deadline, self._settled)
+        self._ready_checks.add(ready_check)
+        self._timers.watch(ready_check)
+        ready_check.invite_all()
+
+    async def clear(self, limit: float) -> None:
+        """Let the matches that run end; what is left after `limit` seconds the next server plays.
+
+        Afterwards nothing that bots say or fail to say counts any more.
+        """
+        for ready_check in self._ready_checks:
+            ready_check.call_off(STOPPED)
+        with trio.move_on_after(limit):
+            await self._until(lambda: self._leaving or not (self._drivers or self._ready_checks))
+        self._leaving = True
+        for driver in self._drivers:
+            driver.freeze()
+        self.change()
+        with trio.move_on_after(LAST_RETRIES):
+            await self._until(lambda: not self._ready_checks and not any(driver.over for driver in self._drivers))
+        if self._drivers:
+            log.info("matches are left to the next start", matches=sorted(driver.match_id for driver in self._drivers))
+
+    def change(self) -> None:
+        """Wake whoever waits for matches to end."""
+        self.changed.set()
+        self.changed = trio.Event()
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition that the end of matches brings about."""
+        while not condition():
+            await self.changed.wait()
+
+    def _settled(self, ready_check: ReadyCheck) -> None:
+        self._timers.forget(ready_check)
+        self._nursery.start_soon(self._play, ready_check)
+
+    async def _play(self, ready_check: ReadyCheck) -> None:
+        """Play a match from the last Ready to its record."""
+        driver = None
+        try:
+            if ready_check.failure is None:
+                driver = await self._open(ready_check)
+            if driver is None:
+                ready_check.withdraw()
+        finally:
+            ready_check.dissolve()
+            self._ready_checks.discard(ready_check)
+        if driver is None:
+            self._release(ready_check.players)
+            return
+        if self._leaving:
+            driver.freeze()
+        driver.begin()
+        await self._finish(driver)
+
+    async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
+        """The driver of a match that everybody is ready for; None if its beginning cannot be stored."""
+        game, players = ready_check.game, ready_check.players
+        header = Header(
+            match_id=ready_check.match_id,
+            game=game,
+            options=settle_options(game, len(players), ready_check.options),
+            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
+            seed=ready_check.seed,
+            commitment=ready_check.commitment,
+            nonces=ready_check.nonces,
+            stand_in=title(self._house.stand_in(game.name)),
+            policy=self._config.policy,
+            started=now_us(),
+            server=__version__,
+        )
+        try:
+            await self._persistence.begin(header, ready_check.options, players)
+        except StoreError as error:
+            log.error("match not begun", match_id=ready_check.match_id, error=str(error))
+            self._observers.stuck(trio.current_time() + RETRY)
+            ready_check.call_off("the server cannot store matches at the moment")
+            return None
+        return self._drive(header, players)
+
+    def _drive(self, header: Header, players: Sequence[Player]) -> MatchDriver:
+        """The driver of a match whose beginning is stored."""
+        stand_in, key = self._house.stand_in(header.game.name), match_key(header.seed, header.nonces)
+        watch = self._timers.watch
+        driver = MatchDriver(header.new_match(), header, players, stand_in, key, self._pool, self._journal, watch)
+        self._drivers.add(driver)
+        return driver
+
+    async def _finish(self, driver: MatchDriver) -> None:
+        """Wait for the end of a match that is being played, store it and tell its bots."""
+        over, changes, parked = await self._persistence.record(driver.match_id, await driver.played(), driver)
+        if changes:
+            self._observers.rated(driver.header)
+        self._observers.parked(parked)
+        self._drivers.discard(driver)
+        self._timers.forget(driver)
+        driver.dissolve()
+        for player in driver.players:
+            if isinstance(player, BotPlayer):
+                self._observers.played(player, driver.game, driver.last_match)
+        self._release(driver.players)
+        driver.report(over, changes)  # after the matchmaker was told, so that it leaves with the next invitation
+
+    def _release(self, players: Sequence[Player]) -> None:
+        for player in players:
+            if isinstance(player, BotPlayer):
+                self._players.release(player)
+        self.change()

@@ -1,0 +1,91 @@
+"""Texts of the notices that bots get when something out of the ordinary happens in a match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+
+from arena.match.effects import Back, Cause, Force, Gone, Hold, Refusal, Refuse, Release, Substitute, Suspend
+from arena.server.sessions.messages import Notice, NoticeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.game import Action
+
+Conduct: TypeAlias = Refuse | Force | Suspend
+"""Effects that concern one seat only."""
+Attendance: TypeAlias = Gone | Substitute | Back | Hold | Release
+"""Effects that concern the whole table: who is present, and whether clocks run."""
+
+_REFUSALS: Final[Mapping[Refusal, tuple[NoticeKind, str]]] = {
+    Refusal.ILLEGAL: (NoticeKind.ILLEGAL, "is not legal here; the decision is open, choose a legal action"),
+    Refusal.STALE: (NoticeKind.STALE, "came after the decision was made and was ignored"),
+    Refusal.SUBSTITUTED: (
+        NoticeKind.SUBSTITUTED,
+        "was ignored: a house bot plays your seat on; you have it back from the next round",
+    ),
+    Refusal.UNKNOWN: (
+        NoticeKind.UNKNOWN,
+        "answers no decision that was put to you in this match and was ignored",
+    ),
+}
+_FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
+    Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
+    Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
+    Cause.SUSPENSION: (NoticeKind.SUSPENDED, "you are suspended; send Ready for this match to play on"),
+}
+
+
+class NoticeTexts:
+    """Writes the notices of one match."""
+
+    def __init__(self, match_id: int, bots: Sequence[str], stand_in: str, actions: Sequence[Action]) -> None:
+        self._match_id = match_id
+        self._bots = bots
+        self._stand_in = stand_in
+        self._actions = actions
+
+    def to_seat(self, effect: Conduct) -> Notice:
+        """The notice to the seat that an effect concerns."""
+        match effect:
+            case Refuse(_, decision, action, why, legal, time):
+                kind, what = _REFUSALS[why]
+                late = f"; it was {time / 1e6:.3f} s late" if why is Refusal.STALE and time else ""
+                text = f"{self._name(action)} {what}{late}"
+                return Notice(
+                    kind, text, self._match_id, decision=decision, action=action, legal=legal, time=time or None
+                )
+            case Force(_, decision, action, cause):
+                kind, what = _FORCES[cause]
+                text = f"{what}: {self._name(action)} was chosen for you"
+                return Notice(kind, text, self._match_id, decision=decision, action=action)
+            case Suspend():
+                text = "you were late too often in a row and are suspended; send Ready for this match to play on"
+                return Notice(NoticeKind.SUSPENDED, text, self._match_id)
+        assert_never(effect)
+
+    def to_all(self, effect: Attendance) -> Notice:
+        """The notice to every seat of the table."""
+        match effect:
+            case Gone(seat, time):
+                text = f"{self._bots[seat]} is gone; in {time / 1e6:.0f} s a house bot plays its seat on"
+                return Notice(NoticeKind.GONE, text, self._match_id, seat, time=time)
+            case Substitute(seat):
+                text = f"{self._stand_in} plays the seat of {self._bots[seat]} on"
+                return Notice(NoticeKind.SUBSTITUTED, text, self._match_id, seat)
+            case Back(seat):
+                return Notice(NoticeKind.BACK, f"{self._bots[seat]} is back", self._match_id, seat)
+            case Hold(time):
+                text = f"the server was restarted; no clock runs until all are back, for {time / 1e6:.0f} s at most"
+                return Notice(NoticeKind.HELD, text, self._match_id, time=time)
+            case Release():
+                return Notice(NoticeKind.RELEASED, "clocks run again", self._match_id)
+        assert_never(effect)
+
+    def wait_for_the_round(self) -> Notice:
+        """The notice to a bot that returns while a house bot has its seat."""
+        text = f"{self._stand_in} plays your seat on; you have it back from the next round"
+        return Notice(NoticeKind.SUBSTITUTED, text, self._match_id)
+
+    def _name(self, action: int) -> str:
+        return self._actions[action].name if 0 <= action < len(self._actions) else f"action {action}"

@@ -1,0 +1,195 @@
+"""Match persistence: the beginning, the journal and the result of a match, and the matches that a dead server left.
+
+Whatever the store cannot do at the moment is tried again until it can; meanwhile nothing is shown that depends on it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+
+import structlog
+import trio
+
+from arena.ladder import live
+from arena.match.effects import Over
+from arena.replay.read import read_unfinished
+from arena.replay.record import Draft
+from arena.replay.replay import ReplayError
+from arena.replay.thinking import Thinking
+from arena.server.runtime.wall_clock import now_us
+from arena.store import bots, matches, parking
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena.match.inputs import Input
+    from arena.replay.header import Header
+    from arena.server.config import Config
+    from arena.server.sessions.player import Player
+    from arena.store.store import Store
+    from engine.game import Option
+
+RETRY: Final = 2.0
+"""Seconds after which what could not be stored is tried again."""
+Figures: TypeAlias = tuple[float, float, float, float]
+"""A rating and its deviation, before and after a match."""
+
+log = structlog.get_logger(__name__)
+
+
+class Unfinished(NamedTuple):
+    """A match that an earlier server left running."""
+
+    header: Header
+    bots: Sequence[bots.Bot]
+    """By seat."""
+    inputs: Sequence[Input]
+    """What happened in it so far."""
+
+
+class Recording(Protocol):
+    """The course of a match that is over."""
+
+    @property
+    def thinking(self) -> Sequence[Thinking]:
+        """By seat, how the bots used their time."""
+
+    def draft(self) -> Draft:
+        """Its replay, but for its ratings; raises what went wrong in recording it."""
+
+
+class Recorded(NamedTuple):
+    """What was stored of the end of a match."""
+
+    over: Over
+    changes: tuple[live.RatingChange, ...]
+    """By seat; none where it is void."""
+    parked: tuple[bots.Bot, ...]
+    """Bots that are given no seats from now on."""
+
+
+class MatchPersistence:
+    """Keeps the matches of one server in its store."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self._config = config
+        self._store = store
+
+    async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
+        """Store the beginning of a match with the options its offer names; StoreError, and nothing is stored."""
+        self._store.journal.begin(header)
+        try:
+            await self._store.write(
+                partial(
+                    matches.begin,
+                    game=header.game.name,
+                    options=options,
+                    bots=[bots.BotId(player.bot_id) for player in players],
+                    said=[player.version for player in players],
+                    at=header.started,
+                    match_id=header.match_id,
+                )
+            )
+        except StoreError:
+            self._store.journal.forget(header.match_id)
+            raise
+        names = [player.name for player in players]
+        log.info("match began", match_id=header.match_id, game=header.game.name, bots=names)
+
+    async def unfinished(self) -> Sequence[Unfinished]:
+        """The matches that an earlier server left running; those whose journal cannot be read are void."""
+        found = []
+        for number, lines in self._store.unfinished.items():
+            try:
+                header, inputs = read_unfinished(lines, f"the journal of match {number}")
+            except ReplayError as error:
+                await self.void_unfinished(number, error)
+            else:
+                found.append(
+                    Unfinished(header, await self._store.read(partial(matches.seated, match_id=number)), inputs)
+                )
+        return found
+
+    async def void_unfinished(self, number: int, why: Exception) -> None:
+        """Record that a match of an earlier server cannot go on, as often as it takes."""
+        log.error("match is void", match_id=number, error=str(why))
+        await self.void(number, f"the server died and the match cannot be restored: {why}")
+
+    async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
+        """Store how a match ended, as often as it takes."""
+        number, at = matches.MatchId(match_id), now_us()
+        while True:
+            try:
+                finish = partial(
+                    _finish,
+                    match_id=number,
+                    at=at,
+                    over=tuple(over),
+                    draft=tuple(recording.draft()),
+                    thinking=[tuple(each) for each in recording.thinking],
+                    park_after=self._config.park_after,
+                )
+                figures, parked = await self._store.write(finish)
+                break
+            except StoreError as error:
+                log.error("result not stored yet", match_id=number, error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+            except Exception:
+                log.exception("a fault of the server: the match is void", match_id=number)
+                reason = "the server could not record the result"
+                await self.void(number, reason)
+                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), ())
+        self._store.journal.forget(number)
+        log.info("match over", match_id=number, scores=over.scores, places=over.places)
+        return Recorded(over, tuple(map(_change, figures)), parked)
+
+    async def void(self, number: int, reason: str) -> None:
+        """Record that a match has no result, as often as it takes."""
+        while True:
+            try:
+                await self._store.write(
+                    partial(matches.interrupt, match_ids=[matches.MatchId(number)], reason=reason, at=now_us())
+                )
+                break
+            except StoreError as error:
+                log.error("void match not stored yet", match_id=number, error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+        self._store.journal.forget(number)
+
+
+def _finish(
+    connection: Connection,
+    match_id: matches.MatchId,
+    at: int,
+    over: tuple[Any, ...],
+    draft: tuple[Any, ...],
+    thinking: Sequence[tuple[Any, ...]],
+    park_after: int,
+) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
+    """The result, what it does to the ladder and to those in trouble: one transaction.
+
+    All comes and goes as plain tuples, since what has a class is pickled and unpickled in many times the time.
+    """
+    result = Over(*over)
+    changes = matches.finish(
+        connection,
+        match_id,
+        scores=result.scores,
+        places=result.places,
+        forced=result.forced,
+        counts=result.counts,
+        at=at,
+        replay=Draft(*draft).rated,
+        thinking=[Thinking(*each) for each in thinking],
+    )
+    figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
+    return figures, parking.count(connection, match_id, result.troubled, park_after, at)
+
+
+def _change(figures: Figures) -> live.RatingChange:
+    value, deviation, new_value, new_deviation = figures
+    return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation))

@@ -1,0 +1,132 @@
+"""The matchmaker: which of the bots that wait in the queues sit down at the next tables.
+
+Tables are formed at the end of a turn in which a bot came, went or finished a match, so that it hears of its next match
+with the result of the last. Whom it would be fair to seat, `arena.scheduling.pool` decides.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import TYPE_CHECKING
+
+import trio
+
+from arena.server.matchmaking.queue import Queue
+from arena.server.sessions.player import BotPlayer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from arena.scheduling.information_gain import MatchValues
+    from arena.scheduling.pool import LastMatch, Pool, Shuffler, Table
+    from arena.server.config import Config, Offer
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.player import HousePlayer, Player
+    from arena.server.sessions.players import Players
+
+
+class Matchmaker:
+    """Forms tables from the queues of all games."""
+
+    def __init__(
+        self,
+        config: Config,
+        players: Players,
+        fillers: Mapping[str, Sequence[HousePlayer]],
+        turns: Turns,
+        watch: Callable[[Matchmaker], None],
+    ) -> None:
+        """`fillers` are the house bots by game; `watch` is told when the deadline may have moved.
+
+        `turns` has it form tables at the end of a turn.
+        """
+        self.deadline = math.inf
+        """When to look again though nothing changes, in seconds of the server's clock."""
+        self.wakes_at = math.inf
+        self.timer_id = 0
+        self._players = players
+        self._queues = {offer.game.name: Queue(offer, fillers[offer.game.name], config) for offer in config.offers}
+        self._chance: Shuffler = secrets.SystemRandom()
+        self._turns = turns
+        self._watch = watch
+        self._seat: Callable[[Offer, Sequence[Player]], None] | None = None
+        self._open_from = 0.0
+        players.on_change(self._changed)
+
+    def match_ended(self, bot_player: BotPlayer, game: str, last_match: LastMatch) -> None:
+        """Record that a bot's match ended; start its waiting time if it was at capacity."""
+        if not self._queues[game].has_room(bot_player):
+            bot_player.waiting_since[game] = trio.current_time()
+        bot_player.last_match = last_match
+
+    def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
+        """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
+        self._queues[game].match_values = match_values
+        for bot_player in self._players:
+            bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
+
+    def open(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
+        """Form tables from now on; `seat` is called with each and must make its players busy at once."""
+        self._seat = seat
+
+    def close(self, until: float = math.inf) -> None:
+        """Form no tables before an instant of the server's clock; an earlier call with a later instant stands."""
+        self._open_from = max(self._open_from, until)
+
+    def on_timer(self, now: float) -> None:
+        """Form tables at the end of this turn."""
+        self.deadline = math.inf
+        self._turns.due(self)
+
+    def send(self) -> None:
+        """Form all tables that can be formed; this is called at the end of a turn, like any `Sender`."""
+        if self._seat is not None:
+            now = trio.current_time()
+            self.deadline = self._open_from if now < self._open_from else self._form(now, self._seat)
+            self._watch(self)
+
+    def _form(self, now: float, seat: Callable[[Offer, Sequence[Player]], None]) -> float:
+        """Form all tables that can be formed; the instant at which to look again.
+
+        Which game gets the next table is chance, so that no game takes all the room of bots that play several.
+        """
+        pools = {queue: pool for queue in self._queues.values() if (pool := queue.pool(now, self._chance)) is not None}
+        open_queues = list(pools)
+        while open_queues:
+            queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
+            table = self._next(queue, pools[queue], now)
+            if table is None:
+                open_queues.remove(queue)
+                continue
+            for player in table.bots:
+                if isinstance(player, BotPlayer):
+                    player.seated(now, queue.offer.game.name)
+                    for other, pool in pools.items():
+                        if other is not queue:
+                            pool.engage(player)
+            seat(queue.offer, table.bots)
+            for player in table.bots:
+                if isinstance(player, BotPlayer):
+                    self._update(player)
+        for queue, pool in pools.items():
+            queue.formed(pool)
+        return min([queue.due for queue in self._queues.values() if queue.due > now], default=math.inf)
+
+    def _next(self, queue: Queue, pool: Pool[Player], now: float) -> Table[Player] | None:
+        """The next table of a game, of a random size; of any size once somebody's patience is over."""
+        sizes = queue.sizes
+        self._chance.shuffle(sizes)
+        patient = now < pool.due
+        for seats in sizes[:1] if patient else sizes:
+            if (table := pool.table(seats)) is not None:
+                return table
+        return None
+
+    def _changed(self, bot_player: BotPlayer) -> None:
+        self._update(bot_player)
+        self._turns.due(self)
+
+    def _update(self, bot_player: BotPlayer) -> None:
+        for queue in self._queues.values():
+            queue.update(bot_player)

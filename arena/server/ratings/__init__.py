@@ -1,0 +1,1 @@
+"""Ladders fitted in a process of their own and published."""

@@ -1,0 +1,155 @@
+"""The ladder publisher: has ladders fitted when there are new results, and publishes them. No match waits for it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.ladder.live import Rating
+from arena.scheduling.information_gain import match_values
+from arena.server.ratings.fit_client import NotFitted
+from arena.server.runtime.wall_clock import now_us
+from arena.store import baselines, events, publishing, versions
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from arena.ladder.ladder import Ladder
+    from arena.scheduling.information_gain import MatchValues
+    from arena.server.config import Config
+    from arena.server.ratings.fit_client import FitClient
+    from arena.store.store import Store
+
+LAST_FIT: Final = 1.0
+"""Seconds that a last fit may take when the server stops."""
+RETRY: Final = 10.0
+"""Seconds after which a fit that failed is tried again."""
+
+log = structlog.get_logger(__name__)
+
+
+class LadderPublisher:
+    """The published ladders of a server's games."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: Store,
+        fit_client: FitClient | None,
+        rated: Callable[[str, MatchValues[tuple[int, str]]], None],
+    ) -> None:
+        """Without a fitter nothing is ever published, and the ladder is that of the live ratings.
+
+        `rated` is told what each new ladder has to gain from whose matches.
+        """
+        self._config = config
+        self._store = store
+        self._fit_client = fit_client
+        self._rated = rated
+        self._news: Counter[str] = Counter()
+        self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
+        self._rested_at = 0.0  # until then results wait
+        self._due = trio.Event()
+        self._turn = trio.Lock()
+
+    def recorded(self, game: str) -> None:
+        """Count a stored result of a game."""
+        self._news[game] += 1
+        if self._news.total() >= self._config.fit_matches and trio.current_time() >= self._rested_at:
+            self._due.set()
+
+    def voided(self, game: str) -> None:
+        """Fit at once: a result of a game was taken back."""
+        self._news[game] += 1
+        self._due.set()
+
+    def replayed(self, game: str) -> None:
+        """Count a stored baseline of a game."""
+        self._replays[game] += 1
+
+    async def run(self) -> None:
+        """Fit games with new results until cancelled; at first what an earlier server left unfitted."""
+        if self._fit_client is None:
+            return
+        try:
+            news, replays = await self._store.read(self._behind)
+            self._news.update(news)
+            self._replays.update(replays)
+            for game in self._config.games:
+                if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
+                    await self._tell(game.name, ladder)
+        except StoreError as error:
+            log.error("it is unknown what is to be fitted", error=str(error))
+        wait = 0.0 if self._news or self._replays else self._config.fit_seconds
+        while True:
+            with trio.move_on_after(wait):
+                await self._due.wait()
+            self._due = trio.Event()
+            began, self._rested_at = trio.current_time(), math.inf
+            wait = self._config.fit_seconds if await self._fit_news() else RETRY
+            now = trio.current_time()
+            self._rested_at = now + self._config.fit_rest * (now - began)
+
+    async def last(self) -> None:
+        """Fit what is new once more before the server stops, if that takes but a moment."""
+        if self._fit_client is not None and self._fit_client.warm:
+            with trio.move_on_after(LAST_FIT):
+                await self._fit_news()
+
+    async def of_tables(self, game: str, seats: int) -> Ladder:
+        """The ladder of a game at tables of one size; NotFitted."""
+        if self._fit_client is None:
+            raise NotFitted("this server fits no ladders")
+        return await self._fit_client.fit(game, seats)
+
+    async def _fit_news(self) -> bool:
+        """Fit every game with new results; whether all of that succeeded."""
+        async with self._turn:
+            fine = [await self._fit(game) for game in {**self._news, **self._replays}]
+        return all(fine)
+
+    async def _fit(self, game: str) -> bool:
+        assert self._fit_client is not None, "nobody asks else"
+        seen, replays = self._news[game], self._replays[game]
+        try:
+            ladder = await self._fit_client.fit(game)
+            await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
+        except (NotFitted, StoreError) as error:
+            log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
+            return False
+        except Exception:
+            log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
+            return False
+        self._news[game] -= seen
+        self._replays[game] -= replays
+        self._news, self._replays = +self._news, +self._replays
+        log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        await self._tell(game, ladder)
+        return True
+
+    async def _tell(self, game: str, ladder: Ladder) -> None:
+        """Tell the matchmaker what a match of each bot is worth to the ladder."""
+        try:
+            titles = await self._store.read(versions.titles)
+            ratings: dict[tuple[int, str], Rating] = {
+                titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines
+            }
+            self._rated(game, await trio.to_thread.run_sync(partial(match_values, ratings)))
+        except (StoreError, ValueError) as error:
+            log.error("tables are formed by an older ladder", game=game, error=str(error))
+
+    def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
+        """How many events of each game its published ladder does not have, and how many baselines."""
+        new, replays = Counter[str](), Counter[str]()
+        for game in (game.name for game in self._config.games):
+            new[game] = events.newest(connection, game) - publishing.through(connection, game)
+            replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
+        return +new, +replays

@@ -1,0 +1,1 @@
+"""Turns, timers and the wall clock: where the server waits and reads time."""

@@ -1,0 +1,80 @@
+"""Timers: one heap of all deadlines and the one task that waits for them.
+
+Of a table's entries one counts, the newest. When its deadline moves later that entry stays and is looked at again when
+it rings, so that a decision answered in time costs the heap nothing. The heap has numbers only: a match that is over
+and forgotten may go at once, not when its last deadline would have passed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class TimerOwner(Protocol):
+    """An object with a deadline of its own."""
+
+    wakes_at: float
+    """When its entry in the heap is due, in seconds of the server's clock; infinite without one. Kept by `Timers`."""
+    timer_id: int
+    """The number of that entry. Kept by `Timers`."""
+
+    @property
+    def deadline(self) -> float:
+        """When it wants to be called; infinite for never."""
+
+    def on_timer(self, now: float) -> None:
+        """Act on the deadline; called then or later."""
+
+
+class Timers:
+    """Calls `on_timer` of each watched object at its deadline."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int]] = []
+        self._sleepers: dict[int, TimerOwner] = {}
+        self._numbers: Iterator[int] = count(1)
+        self._sooner = trio.Event()
+
+    def watch(self, sleeper: TimerOwner) -> None:
+        """Look at an object whose deadline may have moved, or at a new one."""
+        deadline = sleeper.deadline
+        if deadline < sleeper.wakes_at:
+            self.forget(sleeper)
+            number = sleeper.timer_id = next(self._numbers)
+            sleeper.wakes_at = deadline
+            self._sleepers[number] = sleeper
+            heapq.heappush(self._heap, (deadline, number))
+            if self._heap[0][1] == number:
+                self._sooner.set()
+
+    def forget(self, sleeper: TimerOwner) -> None:
+        """Stop watching an object."""
+        self._sleepers.pop(sleeper.timer_id, None)
+        sleeper.wakes_at = math.inf
+
+    async def run(self) -> None:
+        """Wait for deadlines until cancelled."""
+        while True:
+            while self._heap and self._heap[0][1] not in self._sleepers:
+                heapq.heappop(self._heap)  # nobody is to be woken for those that are forgotten
+            with trio.move_on_at(self._heap[0][0] if self._heap else math.inf):
+                await self._sooner.wait()
+            self._sooner = trio.Event()
+            now = trio.current_time()
+            while self._heap and self._heap[0][0] <= now:
+                _, number = heapq.heappop(self._heap)
+                sleeper = self._sleepers.pop(number, None)
+                if sleeper is None:
+                    continue
+                sleeper.wakes_at = math.inf
+                if sleeper.deadline <= now:
+                    sleeper.on_timer(now)
+                self.watch(sleeper)

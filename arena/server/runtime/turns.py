@@ -1,0 +1,80 @@
+"""Turns: at the end of each the journal is committed once, then every sender sends.
+
+A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The
+wire makes a turn of what it delivers (`with turns: …`), and so do the house's workers; whatever else gives a sender
+something to say is followed by a turn of its own. Nothing leaves while the journal cannot be written; that is tried
+again until it can.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+import trio
+
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = structlog.get_logger(__name__)
+
+
+class Sender(Protocol):
+    """A session, the matchmaker, or the pool of house workers."""
+
+    def send(self) -> None:
+        """Send what waits; what led to it is stored."""
+
+
+class Turns:
+    """Collects senders during a turn and lets them send at its end."""
+
+    def __init__(self, commit: Callable[[], None], retry: float) -> None:
+        """`commit` stores what happened so far; after a StoreError it is tried again in `retry` seconds."""
+        self._commit = commit
+        self._retry = retry
+        self._due: dict[Sender, None] = {}
+        self._in_turn = self._stuck = False
+        self._wake = trio.Event()
+
+    def due(self, sender: Sender) -> None:
+        """Let a sender send at the end of this turn, or of a turn of its own where none runs."""
+        self._due[sender] = None
+        if not self._in_turn:
+            self._wake.set()
+
+    def __enter__(self) -> None:
+        """Begin a turn."""
+        self._in_turn = True
+
+    def __exit__(self, *_: object) -> None:
+        """End the turn: commit, then send."""
+        while self._due and not self._stuck:
+            self._send()
+        self._in_turn = False
+
+    async def run(self) -> None:
+        """Make a turn whenever something is due outside of one, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            if self._stuck:
+                await trio.sleep(self._retry)
+                self._stuck = False
+            with self:
+                pass
+
+    def _send(self) -> None:
+        try:
+            self._commit()
+        except StoreError as error:
+            log.error("journal not written yet", error=str(error), retry_in=self._retry)
+            self._stuck = True
+            self._wake.set()
+            return
+        due, self._due = self._due, {}
+        for sender in due:
+            if sender not in self._due:  # else something has happened to it since, which is yet to be stored
+                sender.send()

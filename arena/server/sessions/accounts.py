@@ -1,0 +1,118 @@
+"""Accounts of registered bots: names, tokens, parking. A change takes effect at once, on open sessions too."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+import trio
+
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.messages import Notice, NoticeKind, Reason
+from arena.store import bots, parking
+from arena.store.errors import UnknownToken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from arena.server.sessions.limits import Limits
+    from arena.server.sessions.players import Players
+    from arena.store.store import Store
+
+log = structlog.get_logger(__name__)
+
+
+class Accounts:
+    """The accounts of a server's bots, connected or not."""
+
+    def __init__(self, store: Store, players: Players, limits: Limits) -> None:
+        self._store = store
+        self._players = players
+        self._limits = limits
+        self._changes = 0
+
+    async def authenticate(self, token: str) -> bots.Bot | None:
+        """The bot that has a token now, when this returns; None if nobody has."""
+        while True:
+            changes = self._changes
+            try:
+                bot = await self._store.read(partial(bots.authenticate, token=token))
+            except UnknownToken:
+                return None
+            if changes == self._changes:  # else it may have been read before the token was revoked
+                return bot
+
+    async def register(
+        self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = ""
+    ) -> bots.Registered:
+        """Register a bot; raises what `bots.register` raises."""
+        registered = await self._store.write(
+            partial(
+                bots.register,
+                name=name,
+                owner=owner,
+                at=now_us(),
+                invitation=invitation,
+                by_invitation=by_invitation,
+                bots_per_owner=self._limits.bots_per_owner,
+                token=token,
+            )
+        )
+        log.info("bot registered", bot=name, owner=registered.bot.owner)
+        return registered
+
+    async def invite(self, owner: str) -> str:
+        """Make an invitation to register; its code. Raises what `bots.invite` raises."""
+        code = await self._store.write(partial(bots.invite, owner=owner, at=now_us()))
+        log.info("invitation made", owner=owner)
+        return code
+
+    async def rotate(self, name: str) -> bots.Registered:
+        """Replace a bot's token and close the stream of the old one. Raises what `bots.rotate` raises."""
+        renewed = await self._store.write(partial(bots.rotate, name=name))
+        self._shut_out(renewed.bot, "the bot's token was replaced; use the new one")
+        log.info("token replaced", bot=renewed.bot.name)
+        return renewed
+
+    async def revoke(self, name: str) -> bots.Bot:
+        """Revoke a bot's token and close its stream. Raises what `bots.revoke` raises."""
+        bot = await self._store.write(partial(bots.revoke, name=name))
+        self._shut_out(bot, "the bot's token was revoked; ask the server's operator for a new one")
+        log.info("token revoked", bot=bot.name)
+        return bot
+
+    async def unpark(self, name: str) -> bots.Bot:
+        """Give a parked bot seats again. Raises what `parking.unpark` raises."""
+        bot = await self._store.write(partial(parking.unpark, name=name))
+        self._changes += 1
+        if (bot_player := self._players.get(bot.id)) is not None:
+            bot_player.parked = False
+            bot_player.waiting_since = dict.fromkeys(bot_player.waiting_since, trio.current_time())
+            self._players.changed(bot_player)
+        log.info("bot un-parked", bot=bot.name)
+        return bot
+
+    def park(self, parked: Iterable[bots.Bot]) -> None:
+        """Stop seating bots that the store has parked, and tell them."""
+        for bot in parked:
+            self._changes += 1
+            log.info("bot parked", bot=bot.name, matches=bot.troubles)
+            bot_player = self._players.get(bot.id)
+            if bot_player is not None:
+                bot_player.parked = True
+                self._players.changed(bot_player)
+                if bot_player.session is not None:
+                    bot_player.session.notify(parked_notice(bot))
+
+    def _shut_out(self, bot: bots.Bot, why: str) -> None:
+        self._changes += 1
+        bot_player = self._players.get(bot.id)
+        if bot_player is not None and bot_player.session is not None:
+            bot_player.session.close(Reason.TOKEN_DEAD, why)
+
+
+def parked_notice(bot: bots.Bot) -> Notice:
+    """The notice to a parked bot."""
+    remedy = f"mend it, then un-park it: `arena bots unpark {bot.name}`, or BotService.UnparkBot with its token"
+    return Notice(NoticeKind.PARKED, f"{bot.name} is parked and given no seats: {bot.why_parked}; {remedy}")

@@ -1,0 +1,55 @@
+"""Who may do what: a token is the operator's, a bot's own, or nobody's."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from arena.store.bots import Bot
+
+
+class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error
+    """A token is missing or nobody's; the text says what to do and never repeats the token."""
+
+
+class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
+    """A token does not allow what was asked for; the text says whose would."""
+
+
+class Authorization:
+    """Decides by tokens. StoreError where a bot's cannot be looked up."""
+
+    def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
+        """`authenticate` gives the bot that has a token now."""
+        self._operator_token = operator_token.encode()
+        self._authenticate = authenticate
+
+    async def bot(self, token: str) -> Bot:
+        """The bot that has a token; raises `Unauthenticated`."""
+        if not token:
+            raise Unauthenticated("send the metadata 'authorization: Bearer TOKEN'")
+        bot = await self._authenticate(token)
+        if bot is None:
+            raise Unauthenticated("no bot has this token; register one with BotService.RegisterBot")
+        return bot
+
+    async def require_operator(self, token: str, only: str) -> None:
+        """Raise `NotPermitted` unless the token is the operator's; `only` says what he alone may do."""
+        if not self._is_operator(token):
+            raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
+
+    async def require_control(self, token: str, name: str) -> None:
+        """Raise `NotPermitted` unless the token is the operator's or that of the bot; strangers learn no names."""
+        if self._is_operator(token):
+            return
+        bot = await self._authenticate(token)
+        if bot is None or bot.name.lower() != name.lower():
+            text = f"only {name} itself and the operator may do that: send the bot's token or the operator's"
+            raise NotPermitted(text)
+
+    def _is_operator(self, token: str) -> bool:
+        """Compare in a time that does not tell how much of a guess is right."""
+        return compare_digest(token.encode(), self._operator_token)

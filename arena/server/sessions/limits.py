@@ -1,0 +1,35 @@
+"""What one bot, or all bots of one owner, may ask of a server. Whoever asks for more is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Rates are per second, and each may be saved up for a while; see `rate_limit`."""
+
+    bots_per_owner: int = field(default=50, metadata={"least": 1, "help": "Most bots that one owner may register."})
+    streams_per_owner: int = field(
+        default=50, metadata={"least": 1, "help": "Most streams that the bots of one owner may have open."}
+    )
+    unsolicited_rate: float = field(
+        default=100.0,
+        metadata={
+            "unit": "1/s",
+            "least": 1,
+            "help": "Answers, acceptances and other things a second that a bot may say unasked; saved up for 200 s.",
+        },
+    )
+    byte_rate: float = field(
+        default=float(1 << 20),
+        metadata={"unit": "B/s", "least": 1024, "help": "Bytes a second that a bot may send; saved up for 16 s."},
+    )
+    connect_rate: float = field(
+        default=0.5,
+        metadata={"unit": "1/s", "least": 0.001, "help": "Times a second that a bot may connect; saved up for 60 s."},
+    )
+    hello_timeout: float = field(
+        default=10.0,
+        metadata={"unit": "s", "least": 0.1, "help": "Time from the opening of a stream to the bot's first message."},
+    )

@@ -1,0 +1,62 @@
+"""Results of matches that ended while their bot was away, for a bot that comes back and asks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from arena.server.sessions.messages import MatchOver, RatingMove
+from arena.store import events, matches
+from arena.store.errors import UnknownMatch
+from arena.store.rows import MatchState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena.server.sessions.players import Players
+    from arena.store.bots import Bot
+    from arena.store.store import Store
+
+
+async def missed(store: Store, players: Players, bot: Bot, playing: Collection[int]) -> Sequence[MatchOver]:
+    """Report of those of the matches that are over; the others report to the session at their end. StoreError."""
+
+    def running() -> set[int]:
+        bot_player = players.get(bot.id)
+        return set() if bot_player is None else set(playing).intersection(bot_player.matches)
+
+    while True:
+        before = running()
+        over = sorted(set(playing) - before)
+        reports = await store.read(partial(_reports, bot=bot, numbers=over)) if over else ()
+        if running() == before:  # else one ended meanwhile
+            return reports
+
+
+def _reports(connection: Connection, bot: Bot, numbers: Iterable[int]) -> list[MatchOver]:
+    reports = (_report(connection, bot, number) for number in numbers)
+    return [report for report in reports if report is not None]
+
+
+def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
+    try:
+        match = matches.get_match(connection, number)
+    except UnknownMatch:
+        return None
+    seat = next((seat for seat, each in enumerate(match.seats) if each.bot == bot.name), None)
+    if seat is None or match.state is MatchState.PLAYING:
+        return None
+    if match.state is MatchState.INTERRUPTED:
+        return MatchOver(number, seat, (), (), None, (), match.reason)
+    before, after = match.seats[seat].rating_before, match.seats[seat].rating_after
+    return MatchOver(
+        number,
+        seat,
+        tuple(each.score for each in match.seats if each.score is not None),
+        tuple(each.place for each in match.seats if each.place is not None),
+        None if before is None or after is None else RatingMove(before, after),
+        events.result_of(connection, number).counts,
+        "",
+    )

@@ -1,0 +1,53 @@
+"""The bots that are connected or have matches running, by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from arena.server.sessions.player import BotPlayer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.sessions.session import Session
+
+
+class Players:
+    """Keeps a bot until it is gone and its matches are over."""
+
+    def __init__(self) -> None:
+        self._players: dict[int, BotPlayer] = {}
+        self._on_change: Callable[[BotPlayer], None] = lambda _: None
+
+    def __iter__(self) -> Iterator[BotPlayer]:
+        return iter(self._players.values())
+
+    def __len__(self) -> int:
+        return len(self._players)
+
+    def on_change(self, tell: Callable[[BotPlayer], None]) -> None:
+        """Have somebody told of every bot that comes, goes, is parked or un-parked, or has more or less room."""
+        self._on_change = tell
+
+    def get(self, bot_id: int) -> BotPlayer | None:
+        """The bot of a number, where it is here."""
+        return self._players.get(bot_id)
+
+    def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
+        """The bot of a number, as it is known or new."""
+        return self._players.setdefault(bot_id, BotPlayer(bot_id, name, owner, self.changed))
+
+    def sessions(self) -> list[Session]:
+        """The bots' current sessions."""
+        return [player.session for player in self if player.session is not None]
+
+    def changed(self, player: BotPlayer) -> None:
+        """Tell whoever forms tables that something about a bot is different."""
+        self._on_change(player)
+
+    def release(self, player: BotPlayer) -> None:
+        """Forget a bot that is gone and plays nothing; it may have more room, too."""
+        if player.session is None and not player.busy:
+            self._players.pop(player.bot_id, None)
+        self.changed(player)

@@ -1,0 +1,246 @@
+"""A bot's conversation: a message is heard where it arrives, and what waits for the bot is sent at the end of a turn.
+
+Questions that become due while the bot still owes answers wait and go out together, when it owes none any more or when
+they are half of what it can play at once: so a bot with many matches thinks about one half of them while the server
+plays the other, and batches need no timer. Everything else goes out at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from itertools import islice
+from statistics import median
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import trio
+
+from arena.server.sessions.limits import Limits
+from arena.server.sessions.messages import Closed, Outgoing, Question, Reason
+from arena.server.sessions.rate_limit import RateLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.match.effects import Ask
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.messages import (
+        BotMessage,
+        Hello,
+        Invitation,
+        Link,
+        MatchOver,
+        MessageCodec,
+        Notice,
+        RoundOver,
+        Welcome,
+    )
+
+Sent: TypeAlias = "Callable[[float, Ask, int], None]"
+"""Called when a question was handed to the transport: the instant, the question, the round trip in microseconds."""
+
+SEND_LIMIT: Final = 30.0
+"""Seconds a bot may leave a message unread before its stream is closed."""
+LAST_WORDS: Final = 1.0
+"""Seconds that what still waits has to leave when the server ends a stream."""
+ROUND_TRIPS: Final = 9
+"""Heartbeats whose median is the round trip."""
+MOST_NOTICES: Final = 10_000
+"""Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
+
+
+class Session:
+    """A connected bot, with what waits to be sent to it."""
+
+    def __init__(
+        self,
+        link: Link,
+        codec: MessageCodec,
+        hello: Hello,
+        turns: Turns,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+    ) -> None:
+        """`turns` calls `send` when something waits."""
+        self.link = link
+        self.hello = hello
+        self.capacity = hello.capacity
+        """How many matches the bot can play at once."""
+        self.round_trip: float | None = None
+        """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
+        self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
+        self._codec = codec
+        self._turns = turns
+        self._rate_limit = RateLimit(limits.unsolicited_rate, limits.byte_rate)
+        self._hear: Callable[[BotMessage], None] | None = None
+        self._waiting: Outgoing | None = None
+        """What is to be said besides questions."""
+        self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
+        self._in_flight: set[tuple[int, int]] = set()
+        self._held = False  # something waits for the message before to leave
+        self._over = False
+        self._end: Exception | None = None
+        self._scope = trio.CancelScope()
+
+    async def run(self, hear: Callable[[BotMessage], None]) -> None:
+        """Have each message of the bot heard where it arrives, until the bot has said its last.
+
+        Raises `trio.BrokenResourceError` when the bot vanished, and `Closed` when `close` was called, the bot does not
+        read, or what it says is not allowed.
+        """
+        self._hear = hear
+        try:
+            with self._scope:
+                await self.link.deliver(self._receive, self._free)
+        except (trio.BrokenResourceError, Closed) as end:
+            self._end = self._end or end
+        finally:
+            self._over = True
+        if self._scope.cancelled_caught and self._end is None:
+            text = f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
+            self._end = Closed(Reason.NOT_READING, text)
+        if self._end is not None:
+            raise self._end
+
+    def close(self, reason: Reason, text: str) -> None:
+        """End the stream once what waits is sent; `run` raises `Closed` with this reason."""
+        self._end = self._end or Closed(reason, text)
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + LAST_WORDS)
+        self._turns.due(self)
+
+    def welcome(self, welcome: Welcome) -> None:
+        """Queue the welcome."""
+        self._letter().welcome = welcome
+
+    def invite(self, invitation: Invitation) -> None:
+        """Queue an invitation."""
+        self._letter().invitations.append(invitation)
+
+    def notify(self, notice: Notice) -> None:
+        """Queue a notice; the session ends where too many are unread."""
+        notices = self._letter().notices
+        if len(notices) >= MOST_NOTICES:
+            self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
+            return
+        notices.append(notice)
+
+    def show(self, report: RoundOver) -> None:
+        """Queue the report of a round."""
+        self._letter().rounds.append(report)
+
+    def report(self, report: MatchOver) -> None:
+        """Queue the report of a match."""
+        self._letter().reports.append(report)
+
+    def beat(self, now: float) -> None:
+        """Queue a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
+        self._letter().heartbeat = round(now * 1e6)
+
+    def beaten(self, at: float, number: int) -> None:
+        """Measure the round trip from the answer to a heartbeat."""
+        self._round_trips.append(max(0.0, at - number / 1e6))
+        self.round_trip = median(self._round_trips)
+
+    def ask(self, match_id: int, ask: Ask, sent: Sent) -> None:
+        """Queue a question of a match, to go out with others; `sent` is called when it does."""
+        self._questions[match_id, ask.decision] = (ask, sent)
+        if self._may_ask():
+            self._turns.due(self)
+
+    def settle(self, match_id: int, decision: int) -> None:
+        """Drop a question that is answered or taken back: it is not sent any more, or no longer waited for."""
+        key = (match_id, decision)
+        self._questions.pop(key, None)
+        self._in_flight.discard(key)
+        if self._may_ask():
+            self._turns.due(self)
+
+    def _most(self) -> int:
+        """Questions in one message: with half of what the bot can play at once another half can be thought about."""
+        return max(1, (self.capacity + 1) // 2)
+
+    def _may_ask(self) -> bool:
+        """Whether questions are to go out."""
+        return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
+
+    def send(self) -> None:
+        """Send what waits, or once the message before has left.
+
+        Called by `Turns`, once everything that led to it is stored.
+        """
+        if self._over:
+            return
+        if self.link.busy:
+            if not self._held:  # the scope's deadline is the guard: a timer for each message would cost much more
+                self._held = True
+                self._scope.deadline = min(self._scope.deadline, trio.current_time() + SEND_LIMIT)
+            return
+        try:
+            self._send()
+        except trio.BrokenResourceError:
+            return  # `run` is told, too
+        except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
+            self._end = fault
+        if self._end is not None:
+            self._scope.cancel()
+        elif self._may_ask():
+            self._turns.due(self)  # more than one message holds
+
+    def _free(self) -> None:
+        """Send what waited for a message to leave."""
+        if self._held:
+            self._held = False
+            if self._end is None:
+                self._scope.deadline = math.inf
+            self._turns.due(self)
+
+    def _letter(self) -> Outgoing:
+        """The next message, to be added to; it is sent at the end of the turn."""
+        if self._waiting is None:
+            self._waiting = Outgoing()
+        self._turns.due(self)
+        return self._waiting
+
+    def _next(self) -> dict[tuple[int, int], tuple[Ask, Sent]]:
+        """The questions that go out now, which are no longer waiting then."""
+        if not self._may_ask():
+            return {}
+        asked, most = self._questions, self._most()
+        if len(asked) > most:
+            asked = dict(islice(asked.items(), most))
+            for key in asked:
+                del self._questions[key]
+        else:
+            self._questions = {}
+        self._in_flight.update(asked)
+        return asked
+
+    def _send(self) -> None:
+        message, asked = self._waiting, self._next()
+        if message is None:
+            if not asked:
+                return  # what was due has been taken back
+            message = Outgoing()
+        else:
+            self._waiting = None
+        message.questions = [Question(match_id, ask) for (match_id, _), (ask, _) in asked.items()]
+        self._rate_limit.asked(message.asks)
+        self._hand_over(message)
+        if asked:
+            now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
+            for ask, sent in asked.values():
+                sent(now, ask, lag)
+
+    def _hand_over(self, message: Outgoing) -> None:
+        self.link.hand_over(self._codec.encode(message))
+
+    def _receive(self, encoded: bytes) -> None:
+        """Take a message of the bot: one turn."""
+        at = self.link.received_at
+        message = self._codec.decode(encoded, at)
+        if self._end is not None:
+            return  # its last words are on their way, and what it says counts no more
+        things = len(message.ready) + len(message.answers) + len(message.declined)
+        if excess := self._rate_limit.exceeded(things, message.size, at):
+            raise Closed(Reason.FLOODING, excess)
+        assert self._hear is not None, "`run` says who hears"
+        self._hear(message)

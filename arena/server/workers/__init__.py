@@ -1,0 +1,1 @@
+"""House bots' processes: choices for seats, and deals replayed for the luck column."""

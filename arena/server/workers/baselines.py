@@ -1,0 +1,138 @@
+"""Baselines: the deals of rated matches are played again by house bots, for the luck column, while workers are idle.
+
+One match after the other, in the order of their results. What waits is bounded: while it is full, matches go without a
+baseline, and so do those whose replay fails. A stopped or killed server leaves the last ones to its successor. Nothing
+of it is done in the server's own thread: without workers there are no baselines.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import structlog
+import trio
+
+from arena.house import THINKERS, title
+from arena.replay.read import read
+from arena.replay.replay import ReplayError
+from arena.server.workers.pool import ReplayFailed
+from arena.store import baselines, matches
+from arena.store.errors import StoreError
+from engine.deal import match_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlalchemy import Connection
+
+    from arena.replay.header import Header
+    from arena.server.config import Config
+    from arena.server.workers.pool import WorkerPool
+    from arena.store.store import Store
+    from engine.game import Game, Option
+
+MOST_WAITING: Final = 256
+"""Matches that wait for their baseline, and that are looked for at the start."""
+RETRY: Final = 2.0
+"""Seconds after which what could not be stored is tried again."""
+
+log = structlog.get_logger(__name__)
+
+
+class Deals(NamedTuple):
+    """The deals of a match, with what it takes to play them again."""
+
+    match_id: int
+    game: Game
+    seats: int
+    options: Mapping[str, Option]
+    key: bytes
+
+    @classmethod
+    def of(cls, header: Header) -> Deals:
+        """The deals of a match that is over."""
+        key = match_key(header.seed, header.nonces)
+        return cls(header.match_id, header.game, len(header.bots), header.options, key)
+
+
+class Baselines:
+    """A queue of matches whose deals are to be replayed."""
+
+    def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
+        """`replayed` is told the game of every baseline that was stored."""
+        games = [game.name for game in config.games if game.name in config.luck]
+        self._house = {game: tuple(bot for bot in THINKERS if bot.game == game) for game in games}
+        if not config.house_workers:
+            self._house = {}
+        self._store = store
+        self._pool = pool
+        self._replayed = replayed
+        self._put, self._waiting = trio.open_memory_channel[Deals](MOST_WAITING)
+
+    def finished(self, header: Header) -> None:
+        """Queue a rated match."""
+        if self._house.get(header.game.name):
+            try:
+                self._put.send_nowait(Deals.of(header))
+            except trio.WouldBlock:
+                log.warning("the workers have no time for luck: a match goes without", match_id=header.match_id)
+
+    async def run(self) -> None:
+        """Replay until cancelled; at first what an earlier server left."""
+        left = [number for game in self._house for number in await self._left(game)]
+        for number in left:
+            if (deals := await self._stored(number)) is not None:
+                await self._replay(deals)
+        async for deals in self._waiting:
+            if deals.match_id not in left:  # it ended before they were looked for
+                await self._replay(deals)
+
+    async def _left(self, game: str) -> tuple[int, ...]:
+        try:
+            return await self._store.read(partial(baselines.missing, game=game, most=MOST_WAITING))
+        except StoreError as error:
+            log.error("it is unknown which deals are to be replayed", game=game, error=str(error))
+            return ()
+
+    async def _stored(self, number: int) -> Deals | None:
+        """The deals of a match from its replay."""
+
+        def load(connection: Connection) -> Deals:
+            return Deals.of(read(matches.get_replay(connection, number)).header)
+
+        try:
+            return await self._store.read(load)
+        except (StoreError, ReplayError) as error:
+            log.error("deals not replayed", match_id=number, error=str(error))
+            return None
+
+    async def _replay(self, deals: Deals) -> None:
+        game, bots = deals.game.name, self._house[deals.game.name]
+        totals = [0.0] * deals.seats
+        try:
+            for bot in bots:
+                once = await self._pool.baseline(deals.game, deals.seats, deals.options, deals.key, None, 1, bot)
+                totals = [total + score for total, score in zip(totals, once, strict=True)]
+        except ReplayFailed as error:
+            log.error("deals not replayed", match_id=deals.match_id, error=str(error))
+            return
+        job = partial(
+            baselines.add,
+            game=game,
+            match_id=deals.match_id,
+            house=", ".join(map(title, bots)),
+            scores=[int(total) for total in totals],  # of one replay each they are whole
+        )
+        while True:
+            try:
+                await self._store.write(job)
+            except StoreError as error:
+                log.error("baseline not stored yet", match_id=deals.match_id, error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+            except Exception:
+                log.exception("a fault of the server: a match goes without its baseline", match_id=deals.match_id)
+                return
+            else:
+                self._replayed(game)
+                return

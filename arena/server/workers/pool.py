@@ -1,0 +1,271 @@
+"""The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
+
+What costs this thread less to think about than to hand over is answered here, and everything is while no worker can
+take it. What is handed over in a turn of the server leaves at its end, and a worker's answers are a turn; a question
+that two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match
+for longer than `worker.LIMIT` allows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from itertools import count
+from time import thread_time
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.house import THINKERS
+from arena.house.question import answer
+from arena.house.selfplay import BaselineRequest, BaselineResult, replays
+from arena.processes.helper import HelperFailed, helper
+from arena.processes.restart import keep
+from arena.server.workers.worker import LIMIT, MODULE, Errand, Thought, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping, Sequence
+    from typing import Any
+
+    from arena.house import HouseBot
+    from arena.house.question import Answer
+    from arena.match.effects import Ask
+    from arena.server.runtime.turns import Turns
+    from engine.game import Game, Option
+
+BATCH: Final = 64
+"""The most questions handed over at once."""
+MOST_WAITING: Final = 512
+"""Questions that may wait for a worker; beyond those the server answers itself."""
+AWAY: Final = 100e-6
+"""Seconds of this thread that a choice is worth: a worker's answer costs it some 30 µs, as it is a turn of its own and
+makes messages to bots smaller, and comes late; longer thoughts hold up everybody else."""
+WEIGHT: Final = 1 / 64
+"""Of the latest choice made here in the mean of what a bot takes for one."""
+FADING: Final = 1 / 4096
+"""Of that mean with each choice handed over: else one slow moment would be believed for ever."""
+FAILURES: Final = 2
+"""Workers that may end over the same question."""
+
+log = structlog.get_logger(__name__)
+
+
+class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
+    """Deals could not be replayed; the message says why."""
+
+
+class WorkerPool:
+    """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
+
+    def __init__(self, house_workers: int, turns: Turns, away: float = AWAY) -> None:
+        """`turns` has it send what waits; choices that take longer than `away` seconds are left to workers."""
+        self._house_workers = house_workers
+        self._turns = turns
+        self._away = away
+        self._takes = [0.0] * len(THINKERS)
+        """Seconds that this thread takes for a choice of each, on average."""
+        self._places = {bot: place for place, bot in enumerate(THINKERS)}
+        self._workers: list[Worker] = []  # those that are up
+        self._idle: list[Worker] = []  # those that owe no choice
+        self._thoughts: deque[Thought] = deque()
+        self._errands: deque[Errand] = deque()
+        self._numbers = count()
+        self._wanted = trio.Event()
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Keep the workers until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for _ in range(self._house_workers):
+                nursery.start_soon(keep, self._run_one)
+
+    def choose(
+        self, bot: HouseBot, match_id: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
+    ) -> int | None:
+        """What a house bot chooses; None when `later` will be told.
+
+        A fault of a bot must not hold up the table: then it is the first legal action.
+        """
+        place = self._places.get(bot) if self._house_workers else None
+        if place is None:
+            return _settled(bot, match_id, ask, answer(bot, ask.view, ask.legal, chance))
+        if self._takes[place] > self._away:
+            if self._workers and len(self._thoughts) < MOST_WAITING:
+                self._takes[place] *= 1 - FADING
+                self._thoughts.append(Thought(bot, match_id, ask, (place, ask.view, ask.legal, chance), later))
+                self._turns.due(self)
+                return None
+            self._wanted.set()
+        return self._think(place, match_id, ask, chance)
+
+    def send(self) -> None:
+        """Gives idle workers what waits. Called by `Turns`, at the end of a turn."""
+        thoughts = self._thoughts
+        while thoughts and self._idle:
+            batch = [thoughts.popleft()]
+            while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
+                batch.append(thoughts.popleft())  # what a worker ended over goes alone
+            self._idle.pop().think(batch)
+
+    async def baseline(
+        self,
+        game: Game,
+        seats: int,
+        options: Mapping[str, Option],
+        key: bytes,
+        rounds: int | None,
+        repetitions: int,
+        bot: HouseBot,
+    ) -> tuple[float, ...]:
+        """`arena.house.selfplay.baseline`, whenever there is nothing better to do; ReplayFailed."""
+        place = self._places.get(bot) if self._house_workers else None
+        if place is None:
+            return await _replayed_here(replays(game, seats, options, key, rounds, repetitions, bot))
+        setting = game.name, seats, dict(options), key, rounds, repetitions
+        scores = (await self._replay(BaselineRequest(next(self._numbers), *setting, place))).scores
+        if isinstance(scores, str):
+            raise ReplayFailed(scores)
+        return scores
+
+    async def _replay(self, request: BaselineRequest) -> BaselineResult:
+        done = trio.Event()
+        results: list[BaselineResult] = []
+
+        def take(result: BaselineResult) -> None:
+            results.append(result)
+            done.set()
+
+        self._errands.append(Errand(request, take))
+        self._wanted.set()
+        self._send_out()
+        await done.wait()
+        return results[0]
+
+    async def _run_one(self) -> bool:
+        """Start a worker as soon as one is wanted, and run it until it ends; whether it ever was ready."""
+        await self._wanted.wait()
+        try:
+            async with helper(MODULE) as process:
+                worker = Worker(process)
+                self._workers.append(worker)
+                self._idle.append(worker)
+                with self._turns:
+                    self._send_out()
+                    self._turns.due(self)
+                try:
+                    wrong = await process.channel.run(partial(self._heard, worker), worker.patience)
+                finally:
+                    for workers in (self._workers, self._idle):
+                        if worker in workers:
+                            workers.remove(worker)
+                if wrong:
+                    process.kill()
+        except HelperFailed as error:
+            log.error("a worker cannot be started", error=str(error))
+            self._give_up()
+            return False
+        log.error("a worker ended", worker=worker.pid, status=process.status, owed=len(worker.thoughts), wrong=wrong)
+        if worker.errand is not None:
+            self._again(worker.errand)
+        self._lost(worker.thoughts)
+        return True
+
+    def _heard(self, worker: Worker, messages: list[Any]) -> None:
+        """A worker said something."""
+        with self._turns:
+            for message in messages:
+                if isinstance(message, BaselineResult):
+                    assert worker.errand is not None, "it was asked"
+                    errand, worker.errand = worker.errand, None
+                    errand.done(message)
+                else:
+                    self._answered(worker, message)
+            self._send_out()
+
+    def _answered(self, worker: Worker, answers: Sequence[Answer]) -> None:
+        """A batch of answers came."""
+        thoughts, worker.thoughts = worker.thoughts, ()
+        for thought, given in zip(thoughts, answers, strict=True):
+            _tell(thought, given)
+        self._idle.append(worker)
+        if self._thoughts:
+            self._turns.due(self)
+
+    def _send_out(self) -> None:
+        """Gives workers that replay nothing the errands that wait."""
+        for worker in self._workers:
+            if self._errands and worker.errand is None:
+                worker.run(self._errands.popleft())
+
+    def _again(self, errand: Errand) -> None:
+        """A worker ended over a replay."""
+        failures = errand.failures + 1
+        if failures < FAILURES:
+            self._errands.appendleft(errand._replace(failures=failures))
+        else:
+            errand.done(BaselineResult(errand.request.number, f"{failures} workers ended over it"))
+
+    def _lost(self, owed: Sequence[Thought]) -> None:
+        """A worker ended that owed answers: they are asked again, or given."""
+        waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
+        self._thoughts.clear()
+        for thought in waiting:
+            if thought.failures >= FAILURES:
+                _tell(thought, f"{thought.failures} workers ended over it")
+            elif thought.failures or self._workers:
+                self._thoughts.append(thought)
+            else:
+                self._answer_here(thought)
+        if self._thoughts and not self._workers and self._nursery is not None:
+            self._nursery.start_soon(self._give_up_later)
+        self._send_out()
+        self._turns.due(self)
+
+    async def _give_up_later(self) -> None:
+        """Let what waits for a new worker wait no longer than an answer may take."""
+        await trio.sleep(LIMIT)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Settle what waits if there is no worker: it has seen one end, and another one not even begin."""
+        if self._thoughts and not self._workers:
+            waiting = list(self._thoughts)
+            self._thoughts.clear()
+            self._lost(waiting)
+
+    def _answer_here(self, thought: Thought) -> None:
+        place, _, _, chance = thought.question
+        thought.later(thought.ask, self._think(place, thought.match_id, thought.ask, chance))
+
+    def _think(self, place: int, match_id: int, ask: Ask, chance: bytes) -> int:
+        """What this thread chooses."""
+        bot, began = THINKERS[place], thread_time()
+        action = _settled(bot, match_id, ask, answer(bot, ask.view, ask.legal, chance))
+        self._takes[place] += WEIGHT * (thread_time() - began - self._takes[place])
+        return action
+
+
+def _settled(bot: HouseBot, match_id: int, ask: Ask, given: Answer) -> int:
+    if isinstance(given, str):
+        log.error("a house bot failed", bot=bot.name, match_id=match_id, decision=ask.decision, fault=given)
+        return ask.legal[0]
+    return given
+
+
+def _tell(thought: Thought, given: Answer) -> None:
+    thought.later(thought.ask, _settled(thought.bot, thought.match_id, thought.ask, given))
+
+
+async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:
+    """Replays in this thread, which has its way after every choice."""
+    while True:
+        await trio.lowlevel.checkpoint()
+        try:
+            next(course)
+        except StopIteration as end:
+            scores: tuple[float, ...] = end.value
+            return scores
+        except Exception as error:
+            raise ReplayFailed(str(error)) from error

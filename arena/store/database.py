@@ -1,0 +1,54 @@
+"""The interface between the store and its database engine. The rest of the store is SQL that every engine accepts.
+
+Each implementation is a package beside this module; `directory.database_of` chooses one.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Engine
+
+
+class Database(Protocol):
+    """The database of a data directory. It can be pickled: the writer process opens its own connection.
+
+    Its engines take parameters by name (paramstyle "named" or "pyformat") and leave their values out of error messages:
+    errors are logged, and values are seeds and hashes. They refuse to change or delete rows of append-only tables
+    (`schema.AppendOnly`).
+    """
+
+    @property
+    def path(self) -> Path:
+        """Its location, for error messages."""
+
+    @property
+    def migrations(self) -> Path:
+        """The directory of its Alembic migrations, from an empty database to `schema.REVISION`."""
+
+    def exists(self) -> bool:
+        """Return whether a server has created it."""
+
+    def writing(self) -> Engine:
+        """Return an engine whose transactions take the write lock when they begin; it creates the database."""
+
+    def reading(self) -> Engine:
+        """Return a read-only engine; each transaction sees one committed state, even while a server writes."""
+
+    def locked(self) -> AbstractContextManager[int]:
+        """Lock the data directory for one server; create it, accessible to its user only, if it does not exist.
+
+        Yields a file descriptor: the lock is held until every process that has it open has closed it or ended.
+        StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
+        """
+
+    def holder(self) -> int | None:
+        """Return the process id of the server that holds the lock, None if there is none. StoreUnusable."""
+
+    def named(self, error: Exception) -> Exception:
+        """Translate an error of the database (full, damaged, not writable …) to a StoreError with it as the cause.
+
+        Return any other error, violated constraints included, unchanged.
+        """

@@ -1,0 +1,76 @@
+"""Group commit: all waiting jobs run in one transaction and share one wait for the disk.
+
+Each job runs in its own savepoint, so a job that fails undoes nothing of the others. Results are delivered after the
+commit; if the commit fails, every job in it fails and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from arena.store.database import Database
+from arena.store.errors import StoreError
+from arena.store.statements import run
+
+Job: TypeAlias = Callable[[Connection], Any]
+
+
+class Outcome(NamedTuple):
+    """The result of a job: its value or its error."""
+
+    value: Any
+    error: Exception | None = None
+    """Why nothing of the job is stored; None on success."""
+
+
+class Committer:
+    """Runs jobs on one connection, in their order."""
+
+    def __init__(self, connection: Connection, database: Database) -> None:
+        """Write on `connection`; `database` translates its errors."""
+        self._connection: Final = connection
+        self._database: Final = database
+
+    def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run these jobs in one transaction and return their outcomes. Raises nothing: the writer survives errors."""
+        try:
+            with self._connection.begin():
+                return [self._try(job) for job in jobs]
+        except Exception as error:  # noqa: BLE001 - every caller must get an outcome
+            self._roll_back()
+            reason = self._database.named(error)
+            return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
+
+    def _try(self, job: Job) -> Outcome:
+        # SQLAlchemy's own savepoints cost as much as all the statements of a match.
+        run(self._connection, "SAVEPOINT job", {})
+        try:
+            value = job(self._connection)
+            run(self._connection, "RELEASE SAVEPOINT job", {})
+        except Exception as error:  # noqa: BLE001 - becomes the outcome, or `commit` handles it
+            try:
+                run(self._connection, "ROLLBACK TO SAVEPOINT job", {})
+            except DBAPIError:  # the database gave up the whole transaction, as on a full disk
+                raise error  # noqa: B904 - the first error is the cause
+            run(self._connection, "RELEASE SAVEPOINT job", {})
+            return Outcome(None, self._database.named(error))
+        return Outcome(value)
+
+    def _roll_back(self) -> None:
+        """Roll back after a failed commit: the database may keep a transaction open that SQLAlchemy considers ended."""
+        driver = self._connection.connection.dbapi_connection
+        assert driver is not None, "the connection is open"
+        with suppress(self._connection.dialect.loaded_dbapi.Error):  # the next transaction reports it
+            driver.rollback()
+
+
+def _undone_error(error: Exception) -> StoreError:
+    """Return the error for jobs whose transaction was undone by an error that is not theirs."""
+    undone = StoreError(f"the transaction was undone: {error}")
+    undone.__cause__ = error
+    return undone

@@ -1,0 +1,181 @@
+"""The rows that queries of an arena return, as plain values without protobuf, database or terminal types.
+
+The store makes them, `api` packs them into protobuf messages with the same field names, `client` unpacks them, `cli`
+draws them, and `--json` prints them field by field. A new column takes a value in the store, a field here, a field of
+the same name in `proto/` and the code that draws it; no other file changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Final
+
+JSON_KEY: Final = "json_key"
+"""Key of a field's metadata with the name under which `--json` prints it."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class MatchState(Enum):
+    """The state of a match."""
+
+    PLAYING = "playing"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRow:
+    """One bot on a ladder, as the version of its latest match."""
+
+    rank: int
+    """1 is the best; equal ratings share a rank."""
+    bot: str
+    owner: str
+    house: bool
+    """Whether it is a house bot."""
+    rating: float
+    """Elo, from the last fit; the live rating if the fit does not include the bot yet."""
+    deviation: float
+    """Standard error of the rating, in Elo; 1.96 times as much to either side is the 95 % interval."""
+    matches: int
+    wins: int
+    """Matches won, shared first places included."""
+    mean_rank: float
+    """Mean relative rank: 0 is always first, 1 always last."""
+    last_change: float
+    """Change of the live rating by the last match, in Elo."""
+    version: str
+    """The version that the bot states; may be empty."""
+    rank_low: int
+    """The best rank within the 95 % interval of ranks."""
+    rank_high: int
+    """The worst rank within that interval."""
+    best: float | None
+    """Probability that it is the best of all; None if the last fit does not include the bot yet."""
+    opponents: int
+    """Different opponents, as of the last fit."""
+    provisional: bool
+    """Whether the rating is still too uncertain to be settled."""
+    live: float
+    """The live rating, which changes after every match, in Elo."""
+    live_deviation: float
+    """Standard deviation of the live rating, in Elo."""
+    forced_share: float | None
+    """Share of its decisions that were made for it, from 0 to 1; None if no decision is known."""
+    think_95_us: int | None
+    """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
+    luck: LuckRow | None
+    """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
+
+
+@dataclass(frozen=True, slots=True)
+class LuckRow:
+    """The mean score of a bot, in points, over the matches whose deals house bots have replayed."""
+
+    matches: int
+    plain: float
+    plain_error: float | None
+    """Standard error of `plain`; None after one match."""
+    adjusted: float
+    """The mean score adjusted for the luck of the deals."""
+    adjusted_error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRows:
+    """The ladder of one game."""
+
+    game: str
+    seats: int
+    """Size of the tables whose results are included; 0 for all sizes."""
+    standings: tuple[LadderRow, ...]
+    """Best first."""
+    through: int
+    """Number of the last of the game's events included in the fit; 0 before the first fit."""
+    digest: str
+    """SHA-256 of all its figures, in hex; empty before the first fit."""
+    published: datetime | None
+    """When it was published; None before the first fit and for a ladder computed on demand."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """The effect of one match on the live rating of a bot, in Elo."""
+
+    match_id: int = field(metadata={JSON_KEY: "match"})
+    ended: datetime
+    version: str
+    before: float
+    after: float
+    deviation: float
+    voided: bool
+    """Whether the result is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRow:
+    """One seat of a match; fields of the result are None until the match has one."""
+
+    bot: str
+    score: int | None
+    place: int | None
+    """1 is the best."""
+    rating_before: float | None
+    rating_after: float | None
+    forced: int
+    """Decisions that were made for the bot."""
+    version: str
+    """The version that the bot stated; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """One match."""
+
+    match_id: int = field(metadata={JSON_KEY: "match"})
+    game: str
+    state: MatchState
+    started: datetime
+    ended: datetime | None
+    reason: str
+    """Why the match was interrupted; empty if it was not."""
+    seats: tuple[SeatRow, ...]
+    voided: str
+    """Why its result is void; empty if it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotRow:
+    """One registered bot; fields that only a running server knows are None without one."""
+
+    name: str = field(metadata={JSON_KEY: "bot"})
+    owner: str
+    house: bool
+    connected: bool | None
+    playing: int | None
+    """Number of matches it is playing now."""
+    matches: int
+    """Number of rated matches it has finished, all games together."""
+    registered: datetime
+    round_trip_ms: float | None
+    """Round-trip time of the last heartbeat in milliseconds; also None before the first is answered."""
+    parked: str
+    """Why it is parked; empty if it is not."""
+    version: str
+    """The version that it states while connected, else its newest stored version; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainRow:
+    """The progress of a server that drains."""
+
+    playing: int
+    """Number of matches being played; once `done`, of those left to the next start."""
+    done: bool
+
+
+def instant(microseconds: int) -> datetime:
+    """Convert microseconds since 1970 to a datetime in UTC."""
+    return _EPOCH + timedelta(microseconds=microseconds)

@@ -1,0 +1,56 @@
+"""A data directory whose database is one SQLite file."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Engine
+
+from arena.store.sqlite import engine, errors, lock
+
+FILE: Final = "arena.db"
+"""Name of the database file in the data directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteDatabase:
+    """See `Database`."""
+
+    directory: Path
+
+    @property
+    def path(self) -> Path:
+        """See `Database`."""
+        return self.directory / FILE
+
+    @property
+    def migrations(self) -> Path:
+        """See `Database`."""
+        return Path(__file__).with_name("migrations")
+
+    def exists(self) -> bool:
+        """See `Database`."""
+        return self.path.is_file()
+
+    def writing(self) -> Engine:
+        """See `Database`."""
+        return engine.writing(self.path)
+
+    def reading(self) -> Engine:
+        """See `Database`."""
+        return engine.reading(self.path)
+
+    def locked(self) -> AbstractContextManager[int]:
+        """See `Database`."""
+        return lock.locked(self.directory)
+
+    def holder(self) -> int | None:
+        """See `Database`."""
+        return lock.holder(self.directory)
+
+    def named(self, error: Exception) -> Exception:
+        """See `Database`."""
+        return errors.named(error, self.path)

@@ -1,0 +1,82 @@
+"""SQLAlchemy engines for SQLite: connection settings, transactions and the dialect for strict tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Engine, MetaData, NullPool, StaticPool, create_engine, event
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+
+from arena.store.sqlite.tables import create_tables
+
+_BUSY_TIMEOUT: Final = 10.0
+"""Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
+
+
+class _StrictTypes(SQLiteTypeCompiler):
+    """Names of column types in STRICT tables, which allow only INTEGER (64 bits), REAL (a double), TEXT and BLOB."""
+
+    def visit_BIGINT(self, type_: Any, **_: Any) -> str:  # noqa: N802 - SQLAlchemy's name
+        """Return the type of a BigInteger."""
+        return "INTEGER"
+
+    def visit_DOUBLE(self, type_: Any, **_: Any) -> str:  # noqa: N802
+        """Return the type of a Double."""
+        return "REAL"
+
+
+class StrictDialect(SQLiteDialect_pysqlite):
+    """SQLite with the column types of strict tables and parameters by name."""
+
+    type_compiler_cls = _StrictTypes
+    supports_statement_cache = True
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"paramstyle": "named"} | settings)
+
+
+registry.register("sqlite.strict", __name__, StrictDialect.__name__)
+
+
+def writing(path: Path) -> Engine:
+    """Return an engine whose transactions take the write lock when they begin; it creates the database."""
+    settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+    return _engine(lambda: _connect(path, "rwc", settings), "BEGIN IMMEDIATE")
+
+
+def reading(path: Path) -> Engine:
+    """Return a read-only engine; each transaction sees one committed state, even while a server writes."""
+    return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN")
+
+
+def in_memory(metadata: MetaData) -> Engine:
+    """Return an engine with a new in-memory database that has these tables; nothing is written to disk."""
+    engine = create_engine("sqlite+strict://", poolclass=StaticPool)
+    with engine.begin() as connection:
+        create_tables(connection, metadata)
+    return engine
+
+
+def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    # Without an isolation level the driver begins no transactions: the event listener in `_engine` does.
+    raw = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    try:
+        for setting in settings:
+            raw.execute(setting).fetchall()
+    except BaseException:
+        raw.close()
+        raise
+    return raw
+
+
+def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> Engine:
+    # Errors are logged, and parameters are seeds and hashes: hide them.
+    engine = create_engine("sqlite+strict://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine

@@ -1,0 +1,33 @@
+"""Translation of SQLite's error codes to the store's errors."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from arena.store.errors import DiskFull, StoreCorrupt, StoreError, StoreUnusable
+
+
+def named(error: Exception, path: Path) -> Exception:
+    """Translate an error of the database at `path`; return any other, violated constraints included, unchanged."""
+    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+        return error
+    renamed = _renamed(error, path)
+    renamed.__cause__ = error
+    return renamed
+
+
+def _renamed(error: DBAPIError, path: Path) -> StoreError:
+    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    reason = str(error.orig)
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return DiskFull(path)
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreCorrupt(path, reason)
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return StoreUnusable(path, reason)
+        case _:
+            return StoreError(f"{path}: {reason}")

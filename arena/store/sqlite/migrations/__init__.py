@@ -1,0 +1,1 @@
+"""Alembic migrations, numbered in order, one for each schema change. A released migration is never edited."""

@@ -1,0 +1,99 @@
+"""A call as its handler sees it: messages in both directions, metadata and a status. No frames, no sockets.
+
+`grpc_stream` implements it over HTTP/2, `memory` without a network, for tests under a virtual clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, TypeVar
+
+import grpc
+import trio
+
+Received_co = TypeVar("Received_co", covariant=True)
+Sent_contra = TypeVar("Sent_contra", contravariant=True)
+SentT = TypeVar("SentT")
+
+
+class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an error of the program
+    """The end of a call with a status other than OK, raised by its handler; the text is sent to the peer."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+
+class PeerVanished(trio.BrokenResourceError):
+    """The peer crashed, lost its connection, cancelled the call, or was disconnected by the server."""
+
+
+class Call(Protocol):
+    """The properties that calls of every kind have: unary and streaming."""
+
+    @property
+    def peer(self) -> str:
+        """Address of the peer, such as "ipv4:127.0.0.1:40312"."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Text headers of the call by lower-case name; the last of a repeated one. May hold secrets: never log them."""
+
+
+def bearer(call: Call) -> str:
+    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one."""
+    scheme, _, token = call.metadata.get("authorization", "").partition(" ")
+    return token if scheme == "Bearer" else ""
+
+
+class Stream(Call, Protocol[Received_co, Sent_contra]):
+    """A call with messages in both directions.
+
+    One task may receive while another one sends; two tasks must neither receive nor send at the same time.
+    """
+
+    @property
+    def received_at(self) -> float:
+        """Instant (`trio.current_time`) at which the message last returned by `receive` reached this process."""
+
+    async def receive(self) -> Received_co | None:
+        """Return the peer's next message; None once the peer has half-closed the stream and all is received.
+
+        Cancelling loses no message. Raises PeerVanished when the peer is gone, after everything that arrived before has
+        been returned; CallRefused for a message that cannot be parsed: if the handler lets it pass, the call ends with
+        INVALID_ARGUMENT.
+        """
+
+    async def send(self, message: Sent_contra) -> None:
+        """Queue a message as soon as the previous one has been sent; it is copied and may be changed afterwards.
+
+        Cancelling before it is queued sends nothing. Raises PeerVanished when the peer is gone, ClosedResourceError
+        when the handler has ended.
+        """
+
+    @property
+    def busy(self) -> bool:
+        """Whether the previous message is still unsent, so that `send` would wait."""
+
+    def hand_over(self, message: Sent_contra) -> None:
+        """Queue a message without waiting, as `send` does; only allowed while the stream is not busy."""
+
+    async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
+        """Call `on_message` with each message until the peer half-closes, and `on_sent` when a message has been sent.
+
+        `on_message` is called where the bytes arrive, without a switch of tasks, for one message of the stream in each
+        turn of the listener. Raises what `receive` raises, and any exception of `on_message`.
+        """
+
+
+SEND_LIMIT: Final = 30.0
+"""Seconds a peer may leave a message unread before its call is ended."""
+
+
+async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:
+    """Send a message within `SEND_LIMIT`. Raises CallRefused with DEADLINE_EXCEEDED where the peer does not read."""
+    with trio.move_on_after(SEND_LIMIT) as limit:
+        await stream.send(message)
+    if limit.cancelled_caught:
+        raise CallRefused(grpc.StatusCode.DEADLINE_EXCEEDED, f"nothing was read for {SEND_LIMIT:.0f} s")

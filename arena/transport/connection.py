@@ -1,0 +1,175 @@
+"""One accepted connection: its socket, TLS, unsent bytes, keepalive pings and timeouts.
+
+It moves bytes between the socket and `http2`, which interprets them; it knows nothing of frames, calls or messages.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import structlog
+
+from arena.transport.http2 import Http2Connection, Http2Error
+from arena.transport.http2_stream import Headers, Http2Stream
+from arena.transport.tls import Tls, TlsError
+
+if TYPE_CHECKING:
+    from arena.transport.connection_limits import Origin
+    from arena.transport.listener import Listener
+
+AcceptRequest: TypeAlias = Callable[["Connection", Http2Connection, int, Headers], Http2Stream | None]
+"""Creates the stream of a request from its stream identifier and headers; None refuses the request."""
+
+RECEIVE_SIZE: Final = 1 << 16
+"""Bytes read from a socket in one turn, at most."""
+LINGER: Final = 30.0
+"""Seconds a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
+REFUND_PER_CHECK: Final = 50
+"""Useless frames forgiven at each check of the connection: a hundred a second."""
+
+log = structlog.get_logger(__name__)
+
+
+class Connection:
+    """The server's end of one TCP connection."""
+
+    def __init__(
+        self,
+        listener: Listener,
+        sock: socket.socket,
+        peer: str,
+        origin: Origin,
+    ) -> None:
+        self.socket = sock
+        self.peer = peer
+        self.origin = origin
+        settings = listener.settings
+        self.http2 = Http2Connection(
+            calls_per_connection=settings.calls_per_connection,
+            max_metadata=settings.max_metadata,
+            accept_request=partial(listener.accept_request, self),
+            request_flush=partial(listener.schedule_flush, self),
+        )
+        self._listener = listener
+        self._tls = None if listener.credentials is None else Tls(listener.credentials)
+        self._unsent = memoryview(b"")
+        self._idle_since = self._received_at = listener.now
+        """Instants: the connection has had no call since the first; bytes last arrived at the second."""
+        self._newest_stream_id = 0
+
+    def ready(self, events: int) -> None:
+        """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
+        if events & selectors.EVENT_WRITE:
+            self.flush()
+        if events & selectors.EVENT_READ:
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            data = self.socket.recv(RECEIVE_SIZE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        self._received_at = self._listener.now
+        try:
+            self.http2.receive(data if self._tls is None else self._tls.decrypt(data))
+        except (Http2Error, TlsError) as error:
+            log.debug("connection closed", peer=self.peer, reason=str(error))
+            self.flush()
+            self.close()
+            return
+        except Exception:  # noqa: BLE001 - no input of a peer may stop the server
+            log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
+            self.close()
+            return
+        if self.http2.outgoing or self._tls is not None:
+            self._listener.schedule_flush(self)
+
+    def flush(self) -> None:
+        """Send all pending bytes, or as many as the socket accepts now and the rest when it is writable."""
+        http2 = self.http2
+        if self.socket.fileno() < 0:
+            return
+        outgoing, data = http2.outgoing, b""
+        if self._tls is None or self._tls.handshake_done:
+            data = b"".join(outgoing)
+            outgoing.clear()
+        if self._tls is not None:
+            data = self._tls.encrypt(data)
+        if waiting := bool(self._unsent):
+            data = bytes(self._unsent) + data
+        sent = self._send(data) if data else 0
+        if sent < len(data):
+            self._unsent = memoryview(data)[sent:]
+            if len(self._unsent) > self._listener.settings.max_unsent:
+                log.debug("connection closed", peer=self.peer, reason="the peer does not read")
+                self.close()
+            elif not waiting:
+                self._listener.set_interest(self, writing=True)
+            return
+        if waiting:
+            self._unsent = memoryview(b"")
+            self._listener.set_interest(self, writing=False)
+        if http2.fully_queued:
+            http2.outgoing_sent()
+        if self._listener.closed and not http2.streams and not outgoing:
+            # Only half-close and let the peer close the rest: after close() its system might discard unread data.
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+
+    def _send(self, data: bytes) -> int:
+        """Return how many bytes the socket accepted; all of them where the connection is broken and was closed."""
+        try:
+            return self.socket.send(data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            self.close()
+            return len(data)
+
+    def check(self, now: float) -> None:
+        """Apply the timeouts of `TransportSettings`, given the current instant.
+
+        Closes a connection without a completed handshake, or without an answer to a ping; pings a peer that is silent
+        during a call; sends GOAWAY on a connection that has had no call for long, and closes it `LINGER` later.
+        """
+        http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
+        http2.refund_useless_frames(REFUND_PER_CHECK)
+        for stream in list(http2.stalled):
+            stream.check_end_timeout(now, LINGER)
+        if http2.streams or http2.newest_stream_id != self._newest_stream_id:
+            self._idle_since, self._newest_stream_id = now, http2.newest_stream_id
+        idle = now - self._idle_since
+        if not http2.settings_received:
+            if idle > settings.handshake_timeout:
+                self.close()
+        elif http2.ping_pending:
+            if silence > settings.ping_after + settings.ping_timeout:
+                self.close()
+        elif http2.streams:
+            if silence > settings.ping_after:
+                http2.ping()
+                self._listener.schedule_flush(self)
+        elif idle > settings.idle_timeout + LINGER:
+            self.close()
+        elif idle > settings.idle_timeout and not http2.going_away:
+            http2.send_goaway()
+            self._listener.schedule_flush(self)
+
+    def close(self) -> None:
+        """Close the socket and abort every open stream. Does nothing on a closed connection."""
+        if self.socket.fileno() < 0:
+            return
+        self._listener.remove(self)
+        self.socket.close()
+        self.http2.connection_lost()

@@ -1,0 +1,275 @@
+"""A gRPC call over one HTTP/2 stream: implements `call.Stream` by the protocol "gRPC over HTTP2".
+
+Each message is preceded by five bytes: whether it is compressed, and its length. Messages that arrive before the
+handler asks for them are queued with their arrival instants; flow control bounds them to one window.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Callable, Mapping
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import grpc
+import trio
+from google.protobuf.message import DecodeError
+
+from arena.transport.call import CallRefused, PeerVanished
+from arena.transport.http2 import Http2Connection
+from arena.transport.http2_stream import Http2Stream
+
+if TYPE_CHECKING:
+    from arena.transport.listener import Listener
+
+MAX_STATUS_TEXT: Final = 1000
+"""Characters of a status text, at most: clients accept a few kilobytes of headers only."""
+UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
+"""Characters of grpc-message that are not percent-encoded, besides those that `quote` never encodes."""
+PREFIX_SIZE: Final = 5
+"""Bytes before a message."""
+GZIP_WBITS: Final = 31
+"""Parameter `wbits` of zlib that selects the gzip format."""
+RESPONSE_HEADERS: Final = (
+    (b":status", b"200"),
+    (b"content-type", b"application/grpc"),
+    (b"grpc-accept-encoding", b"identity,gzip"),
+)
+
+_prefix: Final = Struct(">BI").pack
+
+
+class GrpcStream(Http2Stream):
+    """A `call.Stream` over HTTP/2."""
+
+    def __init__(
+        self,
+        listener: Listener,
+        connection: Http2Connection,
+        stream_id: int,
+        peer: str,
+        metadata: Mapping[str, str],
+        parse: Callable[[bytes], Any],
+        serialize: Callable[[Any], bytes],
+    ) -> None:
+        super().__init__(connection, stream_id)
+        self.peer = peer
+        self.metadata = metadata
+        self.received_at = listener.now
+        self.scope = trio.CancelScope(shield=True)  # cancelled on its own, so that its call can be closed with a status
+        """Scope of the handler."""
+        self.timer = trio.CancelScope()
+        """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
+        self.respond_at_once: Callable[[], None] = lambda: None
+        """Response of a call without a handler, sent as soon as the stream is open."""
+        self.on_vanished: Callable[[], None] = lambda: None
+        """Called when the peer is gone or has cancelled the call."""
+        self.busy = False
+        """As `Stream.busy`."""
+        self._listener = listener
+        self._parse = parse
+        self._serialize = serialize
+        self._closed: type[Exception] | None = None
+        self._headers_sent = False
+        self._partial = bytearray()
+        self._partial_needed = PREFIX_SIZE
+        self._received: deque[tuple[int, bytes, float]] = deque()
+        """Messages not yet returned: whether compressed, content, arrival instant."""
+        self._delivery_turn = 0
+        self._on_message: Callable[[Any], None] | None = None
+        self._on_message_sent: Callable[[], None] | None = None
+        self._receive_error: Exception | None = None
+        self._receivers = trio.lowlevel.ParkingLot()
+        self._senders = trio.lowlevel.ParkingLot()
+
+    async def receive(self) -> Any:
+        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds how often it need not."""
+        while not self._received:
+            if self._receive_error is not None:
+                raise self._receive_error
+            if self._closed:
+                raise self._closed
+            if self.ended:
+                return None
+            await self._receivers.park()
+        return self._next_message()
+
+    async def deliver(self, on_message: Callable[[Any], None], on_sent: Callable[[], None]) -> None:
+        """As `Stream.deliver`."""
+        self._on_message, self._on_message_sent = on_message, on_sent
+        if self._received:
+            self._listener.run_next_turn(self._deliver_next)
+        try:
+            while self._receive_error is None and (self._received or not (self._closed or self.ended)):
+                await self._receivers.park()
+        finally:
+            self._on_message = self._on_message_sent = None
+        if self._receive_error is not None:
+            raise self._receive_error
+        if self._closed:
+            raise self._closed
+
+    async def send(self, message: Any) -> None:
+        """As `Stream.send`. Always a checkpoint: sending to a peer that reads fast would never wait otherwise."""
+        await trio.lowlevel.checkpoint()
+        while self.busy:
+            await self._senders.park()
+        self.hand_over(message)
+
+    def hand_over(self, message: Any) -> None:
+        """As `Stream.hand_over`. Raises CallRefused with RESOURCE_EXHAUSTED for a message larger than allowed."""
+        if self._closed:
+            raise self._closed
+        if not isinstance(message, bytes):
+            message = self._serialize(message)
+        if len(message) > (max_response := self._listener.settings.max_response):
+            text = f"an answer has at most {max_response} bytes, and this one would have {len(message)}; ask for less"
+            raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+        if not self._headers_sent:
+            self._headers_sent = True
+            self.open(RESPONSE_HEADERS)
+        self.busy = True
+        self.write(_prefix(0, len(message)) + message)
+
+    def close(
+        self, status: grpc.StatusCode, text: str = "", reason: type[Exception] = trio.ClosedResourceError
+    ) -> None:
+        """End the call with a status once all messages have been sent; from now on `receive` and `send` raise `reason`.
+
+        Does nothing on a call that has ended.
+        """
+        if self._closed:
+            return
+        code: int = status.value[0]  # a pair of number and name
+        trailers = [(b"grpc-status", b"%d" % code)]
+        if text:
+            trailers.append((b"grpc-message", quote(text[:MAX_STATUS_TEXT], safe=UNESCAPED).encode()))
+        self._mark_closed(reason)
+        self.end(trailers if self._headers_sent else (*RESPONSE_HEADERS, *trailers))
+
+    def on_open(self) -> None:
+        """Send the immediate response, if there is one."""
+        self.respond_at_once()
+
+    def on_data(self, data: bytes) -> None:
+        """Cut received data into messages."""
+        if self._partial:
+            self._partial += data
+            if len(self._partial) < self._partial_needed:
+                self.connection.charge_useless_frame()
+                self._update_window()
+                return
+            data = bytes(self._partial)
+            self._partial.clear()
+            self.connection.refund_useless_frames(1)
+        at, size, needed = 0, len(data), PREFIX_SIZE
+        while size - at >= PREFIX_SIZE:
+            length = int.from_bytes(data[at + 1 : at + PREFIX_SIZE], "big")
+            if length > self._listener.settings.max_request:
+                max_request = self._listener.settings.max_request
+                text = f"a message has at most {max_request} bytes, not {length}"
+                self._fail(CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text))
+                return
+            needed = PREFIX_SIZE + length
+            if size - at < needed:
+                break
+            self._queue(data[at], data[at + PREFIX_SIZE : at + needed])
+            at, needed = at + needed, PREFIX_SIZE
+        if at < size:
+            self.connection.charge_useless_frame()
+            self._partial += data[at:]
+            self._partial_needed = needed
+        self._update_window()
+
+    def on_end(self) -> None:
+        """Wake the receiver at the peer's half-close; fail where the last message is incomplete."""
+        if self._partial:
+            self._fail(malformed())
+        self._receivers.unpark_all()
+
+    def on_lost(self) -> None:
+        """End the call: the peer is gone, or has cancelled it."""
+        self._mark_closed(PeerVanished)
+        self.on_vanished()
+
+    def on_sent(self) -> None:
+        """Allow the next message: the previous one has been passed to the socket."""
+        self.busy = False
+        if self._senders:
+            self._senders.unpark_all()
+        if self._on_message_sent is not None:
+            self._on_message_sent()
+
+    def _mark_closed(self, reason: type[Exception]) -> None:
+        self._closed = self._closed or reason
+        self.busy = False
+        self._receivers.unpark_all()
+        self._senders.unpark_all()
+
+    def _fail(self, error: Exception) -> None:
+        """Queue no more messages; `deliver` raises this error at once, `receive` when the queue is empty."""
+        self._receive_error = self._receive_error or error
+        self._receivers.unpark_all()
+
+    def _queue(self, compressed: int, message: bytes) -> None:
+        if self._receive_error is not None:
+            return
+        self._received.append((compressed, message, self._listener.now))
+        if self._on_message is None:
+            self._receivers.unpark_all()
+        elif self._delivery_turn != self._listener.turn_number:
+            self._deliver_next()
+        elif len(self._received) == 1:
+            self._listener.run_next_turn(self._deliver_next)
+
+    def _deliver_next(self) -> None:
+        """Call `on_message` of `deliver` with the next message, and again in the next turn while there are more."""
+        if self._on_message is None or not self._received:
+            return
+        self._delivery_turn = self._listener.turn_number
+        try:
+            self._on_message(self._next_message())
+        except Exception as error:  # noqa: BLE001 - raised by `deliver`
+            self._fail(error)
+            return
+        if self._received:
+            self._listener.run_next_turn(self._deliver_next)
+        elif self._closed or self.ended:
+            self._receivers.unpark_all()
+
+    def _next_message(self) -> Any:
+        compressed, message, self.received_at = self._received.popleft()
+        self._update_window()
+        try:
+            return self._parse(self._decompress(message) if compressed else message)
+        except DecodeError:
+            raise malformed() from None
+
+    def _update_window(self) -> None:
+        """Let the peer send more unless messages are queued."""
+        if not self._received:
+            self.return_window()
+
+    def _decompress(self, message: bytes) -> bytes:
+        """Decompress a message; memory is bounded by `max_request`. Raises CallRefused."""
+        if self.metadata.get("grpc-encoding") != "gzip":
+            raise CallRefused(
+                grpc.StatusCode.INTERNAL, "the message is compressed, but 'grpc-encoding' does not say how"
+            )
+        max_request = self._listener.settings.max_request
+        try:
+            decompressor = zlib.decompressobj(GZIP_WBITS)
+            decompressed = decompressor.decompress(message, max_request + 1)
+        except zlib.error:
+            raise malformed() from None
+        if len(decompressed) > max_request:
+            text = f"a message has at most {max_request} bytes when decompressed"
+            raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+        return decompressed
+
+
+def malformed() -> CallRefused:
+    """Return the refusal of a call with a message that cannot be parsed."""
+    return CallRefused(grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed")

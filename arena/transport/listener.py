@@ -1,0 +1,257 @@
+"""Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
+
+One task, no threads: trio waits for a selector that contains every socket of the listener. So messages cost no switch
+of tasks, and what several of them cause is sent together.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import structlog
+import trio
+
+from arena.transport.connection import AcceptRequest, Connection
+from arena.transport.connection_limits import ConnectionLimits
+
+if TYPE_CHECKING:
+    import ssl
+
+    from arena.transport.settings import TransportSettings
+
+TurnContext: TypeAlias = AbstractContextManager[None, None]
+"""A reusable context manager, entered around the handling of each turn's input and left before its output is sent."""
+NO_CONTEXT: Final[TurnContext] = nullcontext()
+
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted; see listen(2)."""
+ACCEPTS_PER_TURN: Final = 8
+"""Connections accepted in one turn, at most."""
+OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+SOCKETS_PER_TURN: Final = 32
+"""Sockets handled in one turn, at most: the first peers get their output and work on while the others are read."""
+TIME_SLICE: Final = 0.002
+"""Seconds after which no new turn begins before trio's other tasks have run."""
+CHECK_INTERVAL: Final = 0.5
+"""Seconds between two checks of every connection."""
+
+log = structlog.get_logger(__name__)
+
+
+class Listener:
+    """The listening sockets of one address and the connections they have accepted."""
+
+    def __init__(
+        self,
+        address: str,
+        settings: TransportSettings,
+        credentials: ssl.SSLContext | None = None,
+        turn: TurnContext = NO_CONTEXT,
+    ) -> None:
+        """Bind "host:port", port 0 for any free one; `turn` is entered around the handling of each turn's input.
+
+        Raises RuntimeError where the address cannot be bound.
+        """
+        self.settings = settings
+        self.now = trio.current_time()
+        """Instant at which the input of this turn arrived."""
+        self.turn_number = 0
+        """Number of this turn, counted from 1."""
+        self.credentials = credentials
+        self.connections: set[Connection] = set()
+        self.drained = trio.Event()
+        """Set once the listener is closed and its last connection, too."""
+        self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
+        self._sockets = _bind(address)
+        self._paused: list[socket.socket] = []
+        self._trio_token = trio.lowlevel.current_trio_token()
+        self._turn_context = turn
+        self.closed = False
+        """Whether new connections and calls are refused."""
+        self._in_turn = self._finished = False
+        self._callbacks: list[Callable[[], None]] = []
+        self._to_flush: dict[Connection, None] = {}
+        self._selector = selectors.DefaultSelector()
+
+    @property
+    def port(self) -> int:
+        """Number of the bound port."""
+        number: int = self._sockets[0].getsockname()[1]
+        return number
+
+    async def run(self, accept_request: AcceptRequest) -> None:
+        """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests."""
+        self.accept_request = accept_request
+        try:
+            for listening in () if self.closed else self._sockets:
+                self._start_accepting(listening)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._check_connections)
+                while True:
+                    while self._run_turns():
+                        await trio.lowlevel.checkpoint()
+                    await trio.lowlevel.wait_readable(self._selector.fileno())
+        finally:
+            for connection in list(self.connections):
+                connection.close()
+            self.close()
+            self._finished = True
+            self._selector.close()
+
+    def close(self) -> None:
+        """Stop listening, and send GOAWAY on every connection; calls that are open go on."""
+        if self.closed:
+            return
+        self.closed = True
+        for listening in self._sockets:
+            with suppress(KeyError):
+                self._selector.unregister(listening)
+            listening.close()
+        for connection in list(self.connections):
+            connection.http2.send_goaway()
+            self.schedule_flush(connection)
+        if not self.connections:
+            self.drained.set()
+
+    def run_next_turn(self, callback: Callable[[], None]) -> None:
+        """Run a callback in the next turn, which comes even where no more input does."""
+        self._callbacks.append(callback)
+        if not self._in_turn:
+            self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
+
+    def schedule_flush(self, connection: Connection) -> None:
+        """Flush a connection at the end of the current turn; at once where none is running."""
+        if self._in_turn:
+            self._to_flush[connection] = None
+        else:
+            connection.flush()
+
+    def set_interest(self, connection: Connection, *, writing: bool) -> None:
+        """Call the connection's `ready` when its socket is readable and, if `writing`, when it is writable."""
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
+        self._selector.modify(connection.socket, events, connection.ready)
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection whose socket is about to be closed."""
+        self.connections.discard(connection)
+        self._connection_limits.release(connection.origin)
+        self._to_flush.pop(connection, None)
+        self._selector.unregister(connection.socket)
+        if self.closed and not self.connections:
+            self.drained.set()
+
+    def _run_turns(self) -> bool:
+        """Run turns until no input is left or the time slice is over; whether it is the latter."""
+        if self._finished:
+            return False
+        until = trio.current_time() + TIME_SLICE
+        while True:
+            self.now = trio.current_time()
+            ready = self._selector.select(0)
+            if not ready and not self._callbacks:
+                return False
+            for start in range(0, max(len(ready), 1), SOCKETS_PER_TURN):
+                self._run_turn(ready[start : start + SOCKETS_PER_TURN])
+            if trio.current_time() >= until:
+                return True
+
+    def _run_turns_soon(self) -> None:
+        """Run turns for callbacks while `run` may be waiting for a socket."""
+        if self._run_turns():
+            self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
+
+    def _run_turn(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
+        """Run the callbacks that are due, handle these ready sockets, and flush the connections that have output."""
+        self.turn_number += 1
+        self._in_turn = True
+        try:
+            with self._turn_context:
+                callbacks, self._callbacks = self._callbacks, []
+                for callback in callbacks:
+                    callback()
+                for key, events in ready:
+                    key.data(events)
+        finally:
+            self._in_turn = False
+        to_flush, self._to_flush = self._to_flush, {}
+        for connection in to_flush:
+            connection.flush()
+
+    def _start_accepting(self, listening: socket.socket) -> None:
+        self._selector.register(listening, selectors.EVENT_READ, partial(self._accept, listening))
+
+    def _accept(self, listening: socket.socket, _: int) -> None:
+        """Accept connections that wait in the backlog; pause where files or memory are exhausted."""
+        for _ in range(ACCEPTS_PER_TURN):
+            try:
+                accepted, address = listening.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in OUT_OF_RESOURCES:
+                    log.error("no more connections can be accepted", error=str(error), retry_in=CHECK_INTERVAL)
+                    self._selector.unregister(listening)
+                    self._paused.append(listening)
+                    return
+                continue  # its peer gave up while it waited to be accepted
+            origin = self._connection_limits.admit(address[0], self.now)
+            if origin is None:
+                accepted.close()
+                continue
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = Connection(self, accepted, _peer_name(address), origin)
+            self.connections.add(connection)
+            self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
+            self.schedule_flush(connection)
+
+    async def _check_connections(self) -> None:
+        """Check the timeouts of every connection at intervals, and resume accepting where it was paused."""
+        while True:
+            await trio.sleep(CHECK_INTERVAL)
+            paused, self._paused = self._paused, []
+            for listening in paused:
+                self._start_accepting(listening)
+            now = trio.current_time()
+            for connection in list(self.connections):
+                connection.check(now)
+
+
+def _bind(address: str) -> list[socket.socket]:
+    """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
+
+    Raises RuntimeError.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    sockets: list[socket.socket] = []
+    try:
+        if not port.isdecimal() or int(port) > 65535:
+            raise OSError(f"{port!r} is no port number")
+        found = socket.getaddrinfo(host or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, where in found:
+            listening = socket.socket(family, kind, protocol)
+            sockets.append(listening)
+            listening.setblocking(False)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
+            listening.bind(where if len(sockets) == 1 else (where[0], sockets[0].getsockname()[1], *where[2:]))
+            listening.listen(BACKLOG)
+    except OSError as error:
+        for listening in sockets:
+            listening.close()
+        raise RuntimeError(f"cannot listen at {address}: {error}") from error
+    return sockets
+
+
+def _peer_name(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
+    """Format a peer's socket address as gRPC does: "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
+    host, port, *ipv6 = address
+    return f"ipv6:[{host}]:{port}" if ipv6 else f"ipv4:{host}:{port}"

@@ -1,0 +1,82 @@
+"""Serialized protobuf fields, to assemble frequent messages by joining byte strings.
+
+A serialized message is its fields one after the other, in any order; a field is its tag and a number, or its tag, a
+length and that many bytes; a packed list of numbers below 128 is one byte for each. Joining strings costs a fraction of
+filling a message number by number and serializing it. Names, numbers and types of the fields come from the generated
+classes, which parse what is written here. Only unsigned numbers, packed lists of them and messages are supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+CACHED_PARTS: Final = 4096
+"""Serialized parts of messages kept for reuse, by an `lru_cache` of those that change seldom."""
+
+_LAST: Final = tuple(bytes([number]) for number in range(128))
+_MORE: Final = tuple(bytes([number | 128]) for number in range(128))
+_SHORT: Final = (*_LAST, *(more + last for last in _LAST[1:8] for more in _MORE))
+"""The varints below 1024, prepared: most numbers and lengths are."""
+
+_WIRE_TYPES: Final = {
+    FieldDescriptor.TYPE_UINT32: 0,
+    FieldDescriptor.TYPE_UINT64: 0,
+    FieldDescriptor.TYPE_MESSAGE: 2,
+}
+
+
+def tag(message: type[Message], name: str) -> bytes:
+    """Return the tag of a field: its number and its wire type.
+
+    Raises KeyError for an unknown field, and for one of an unsupported type.
+    """
+    field = message.DESCRIPTOR.fields_by_name[name]
+    wire_type = _WIRE_TYPES[field.type]
+    return varint(field.number << 3 | (2 if field.is_packed else wire_type))
+
+
+def small_fields(message: type[Message], name: str) -> tuple[bytes, ...]:
+    """Return a table of the serialized field by its value below 128; of a list, its tag and length by that length.
+
+    A 0 is empty where the field does not distinguish it from absence. Raises KeyError as `tag` does.
+    """
+    begin, present = tag(message, name), message.DESCRIPTOR.fields_by_name[name].has_presence
+    return tuple(begin + varint(number) if number or present else b"" for number in range(128))
+
+
+def varint(number: int) -> bytes:
+    """Serialize an unsigned number: seven bits a byte, lowest first, the high bit set where more bytes follow.
+
+    Raises ValueError for a negative number.
+    """
+    if 0 <= number < len(_SHORT):
+        return _SHORT[number]
+    if number < 0:
+        raise ValueError(f"an unsigned number must be in range, 0 or more, not {number}")
+    return _MORE[number & 127] + varint(number >> 7)
+
+
+class FieldPrefix:
+    """A field's tag with a number: the value of a number field, or the length of the list or message that follows."""
+
+    __slots__ = ("_short", "_tag")
+
+    def __init__(self, message: type[Message], name: str) -> None:
+        """Raises KeyError as `tag` does."""
+        self._tag = tag(message, name)
+        self._short = tuple([self._tag + number for number in _SHORT])
+
+    def of(self, number: int) -> bytes:
+        """Serialize the tag and this number. Raises ValueError for a negative number."""
+        return self._short[number] if 0 <= number < len(self._short) else self._tag + varint(number)
+
+
+def packed(numbers: Sequence[int]) -> bytes:
+    """Serialize the numbers of a packed list, without tag and length. Raises ValueError where one is negative."""
+    if isinstance(numbers, bytes) and numbers.isascii():
+        return numbers
+    return b"".join([varint(number) for number in numbers])

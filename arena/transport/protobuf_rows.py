@@ -1,0 +1,128 @@
+"""Conversion between dataclasses, called rows, and protobuf messages with fields of the same names.
+
+Supported are numbers, strings, nested dataclasses and tuples of them, instants (`datetime` in UTC and `Timestamp`) and
+enums (`State.OVER` and `STATE_OVER`). None stands for an absent field and is only allowed where the message's field
+distinguishes absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache, partial
+from types import NoneType
+from typing import Any, Final, NamedTuple, TypeVar, cast, get_args, get_type_hints
+
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+MessageType = TypeVar("MessageType", bound=Message)
+RowType = TypeVar("RowType")
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Field(NamedTuple):
+    """A field that a row and a message have in common."""
+
+    name: str
+    optional: bool
+    """Whether it may be absent from the message, and None in the row."""
+    convert: Callable[[Any], Any] | None
+    """Converts a value to the other side's; None where both have the same."""
+
+
+def pack(row: object, message: type[MessageType]) -> MessageType:
+    """Convert a row to a message of this class; fields that only the row has are left out.
+
+    Raises AttributeError for a field that only the message has, ValueError for None in a field that cannot be absent.
+    """
+    return message(**_values(row, message.DESCRIPTOR))
+
+
+def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
+    """Convert a message to a row; `others` are values of fields that the message lacks or that it does not determine.
+
+    Raises TypeError for a field of the row that is in neither.
+    """
+    values: dict[str, object] = {}
+    for name, optional, convert in _fields_of_row(cast("Any", row), message.DESCRIPTOR):
+        if optional and not message.HasField(name):
+            values[name] = None
+        else:
+            value = getattr(message, name)
+            values[name] = value if convert is None else convert(value)
+    return row(**(values | others))
+
+
+def _values(row: object, message: Any) -> dict[str, Any]:
+    """Return a message's field values; nested messages as dictionaries, which protobuf converts faster."""
+    values = {}
+    for name, optional, convert in _fields_of_message(message):
+        value = getattr(row, name)
+        if value is not None:
+            values[name] = value if convert is None else convert(value)
+        elif not optional:
+            raise ValueError(f"{message.name}.{name} cannot be absent, and {type(row).__name__}.{name} is None")
+    return values
+
+
+@cache
+def _fields_of_message(message: Descriptor) -> tuple[_Field, ...]:
+    """Return the fields of a message, with converters from a row's values."""
+    return tuple(_Field(each.name, each.has_presence, _packer(each)) for each in message.fields)
+
+
+@cache
+def _fields_of_row(row: Any, message: Descriptor) -> tuple[_Field, ...]:
+    """Return the fields that a row and a message share, with converters from the message's values."""
+    hints, there = get_type_hints(row), message.fields_by_name
+    found = []
+    for name in (each.name for each in fields(row) if each.name in there):
+        kinds = get_args(hints[name]) or (hints[name],)
+        kind = next(each for each in kinds if each is not NoneType)
+        optional = NoneType in kinds and there[name].has_presence
+        found.append(_Field(name, optional, _unpacker(there[name], kind)))
+    return tuple(found)
+
+
+def _packer(field: Any) -> Callable[[Any], Any] | None:
+    if field.enum_type is not None:
+        numbers, prefix = field.enum_type.values_by_name, _prefix(field.enum_type)
+        return lambda member: numbers[prefix + member.name].number
+    if field.message_type is None:
+        return None
+    if field.message_type is Timestamp.DESCRIPTOR:
+        return _timestamp
+    one = partial(_values, message=field.message_type)
+    return (lambda rows: [*map(one, rows)]) if field.is_repeated else one
+
+
+def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
+    if field.enum_type is not None:
+        names, prefix = field.enum_type.values_by_number, _prefix(field.enum_type)
+        members: type[Enum] = kind
+        return lambda number: members[names[number].name.removeprefix(prefix)]
+    if field.message_type is None:
+        return None
+    if field.message_type is Timestamp.DESCRIPTOR:
+        return _instant
+    one = partial(unpack, row=kind)
+    return (lambda messages: tuple(map(one, messages))) if field.is_repeated else one
+
+
+def _prefix(enum: Any) -> str:
+    """Return the prefix of all names of an enum's values, such as "STATE_"."""
+    return str(enum.values_by_number[0].name.removesuffix("UNSPECIFIED"))
+
+
+def _timestamp(instant: datetime) -> dict[str, int]:
+    passed = instant - _EPOCH
+    return {"seconds": passed.days * 86_400 + passed.seconds, "nanos": passed.microseconds * 1000}
+
+
+def _instant(timestamp: Timestamp) -> datetime:
+    return timestamp.ToDatetime(tzinfo=UTC)

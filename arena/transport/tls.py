@@ -1,0 +1,63 @@
+"""TLS between byte strings: decrypts what was received and encrypts what is to be sent. Owns no socket."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+HTTP2 = "h2"
+"""Protocol that client and server have to agree on (ALPN, RFC 9113 section 3.2)."""
+
+
+class TlsError(Exception):
+    """The peer does not speak TLS, violates it, or does not offer HTTP/2."""
+
+
+def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Load a server's credentials from PEM files.
+
+    Raises ssl.SSLError where they are invalid or do not belong together, OSError where one cannot be read.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key, password="")  # a key with a password would be asked for on the terminal
+    context.set_alpn_protocols([HTTP2])
+    return context
+
+
+class Tls:
+    """The server's end of one TLS session."""
+
+    def __init__(self, credentials: ssl.SSLContext) -> None:
+        self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._ssl = credentials.wrap_bio(self._received, self._to_send, server_side=True)
+        self.handshake_done = False
+        """Whether application data may be encrypted."""
+
+    def decrypt(self, data: bytes) -> bytes:
+        """Return the application data that these received bytes complete; `encrypt` then may have a reply to send.
+
+        Raises TlsError.
+        """
+        self._received.write(data)
+        decrypted = []
+        try:
+            if not self.handshake_done:
+                self._ssl.do_handshake()
+                self.handshake_done = True
+                if self._ssl.selected_alpn_protocol() != HTTP2:
+                    raise TlsError("the peer does not offer HTTP/2 (ALPN)")
+            while piece := self._ssl.read(1 << 16):
+                decrypted.append(piece)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            if not isinstance(error, ssl.SSLZeroReturnError):  # close_notify: the socket reports the end as well
+                raise TlsError(str(error)) from error
+        return b"".join(decrypted)
+
+    def encrypt(self, data: bytes) -> bytes:
+        """Return the bytes to send for this application data, preceded by pending handshake messages and alerts."""
+        if data:
+            self._ssl.write(data)
+        return self._to_send.read()

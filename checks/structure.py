@@ -1,0 +1,158 @@
+"""Check the structure that reading alone would not keep: names that are unique, imports without circles.
+
+    python checks/structure.py
+
+Exits with 1 and a line for each fault. Type-only imports count like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("engine", "arena")
+GAMES: Final = frozenset(path.parent.name for path in (ROOT / "engine").glob("*/game.py"))
+LONGEST_CHAIN: Final = {"arena.server": 6}
+"""Files that may lie one above the other in a package."""
+DEFENDED: Final = {
+    frozenset(
+        {"arena.transport.http2", "arena.transport.http2_stream"}
+    ): "a connection and its streams call each other",
+    frozenset({"arena.transport.connection", "arena.transport.listener"}): "a connection ends itself at its listener",
+    frozenset({"engine.nullern.observer", "engine.nullern.state"}): "a state has itself observed, type-only back",
+    frozenset(
+        {"engine.sixth_sense.observer", "engine.sixth_sense.state"}
+    ): "a state has itself observed, type-only back",
+}
+"""Circles of imports that are allowed, and why."""
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every hand-written module of the packages, by its dotted name."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            if "v1" not in parts:
+                found[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
+    return found
+
+
+def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
+    """Public classes that share a name; the parallel pieces of two games may."""
+    places = defaultdict(list)
+    for module, tree in trees.items():
+        piece = ".".join("<game>" if part in GAMES else part for part in module.split("."))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append((piece, module))
+    for name, where in sorted(places.items()):
+        if len({piece for piece, _ in where}) > 1:
+            yield f"two public classes are called {name}: {', '.join(module for _, module in where)}"
+
+
+def numbers_of_matches(trees: Mapping[str, ast.Module]) -> Iterator[str]:
+    """Places where a match's number is not called `match_id`."""
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                name, annotation = node.arg, node.annotation
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                name, annotation = node.target.id, node.annotation
+            else:
+                continue
+            if (
+                name == "match"
+                and annotation is not None
+                and ast.unparse(annotation).split(".")[-1] in ("int", "MatchId")
+            ):
+                yield f"{module}, line {node.lineno}: a match's number is called match_id, not match"
+
+
+def imports(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
+    """By module, the modules it imports."""
+    graph: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        wanted = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                wanted |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+            elif isinstance(node, ast.Import):
+                wanted |= {alias.name for alias in node.names}
+        graph[module] = {each for each in wanted if each in trees and each != module and not _is_package(each, trees)}
+    return graph
+
+
+def _is_package(module: str, trees: Mapping[str, ast.Module]) -> bool:
+    return any(other.startswith(f"{module}.") for other in trees)
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
+    """Groups of modules each of which imports, directly or not, every other of its group; a lone module is its own."""
+    reached = {module: _reached(graph, module) for module in graph}
+    return list(
+        {frozenset({module, *(other for other in reached[module] if module in reached[other])}) for module in graph}
+    )
+
+
+def _reached(graph: Mapping[str, set[str]], module: str) -> set[str]:
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        new = graph[todo.pop()] - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def forbidden_circles(graph: Mapping[str, set[str]]) -> Iterator[str]:
+    """Circles that nobody defends, and defences of circles that are gone."""
+    found = {circle for circle in circles(graph) if len(circle) > 1}
+    for circle in found - DEFENDED.keys():
+        yield f"these import each other: {', '.join(sorted(circle))}"
+    for circle in DEFENDED.keys() - found:
+        yield f"this circle is gone, take it off the list: {', '.join(sorted(circle))}"
+
+
+def chain(graph: Mapping[str, set[str]], package: str) -> list[str]:
+    """The longest chain of imports inside a package; a circle counts as all its modules."""
+    inside = {module: graph[module] & graph.keys() for module in graph if module.startswith(f"{package}.")}
+    inside = {module: {each for each in wanted if each in inside} for module, wanted in inside.items()}
+    group = {module: circle for circle in circles(inside) for module in circle}
+
+    @cache
+    def longest(circle: frozenset[str]) -> tuple[str, ...]:
+        below = {group[each] for module in circle for each in inside[module]} - {circle}
+        deepest: tuple[str, ...] = max(map(longest, below), key=len, default=())
+        return (*sorted(circle), *deepest)
+
+    deepest: tuple[str, ...] = max(map(longest, set(group.values())), key=len, default=())
+    return list(deepest)
+
+
+def long_chains(graph: Mapping[str, set[str]]) -> Iterator[str]:
+    """Packages whose modules lie too deep above each other."""
+    for package, most in LONGEST_CHAIN.items():
+        found = chain(graph, package)
+        if len(found) > most:
+            yield f"{len(found)} modules of {package} lie one above the other, {most} may: {' → '.join(found)}"
+
+
+def faults() -> list[str]:
+    """Everything that is wrong."""
+    trees = modules()
+    graph = imports(trees)
+    return [*repeated_classes(trees), *numbers_of_matches(trees), *forbidden_circles(graph), *long_chains(graph)]
+
+
+if __name__ == "__main__":
+    found = faults()
+    for fault in found:
+        print(fault)
+    sys.exit(1 if found else 0)

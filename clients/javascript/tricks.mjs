@@ -1,0 +1,12 @@
+// What games of tricks show of their deals: of seat s the cards deck[s·h : (s+1)·h], and deck[n·h], which is turned over.
+
+/** The cards a round shows beside those dealt. `first` has by seat what else was in its hand, `card` the card of a play. */
+export function tricks({ seats }, { turned, plays, leaders }, { size, hand, card, first = [], hidden = false }, deck) {
+  const dealt = deck(size, seats * hand + 1), stock = dealt.pop();
+  const shown = Array.from({ length: seats }, (_, seat) => (seat in first ? [first[seat]] : []));
+  plays.forEach((action, at) => shown[(leaders[Math.floor(at / seats)] + at) % seats].push(card(action)));
+  return [
+    { who: "the stock", shown: [turned], dealt: [hidden ? null : stock] },
+    ...shown.map((cards, seat) => ({ who: `seat ${seat}`, shown: cards, dealt: dealt.slice(seat * hand, (seat + 1) * hand) })),
+  ];
+}

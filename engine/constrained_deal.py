@@ -1,0 +1,178 @@
+"""Dealing out the cards that a seat has not seen, every way that fits what play has shown equally likely.
+
+A hand may be void: it holds no card of some colours. How many orders of the unseen cards deal fitting hands is counted
+hand by hand: of the cards left it only matters how many there are in each class, a class being the colours that the
+hands still to be dealt treat alike. Hands that are void alike are dealt as one and then divided, hands without voids
+come from what is left; so three voids are counted in a few steps, whatever the number of cards. Drawing follows the
+counts: exact, without trial and error. Chance comes from the caller.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from math import comb, factorial, perm, prod
+from typing import NamedTuple
+
+from engine.deal import KEY_BYTES, SeededDecks
+from engine.game import Chance
+
+
+class Hand(NamedTuple):
+    """One hand to be dealt."""
+
+    size: int
+    void: int
+    """Bit by colour: 1 where it holds none."""
+
+
+class _Step(NamedTuple):
+    """One dealing of a hand, or of several that are void alike."""
+
+    size: int
+    hands: tuple[int, ...]
+    """Which hands."""
+    joined: tuple[tuple[int, int], ...]
+    """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none."""
+
+
+class _Draws(NamedTuple):
+    """How a step can go: the cards of each class after it, and sums of the ways."""
+
+    after: tuple[tuple[int, ...], ...]
+    sums: tuple[int, ...]
+
+
+class ConstrainedDeal:
+    """The deals of cards to hands that fit; what is left over is the stock. It remembers what it has counted."""
+
+    __slots__ = ("_classes", "_draws", "_hands", "_kinds", "_orders", "_rest", "_steps")
+
+    def __init__(self, hands: Sequence[Hand], colours: int) -> None:
+        """Takes all hands and the number of colours."""
+        alike: dict[int, list[int]] = {}
+        for index, (size, void) in enumerate(hands):
+            alike.setdefault(void if size else 0, []).append(index)
+        self._hands = hands
+        self._rest = tuple(alike.pop(0, ()))
+        sizes = {void: sum([hands[index].size for index in indices]) for void, indices in alike.items()}
+        # What can go fewest ways goes first: it leaves the fewest cases to those after it.
+        order = sorted(alike, key=lambda void: (-void.bit_count(), sizes[void], void))
+        columns = [tuple([void >> colour & 1 for void in order]) for colour in range(colours)]
+        before = sorted(set(columns))
+        self._classes = tuple([before.index(column) for column in columns])
+        self._kinds = len(before)
+        steps = []
+        for void in order:
+            later = sorted({kind[1:] for kind in before})
+            place = {kind: index for index, kind in enumerate(before)}
+            joined = tuple([(place.get((0, *kind), -1), place.get((1, *kind), -1)) for kind in later])
+            steps.append(_Step(sizes[void], tuple(alike[void]), joined))
+            before = later
+        self._steps = tuple(steps)
+        self._draws: tuple[dict[tuple[int, ...], _Draws], ...] = tuple([{} for _ in steps])
+        self._orders = prod([factorial(step.size) for step in steps])
+
+    def ways(self, counts: Sequence[int]) -> int:
+        """Orders of so many cards by colour that deal fitting hands; 0 where none does."""
+        cards = sum(counts)
+        if cards < sum([hand.size for hand in self._hands]):
+            return 0
+        left = [0] * self._kinds
+        for kind, count in zip(self._classes, counts, strict=True):
+            left[kind] += count
+        spare = cards - sum([step.size for step in self._steps])
+        return self._count(0, tuple(left)) * self._orders * factorial(spare)
+
+    def deal(self, cards: Sequence[Sequence[int]], chance: Chance) -> list[list[int]]:
+        """Hands drawn from these cards by colour, whose `ways` have been counted and are not 0."""
+        dealt: list[list[int]] = [[]] * len(self._hands)
+        left: list[list[int]] = [[] for _ in range(self._kinds)]
+        for kind, colour in zip(self._classes, cards, strict=True):
+            left[kind] += colour
+        for step, draws in zip(self._steps, self._draws, strict=True):
+            ways, sums = draws[tuple(map(len, left))]
+            after = ways[bisect_right(sums, chance.randrange(sums[-1]))]
+            piles, left = [*left, []], []
+            together: list[int] = []
+            for (source, other), remain in zip(step.joined, after, strict=True):
+                pile = piles[source]
+                count = len(pile) + len(piles[other]) - remain
+                if count:
+                    draw(pile, count, chance)
+                    together += pile[:count]
+                left.append(pile[count:] + piles[other])
+            if len(step.hands) > 1:
+                draw(together, step.size, chance)
+            self._divide(together, step.hands, dealt)
+        rest = left[0]
+        draw(rest, sum([self._hands[index].size for index in self._rest]), chance)
+        self._divide(rest, self._rest, dealt)
+        return dealt
+
+    def _divide(self, cards: list[int], hands: tuple[int, ...], dealt: list[list[int]]) -> None:
+        """Deals cards in their order."""
+        start = 0
+        for index in hands:
+            end = start + self._hands[index].size
+            dealt[index] = cards[start:end]
+            start = end
+
+    def _count(self, done: int, left: tuple[int, ...]) -> int:
+        """Ways to choose the cards of the steps not done yet from so many cards of each class."""
+        if done == len(self._steps):
+            return 1
+        draws = self._draws[done].get(left)
+        if draws is None:
+            draws = self._draws[done][left] = self._weigh(done, left)
+        return draws.sums[-1] if draws.sums else 0
+
+    def _weigh(self, done: int, left: tuple[int, ...]) -> _Draws:
+        """All ways that a step can go."""
+        step = self._steps[done]
+        piles = (*left, 0)
+        spare = sum([piles[source] for source, _ in step.joined])
+        partial: list[tuple[int, int, tuple[int, ...]]] = [(step.size, 1, ())]
+        for source, other in step.joined:
+            count = piles[source]
+            spare -= count
+            pile = count + piles[other]
+            partial = [
+                (needed - take, ways * comb(count, take), (*after, pile - take))
+                for needed, ways, after in partial
+                for take in range(max(0, needed - spare), min(count, needed) + 1)
+            ]
+        weighed = [(ways * self._count(done + 1, after), after) for _, ways, after in partial]
+        possible = [(ways, after) for ways, after in weighed if ways]
+        return _Draws(tuple([after for _, after in possible]), tuple(accumulate([ways for ways, _ in possible])))
+
+
+class Redealt:
+    """Decks of an imagined game: one round's deck is given, all others are shuffled anew."""
+
+    __slots__ = ("_deck", "_others", "_round")
+
+    def __init__(self, number: int, deck: Sequence[int], chance: Chance) -> None:
+        """Takes the round and its cards, as many as will be asked for."""
+        self._round = number
+        self._deck = deck
+        self._others = SeededDecks(chance.randbytes(KEY_BYTES))
+
+    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
+        """The first `count` cards of the round's deck of `size` cards."""
+        return self._deck if round == self._round else self._others(round, size, count)
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        """The face that the die of a roll shows."""
+        return self._others.roll(round, number, faces)
+
+
+def draw(cards: list[int], count: int, chance: Chance) -> None:
+    """Brings `count` of the cards to the front: every choice of them, in every order, is equally likely."""
+    size = len(cards)
+    number = chance.randrange(perm(size, count))
+    for place in range(count):
+        number, step = divmod(number, size - place)
+        other = place + step
+        cards[place], cards[other] = cards[other], cards[place]

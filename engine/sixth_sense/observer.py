@@ -1,0 +1,75 @@
+"""Looking at a game of 6th Sense as a seat may.
+
+`observe` builds a view up from what the seat may know: its own cards, what was played openly, and the prediction
+cards it peeked at. It never copies the state and takes things away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from engine.byte_lists import BLANK, SINGLE, put
+from engine.sixth_sense.cards import HIDDEN_BLOCKS
+from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
+from engine.sixth_sense.view import SixthSenseView
+
+if TYPE_CHECKING:
+    from engine.sixth_sense.state import SixthSenseState
+
+_filled: Final = tuple.__new__
+"""Makes a view of its fields in a third of the time that its own `__new__` takes."""
+
+
+def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
+    """What the seat may know now."""
+    seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
+    own = state.predictions[seat]
+    known = BLANK[seat] + SINGLE[own + 1] + BLANK[seats - seat - 1]
+    peeks = BLANK[len(state.takers)]
+    if state.peeked:
+        peeks, known = _peeked(state, seat, peeks, known)
+    return _filled(
+        SixthSenseView,
+        (
+            seat,
+            seats,
+            state.round,
+            rounds,
+            target,
+            novice,
+            late_trump,
+            state.round % seats,  # the dealer
+            hand_size,
+            state.turned,
+            cards_of(state.hands[seat]),
+            own if own >= 0 else None,
+            _seen(state, seat) if state.blocks else state.plays,
+            state.leaders,
+            state.takers,
+            state.worths,
+            peeks,
+            bytes(state.taken),
+            state.scores,
+            known,
+        ),
+    )
+
+
+def _peeked(state: SixthSenseState, seat: int, peeks: bytes, known: bytes) -> tuple[bytes, bytes]:
+    """Which tricks' leaders looked, and the prediction cards that the seat knows with those it looked at (S12)."""
+    for trick in state.peeked:
+        peeks = put(peeks, trick, 1)
+        if state.leaders[trick] == seat:
+            taker = state.takers[trick]
+            known = put(known, taker, state.predictions[taker] + 1)
+    return peeks, known
+
+
+def _seen(state: SixthSenseState, seat: int) -> bytes:
+    """The plays with the cards of other seats' blocks face down (S7)."""
+    seats = state.setting.seats
+    seen = state.plays
+    for index in state.blocks:
+        if (state.leaders[index // seats] + index) % seats != seat:
+            seen = put(seen, index, HIDDEN_BLOCKS + PLACE_BLOCKED[seen[index]])
+    return seen

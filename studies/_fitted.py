@@ -1,0 +1,131 @@
+"""Analysis of the fitted ladder on real results: goodness of fit, and games needed for its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from arena.ladder.columns import Columns
+from arena.ladder.events import Entrant, Node
+from arena.ladder.fitted import ladder
+from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, Ladder
+from arena.ladder.live import NEW, SCALE
+from studies._calibration import (
+    Bin,
+    Figure,
+    Results,
+    binned,
+    calibration,
+    correlation,
+    duels,
+    predictions,
+    simulated,
+    slope,
+    strengths,
+    weight,
+)
+
+GAMES: Final = (10, 20, 40, 80)
+"""Games a bot in the ladders that are compared with those of the other matches."""
+WORLDS: Final = 20
+"""Number of simulated worlds in which the model is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Analysis of the ladder for one game and table size; `…_if_exact` is the mean over simulated worlds."""
+
+    game: str
+    seats: int
+    matches: int
+    slope: Figure
+    slope_if_exact: float
+    bins: list[Bin]
+    weight: Figure
+    weight_if_exact: float
+    weight_used: float
+    spread: float
+    """Standard deviation of the bots' ratings in Elo."""
+    spread_without_random: float
+    games_settled: tuple[float, float]
+    """Games until a bot's standard error is at most `ESTABLISHED_MAX_ERROR`: median and most."""
+    games_neighbours: tuple[float, float]
+    """Games a bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
+    correlation: dict[int, float]
+    """Mean rank correlation by games a bot."""
+    ratings: dict[str, tuple[float, float]]
+    """Rating and standard error by bot."""
+    scales: dict[str, tuple[float, float, float]]
+    """By choice of anchors, over all bots but the random one: mean rating, root mean square distance from 1500, and
+    median standard error."""
+
+
+def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fitted:
+    """Analyse the ladder of results between bots with these names, by number.
+
+    The first `house` bots are house bots, number 0 the random one. There must be at least five games a bot, because one
+    half of the matches is predicted from the other.
+    """
+    chance = np.random.default_rng(6)
+    bots = len(names)
+    matches, seats = results.nodes.shape
+    theta = strengths(results, bots)
+    odds, pairs = predictions(results, bots), duels(results)
+    worlds = [simulated(results, theta, chance) for _ in range(WORLDS)]
+    anchored = {
+        "all house bots": ladder_of(results, bots, range(house)),
+        "those that think": ladder_of(results, bots, range(1, house)),
+    }
+    full = anchored["all house bots"]
+    games = matches * seats / bots
+    return Fitted(
+        game=game,
+        seats=seats,
+        matches=matches,
+        slope=calibration(odds, pairs.score, chance),
+        slope_if_exact=float(np.mean([slope(predictions(each, bots), duels(each).score) for each in worlds])),
+        bins=binned(odds, pairs.score),
+        weight=weight(results, theta, chance),
+        weight_if_exact=float(np.mean([weight(each, strengths(each, bots)).value for each in worlds])),
+        weight_used=3 / (seats + 1),
+        spread=float(SCALE * theta.std(ddof=1)),
+        spread_without_random=float(SCALE * theta[1:].std(ddof=1)),
+        games_settled=settled(full),
+        games_neighbours=neighbours(full),
+        correlation={each: correlation(results, bots, each, chance) for each in GAMES if each <= games / 2},
+        ratings={names[line.node]: (line.rating, line.error) for line in full.lines},
+        scales={anchors: scale(each) for anchors, each in anchored.items()},
+    )
+
+
+def ladder_of(results: Results, bots: int, anchors: Sequence[int]) -> Ladder:
+    """Fit the ladder with these anchors."""
+    entrants = [Entrant(Node(bot), anchor=bot in anchors) for bot in range(bots)]
+    return ladder(entrants, Columns.of_arrays(results.nodes, results.places))
+
+
+def scale(full: Ladder) -> tuple[float, float, float]:
+    """Compute mean rating, distance from 1500 and median error over all bots but the random one."""
+    lines = [line for line in full.lines if line.node != 0]
+    ratings = np.array([line.rating for line in lines])
+    distance = np.sqrt(((ratings - NEW.value) ** 2).mean())
+    return float(ratings.mean()), float(distance), float(np.median([line.error for line in lines]))
+
+
+def settled(full: Ladder) -> tuple[float, float]:
+    """Estimate the games until a bot is not provisional, if errors fall with the root of games: median and most."""
+    needed = [line.matches * (line.error / ESTABLISHED_MAX_ERROR) ** 2 for line in full.lines]
+    return float(np.median(needed)), max(needed)
+
+
+def neighbours(full: Ladder) -> tuple[float, float]:
+    """Estimate the games until neighbours differ significantly: median and third quartile."""
+    needed = [
+        better.matches * (1.96**2) * (better.error**2 + worse.error**2) / max(better.rating - worse.rating, 1e-9) ** 2
+        for better, worse in pairwise(full.lines)
+    ]
+    return float(np.median(needed)), float(np.quantile(needed, 0.75))

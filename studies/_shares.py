@@ -1,0 +1,71 @@
+"""Variance components of a seat's result (bot, deal, opponents), estimated from deals that were played again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Variance components of a seat's result, as shares that sum to 1."""
+
+    game: str
+    seats: int
+    of: str
+    """Kind of result."""
+    total: float
+    """The whole variance."""
+    bot: float
+    """Share of the bot in the seat."""
+    deal: float
+    """Share of the seat's cards, whoever plays them and against whom."""
+    deal_error: float
+    """Standard error of the deal's share."""
+    bot_and_deal: float
+    """Share of the interaction of bot and deal."""
+    opponents: float
+    """Share of the other bots at the table."""
+    rest: float
+    """All other interactions, and the bots' randomness."""
+
+
+def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: Sequence[Floats]) -> Shares:
+    """Estimate the components from results [deals, seats] of four matches a deal.
+
+    `values` are the results of `bots` [deals, seats], then those with another bot in every seat, with others in all but
+    seat 0, and of the same table on another deal. The covariance of two matches is the variance of what they share.
+    """
+    base, replaced, kept, other_deal = (each - np.mean([each.mean() for each in values]) for each in values)
+    total = float((base**2).mean())
+    bot = _between(bots, base)
+    products = (base * replaced).mean(axis=1)
+    deal = float(products.mean())
+    both = float((base[:, 0] * kept[:, 0]).mean())
+    table = float((base * other_deal).mean())
+    return Shares(
+        game=game,
+        seats=seats,
+        of=of,
+        total=total,
+        bot=bot / total,
+        deal=deal / total,
+        deal_error=float(products.std() / np.sqrt(len(products))) / total,
+        bot_and_deal=(both - deal - bot) / total,
+        opponents=(table - bot) / total,
+        rest=(total - both - table + bot) / total,
+    )
+
+
+def _between(bots: NDArray[np.int64], values: Floats) -> float:
+    """Estimate the variance of the bots' true means: that of their observed means less sampling variance."""
+    groups = [values[bots == bot] for bot in np.unique(bots)]
+    sizes = np.array([len(group) for group in groups])
+    means = np.array([group.mean() for group in groups])
+    chance = sum(group.var(ddof=1) for group in groups if len(group) > 1) / len(values.ravel())
+    return float((sizes * means**2).sum() / sizes.sum() - chance)

@@ -1,0 +1,420 @@
+"""The messages of the Play stream, both ways."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.api import codec
+from arena.api.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
+from arena.match.effects import Ask
+from arena.match.policy import Policy
+from arena.server.sessions.messages import (
+    Answer,
+    BotMessage,
+    Closed,
+    Hello,
+    Invitation,
+    MatchOver,
+    Notice,
+    NoticeKind,
+    Outgoing,
+    Question,
+    RatingMove,
+    Ready,
+    Reason,
+    Welcome,
+)
+from arena.transport.protobuf_fields import tag, varint
+from arena.v1 import play_pb2 as pb
+from arena.v1 import sixth_sense_pb2
+from arena.version import __version__
+from engine.deal import SeededDecks
+from engine.game import Game
+from engine.registry import GAMES
+from tests.conformance.table import tables
+from tests.transport.frames import EDGES, LARGE, Frames, filled
+
+GAME = GAMES["sixth_sense"]
+DECKS = SeededDecks(bytes(32))
+
+
+def sent(**parts: object) -> pb.PlayResponse:
+    """What a bot receives, by way of bytes."""
+    message = Outgoing()
+    for name, part in parts.items():
+        setattr(message, name, part)
+    return pb.PlayResponse.FromString(encode(message))
+
+
+def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str]:
+    with pytest.raises(Closed) as caught:
+        decode_hello(request.SerializeToString()) if hello else decode(request.SerializeToString(), 1.0)
+    return caught.value.reason, str(caught.value)
+
+
+# --- from the bot ---
+
+
+def test_a_hello_is_taken() -> None:
+    hello = pb.Hello(games=["b", "a", "b"], capacity=3, client="x" * 1000)
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()) == Hello(("b", "a"), 3, "x" * 100)
+    hello.playing.extend([7, 1 << 63])
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).playing == (7, 1 << 63)
+    hello.version = "2.0 – the bold one"
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).version == "2.0 – the bold one"
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        (pb.PlayRequest(heartbeat=1), "the first message must hold a hello"),
+        (pb.PlayRequest(hello=pb.Hello(capacity=1)), "hello.games is empty; name the games the bot plays"),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"])),
+            "hello.capacity is 0; say how many matches the bot can play at once, 1 or more",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="x" * 41)),
+            f"hello.version has at most 40 printable characters; it is {'x' * 41!r}",
+        ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="1\n2")),
+            "hello.version has at most 40 printable characters; it is '1\\n2'",
+        ),
+    ],
+)
+def test_a_first_message_that_is_no_good_hello_says_why(request_: pb.PlayRequest, text: str) -> None:
+    assert closed(request_, hello=True) == (Reason.NONSENSE, text)
+
+
+def test_a_message_carries_many_things() -> None:
+    request = pb.PlayRequest(
+        ready=[pb.Ready(match_id=1, nonce=bytes(16)), pb.Ready(match_id=2)],
+        answers=[pb.Answer(match_id=3, decision_id=4, action=5), pb.Answer(match_id=6)],
+        heartbeat=0,
+        capacity=9,
+        declined=[7, 8],
+    )
+    said = decode(request.SerializeToString(), 2.5)
+    assert said == BotMessage(
+        2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0, 9, [7, 8], request.ByteSize()
+    )
+
+
+def test_an_empty_message_says_nothing() -> None:
+    assert decode(b"", 2.5) == BotMessage(2.5, (), [], None, None, ())
+
+
+def test_a_second_hello_is_nonsense() -> None:
+    reason, text = closed(pb.PlayRequest(hello=pb.Hello()))
+    assert reason is Reason.NONSENSE
+    assert "a hello came twice" in text
+
+
+@pytest.mark.parametrize("size", [1, 15, 17, 1000])
+def test_a_nonce_of_a_wrong_size_is_nonsense(size: int) -> None:
+    request = pb.PlayRequest(ready=[pb.Ready(match_id=1, nonce=bytes(size))])
+    assert closed(request) == (Reason.NONSENSE, f"a nonce has 16 bytes or none, not {size}")
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        {"answers": [pb.Answer()] * (MOST_AT_ONCE + 1)},
+        {"ready": [pb.Ready()] * (MOST_AT_ONCE + 1)},
+        {"ready": [pb.Ready()] * MOST_AT_ONCE, "answers": [pb.Answer()]},
+    ],
+)
+def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, list[pb.Answer]]) -> None:
+    reason, text = closed(pb.PlayRequest(**many))  # type: ignore[arg-type]
+    assert reason is Reason.NONSENSE
+    assert str(MOST_AT_ONCE) in text
+    assert decode(pb.PlayRequest(answers=[pb.Answer()] * MOST_AT_ONCE).SerializeToString(), 0.0).answers
+
+
+# --- from the bot, in one answer and no more ---
+
+OTHERWISE = b"\xc0\x3e\x00"
+"""A field that nobody knows: with it before a message, that message is not one lone answer and still says the same."""
+
+
+def outcome(message: bytes, *, parsed: bool) -> BotMessage | tuple[Reason, str]:
+    """What a message says, or why it ends the stream; `parsed` as a whole."""
+    try:
+        said = decode(OTHERWISE + message if parsed else message, 1.0)
+    except Closed as closed:
+        return closed.reason, str(closed)
+    assert parsed or said.size == len(message)
+    return replace(said, declined=list(said.declined), size=0)
+
+
+NUMBERS = st.sampled_from([*EDGES, *LARGE]) | st.integers(0, 300)
+FIELDS = st.one_of(
+    st.builds(lambda number, value: varint(number << 3) + varint(value), st.integers(1, 4), NUMBERS),
+    st.builds(lambda value: b"\x1a" + varint(len(value)) + value, st.binary(max_size=4)),
+    st.binary(max_size=3),
+)
+"""Some that an answer has, some that it does not know, and some that cannot be."""
+INSIDE = st.lists(FIELDS, max_size=6).map(b"".join)
+ERRORS = st.sampled_from((0, 0, 0, -1, 1, 3))
+ANSWERS = st.builds(lambda inside, error: b"\x1a" + varint(max(0, len(inside) + error)) + inside, INSIDE, ERRORS)
+
+
+@settings(max_examples=1000)
+@given(st.lists(ANSWERS | FIELDS, max_size=3).map(b"".join))
+@pytest.mark.thorough
+def test_bytes_say_what_they_say_when_parsed(message: bytes) -> None:
+    assert outcome(message, parsed=False) == outcome(message, parsed=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_bots_send_says_what_it_says_when_parsed(seed: int) -> None:
+    rng = Random(seed)
+    frames, descriptor = Frames(rng), pb.PlayRequest.DESCRIPTOR
+    said = 0
+    for _ in range(1000):
+        for message in (frames.frame(), filled(descriptor, rng, without=("hello",))):
+            found = outcome(message, parsed=False)
+            assert found == outcome(message, parsed=True)
+            said += isinstance(found, BotMessage)
+    assert said > 500, "most of it should make sense"
+
+
+@pytest.mark.parametrize("message", [b"\x1a", b"\x1a\x05\x08", b"\x1a\x01\x08", b"\xff" * 30])
+def test_bytes_that_cannot_be_parsed_are_nonsense(message: bytes) -> None:
+    assert outcome(message, parsed=False) == (Reason.NONSENSE, "the message cannot be parsed")
+
+
+@pytest.mark.parametrize("number", [*EDGES, *LARGE])
+def test_a_lone_answer_has_its_numbers(number: int) -> None:
+    action = number & 0xFFFFFFFF
+    answer = pb.Answer(match_id=number, decision_id=action, action=action)
+    message = pb.PlayRequest(answers=[answer]).SerializeToString()
+    assert decode(message, 2.5) == BotMessage(2.5, (), [Answer(number, action, action)], None, size=len(message))
+
+
+# --- to the bot ---
+
+
+def test_an_empty_message_is_empty() -> None:
+    assert encode(Outgoing()) == b""
+
+
+def test_a_welcome_tells_the_games_and_the_limits() -> None:
+    policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
+    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3)).welcome
+    assert (welcome.server, welcome.bot) == (__version__, "ann")
+    assert welcome.conduct == pb.Conduct(
+        soft_limit_ms=1500,
+        bank_ms=20_000,
+        rejections_per_decision=4,
+        rejections_per_match=11,
+        lates_in_a_row=5,
+        ready_ms=12_500,
+        lag_allowance_ms=240,
+        grace_ms=31_000,
+        incidents=6,
+        restart_hold_ms=61_000,
+        substituted_percent=26,
+        park_after=3,
+    )
+    (catalog,) = welcome.games
+    assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
+
+
+def test_an_invitation_carries_everything_but_the_seed() -> None:
+    invitation = Invitation(9, "sixth_sense", 2, ("ann", "bob", "cleo"), {"novice": "true"}, bytes(range(32)))
+    assert list(sent(invitations=[invitation]).invitations) == [
+        pb.Invitation(
+            match_id=9,
+            game="sixth_sense",
+            seat=2,
+            bots=["ann", "bob", "cleo"],
+            options={"novice": "true"},
+            commitment=bytes(range(32)),
+        )
+    ]
+
+
+def test_a_decision_carries_its_times_in_milliseconds() -> None:
+    state = GAME.new(3, DECKS)
+    legal = state.legal(1)
+    (decision,) = sent(questions=[Question(5, Ask(1, 4, legal, state.view(1), 1_999_999, 30_000_000))]).decisions
+    assert (decision.match_id, decision.decision_id) == (5, 4)
+    assert (decision.soft_ms, decision.bank_ms) == (1999, 30_000)
+    assert list(decision.legal) == list(legal)
+    assert decision.WhichOneof("view") == "sixth_sense"
+
+
+SMALL = st.integers(0, 127)
+LISTS = st.lists(SMALL, max_size=127).map(bytes)
+UINT32 = st.sampled_from(EDGES) | st.integers(0, 20_000)
+SINT32 = st.integers(-(1 << 31), (1 << 31) - 1)
+MESSAGES: dict[type, Any] = {
+    view: GetMessageClass(cast("Any", pb.Decision.DESCRIPTOR.fields_by_name[each.field].message_type))
+    for view, each in VIEWS.items()
+}
+
+
+def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    """What a field of a view may hold."""
+    if field.type == FieldDescriptor.TYPE_BOOL:
+        return st.booleans()
+    if field.is_repeated:
+        return LISTS if field.type == FieldDescriptor.TYPE_UINT32 else st.lists(SINT32, max_size=8).map(tuple)
+    if field.has_presence:
+        return st.none() | SMALL
+    return SMALL if field.name == "seat" else UINT32
+
+
+def views(kind: Any) -> st.SearchStrategy[Any]:
+    """Any view, of a game that could be or not."""
+    fields = MESSAGES[kind].DESCRIPTOR.fields_by_name
+    return st.builds(kind, **{name: values(fields[name]) for name in kind._fields})
+
+
+def by_field(question: Question) -> pb.Decision:
+    """The question as the protocol's own code writes it."""
+    ask = question.ask
+    return pb.Decision(
+        match_id=question.match_id,
+        decision_id=ask.decision,
+        soft_ms=ask.soft // 1000,
+        bank_ms=ask.bank // 1000,
+        legal=list(ask.legal),
+        **{VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](**ask.view._asdict())},
+    )
+
+
+QUESTIONS = st.builds(
+    Question,
+    st.sampled_from([*EDGES, *LARGE]),
+    st.builds(
+        Ask,
+        seat=st.just(0),
+        decision=UINT32,
+        legal=LISTS | st.binary() | st.lists(UINT32, max_size=20),
+        view=st.one_of([views(kind) for kind in VIEWS]),
+        soft=st.integers(0, 10**8),
+        bank=st.integers(0, 10**12),
+    ),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(QUESTIONS, max_size=4))
+@pytest.mark.thorough
+def test_decisions_are_read_as_if_they_were_written_field_by_field(questions: list[Question]) -> None:
+    assert sent(questions=questions) == pb.PlayResponse(decisions=map(by_field, questions))
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
+def test_every_seat_is_shown_every_position_as_if_it_were_written_field_by_field(game: Game) -> None:
+    shown = 0
+    for table in tables(game)[::4]:
+        for state in table.walk(0, Random(str(table))):
+            asked = state.waiting()
+            for seat in range(table.seats):
+                legal = state.legal(seat) if seat in asked else b""
+                question = Question(1, Ask(seat, 1, legal, state.view(seat), 2_000_000, 30_000_000))
+                assert list(sent(questions=[question]).decisions) == [by_field(question)]
+                shown += 1
+    assert shown
+
+
+def test_decisions_travel_with_all_else() -> None:
+    question = Question(5, Ask(1, 4, b"\1", GAME.new(3, DECKS).view(1), 0, 0))
+    notice = Notice(NoticeKind.STALE, "text")
+    assert sent(questions=[question], notices=[notice], heartbeat=7) == pb.PlayResponse(
+        decisions=[by_field(question)], notices=[pb.Notice(kind=pb.NOTICE_KIND_STALE, text="text")], heartbeat=7
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"legal": [-1]}, {"soft": -1}, {"bank": -1}, {"decision": -1}])
+def test_a_negative_number_is_not_written(wrong: dict[str, Any]) -> None:
+    ask = Ask(1, 4, b"\1", GAME.new(3, DECKS).view(1), 0, 0)
+    with pytest.raises(ValueError, match="must be in range"):
+        encode(Outgoing(questions=[Question(5, replace(ask, **wrong))]))
+
+
+@pytest.mark.parametrize("name", ["scores", "novice"])
+def test_a_field_that_is_written_otherwise_has_no_tag_here(name: str) -> None:
+    with pytest.raises(KeyError):
+        tag(sixth_sense_pb2.SixthSenseView, name)
+
+
+@pytest.mark.parametrize("kind", NoticeKind)
+def test_every_kind_of_notice_has_a_number_of_its_own(kind: NoticeKind) -> None:
+    (notice,) = sent(notices=[Notice(kind, "text")]).notices
+    assert pb.NoticeKind.Name(notice.kind) == f"NOTICE_KIND_{kind.name}"
+    assert notice == pb.Notice(kind=notice.kind, text="text"), "what does not apply is absent"
+
+
+def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
+    assert {*codec.NOTICE_KINDS.values(), 0} == set(pb.NoticeKind.values())
+
+
+def test_a_notice_carries_what_it_is_about() -> None:
+    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, (5, 6), 1_234_567)]).notices
+    assert notice == pb.Notice(
+        match_id=3,
+        decision_id=4,
+        kind=pb.NOTICE_KIND_ILLEGAL,
+        text="text",
+        action=0,
+        legal=[5, 6],
+        time_ms=1234,
+        seat=2,
+    )
+    assert notice.HasField("action"), "action 0 is an action"
+
+
+def test_a_match_report_with_a_result() -> None:
+    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingMove(1500.0, 1512.25), (True, False), "")
+    assert list(sent(reports=[over]).reports) == [
+        pb.MatchReport(
+            match_id=3,
+            seat=1,
+            scores=[-4, 10],
+            places=[2, 1],
+            rating=pb.RatingChange(before=1500.0, after=1512.25),
+            counts=[True, False],
+        )
+    ]
+
+
+def test_a_match_report_without_a_result() -> None:
+    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), "the server was stopped")]).reports
+    assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped")
+    assert not report.HasField("rating")
+
+
+def test_a_rating_of_zero_is_a_rating() -> None:
+    (report,) = sent(reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingMove(0.0, 0.0), (True, True), "")]).reports
+    assert report.HasField("rating")
+
+
+def test_a_heartbeat_of_zero_is_a_heartbeat() -> None:
+    assert sent(heartbeat=0).HasField("heartbeat")
+    assert not sent().HasField("heartbeat")
+
+
+# --- every game ---
+
+
+def test_the_protocol_has_a_codec_for_every_view_it_knows() -> None:
+    proto = Path(codec.__file__).parents[2] / "proto/arena/v1/play.proto"
+    for oneof, codecs in (("view", VIEWS), ("record", ROUNDS)):
+        body = re.search(rf"oneof {oneof} \{{(.*?)\}}", proto.read_text(), re.DOTALL)
+        assert body is not None
+        assert set(re.findall(r"(\w+) = \d+;", body[1])) == {each.field for each in codecs.values()}

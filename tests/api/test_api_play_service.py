@@ -1,0 +1,208 @@
+"""A bot's stream from its token to its last word: over a stream in memory, with a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import grpc
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.api.play_service import STATUS, PlayService
+from arena.server.arena import Arena
+from arena.store import bots
+from arena.store.errors import StoreError
+from arena.transport.call import CallRefused
+from arena.transport.memory import MemoryPeer
+from arena.v1 import play_pb2 as pb
+from engine.registry import GAMES
+from tests.server.server_rig import MemoryStore, running
+
+GAME = GAMES["sixth_sense"]
+HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))
+Peer = MemoryPeer[bytes, bytes]
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+def token(store: MemoryStore, name: str) -> str:
+    return store.now(partial(bots.register, name=name, owner="", at=0)).token
+
+
+def call(nursery: trio.Nursery, arena: Arena, metadata: dict[str, str]) -> Peer:
+    """A call that runs."""
+    peer: Peer = MemoryPeer(metadata)
+    nursery.start_soon(peer.converse, PlayService(arena).Play)
+    return peer
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {secret}"}
+
+
+async def ended(peer: Peer) -> CallRefused | None:
+    """How the call ended, what it sent before passed over."""
+    with trio.fail_after(1000):
+        while await peer.receive() is not None:
+            pass
+    return peer.status
+
+
+async def until(peer: Peer, done: Callable[[pb.PlayResponse], object]) -> pb.PlayResponse:
+    with trio.fail_after(1000):
+        while (sent := await peer.receive()) is not None:
+            message = pb.PlayResponse.FromString(sent)
+            if done(message):
+                return message
+    raise AssertionError(f"the call ended: {peer.status}")
+
+
+def answers(message: pb.PlayResponse) -> pb.PlayRequest:
+    return pb.PlayRequest(
+        ready=[pb.Ready(match_id=each.match_id) for each in message.invitations],
+        answers=[
+            pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[0])
+            for each in message.decisions
+        ],
+    )
+
+
+@pytest.mark.parametrize("metadata", [{}, {"authorization": "Basic xyz"}, {"authorization": "bearer xyz"}])
+async def test_a_call_without_a_token_is_told_how_to_send_one(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, metadata: dict[str, str]
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        status = await ended(call(nursery, arena, metadata))
+    assert status is not None
+    assert status.code is grpc.StatusCode.UNAUTHENTICATED
+    assert "authorization: Bearer TOKEN" in status.text
+
+
+async def test_a_token_that_nobody_has_is_refused_and_not_repeated(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        status = await ended(call(nursery, arena, bearer("arena_guess")))
+    assert status is not None
+    assert status.code is grpc.StatusCode.UNAUTHENTICATED
+    assert "register one" in status.text
+    assert "guess" not in status.text
+
+
+async def test_a_store_in_trouble_is_no_bug_of_the_server(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+
+        async def fail(_: object) -> None:
+            raise StoreError("the disk is on fire")
+
+        monkeypatch.setattr(store, "read", fail)
+        status = await ended(call(nursery, arena, bearer("x")))
+    assert status is not None
+    assert (status.code, status.text) == (grpc.StatusCode.UNAVAILABLE, "the disk is on fire")
+
+
+@pytest.mark.parametrize(
+    ("first", "code", "text"),
+    [
+        (pb.PlayRequest(), grpc.StatusCode.INVALID_ARGUMENT, "the first message must hold a hello"),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["go"], capacity=1)),
+            grpc.StatusCode.FAILED_PRECONDITION,
+            "this server plays sixth_sense; the bot asked for go",
+        ),
+    ],
+)
+async def test_a_first_message_that_will_not_do_ends_the_call_with_a_reason(
+    store: MemoryStore,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,
+    first: pb.PlayRequest,
+    code: grpc.StatusCode,
+    text: str,
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        peer = call(nursery, arena, bearer(token(store, "ann")))
+        peer.send(first.SerializeToString())
+        status = await ended(peer)
+        assert len(arena.players) == 0
+    assert status is not None
+    assert (status.code, status.text) == (code, text)
+
+
+async def test_nonsense_in_a_later_message_ends_the_call_with_a_reason(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        peer = call(nursery, arena, bearer(token(store, "ann")))
+        peer.send(HELLO.SerializeToString())
+        await until(peer, lambda message: message.HasField("welcome"))
+        peer.send(HELLO.SerializeToString())
+        status = await ended(peer)
+    assert status is not None
+    assert status.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "a hello came twice" in status.text
+
+
+async def test_saying_nothing_at_all_ends_the_call_in_good_order(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        peer = call(nursery, arena, bearer(token(store, "ann")))
+        peer.half_close()
+        assert await ended(peer) is None
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_bot_that_vanishes_ends_its_call_and_nothing_else(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, reads: bool
+) -> None:
+    async with running(store, games=(GAME,), heartbeat=1.0) as arena:
+        peer = call(nursery, arena, bearer(token(store, "ann")))
+        peer.send(HELLO.SerializeToString())
+        if reads:
+            await until(peer, lambda message: message.HasField("welcome"))
+        await trio.sleep(5)  # the bot that does not read has heartbeats waiting for it
+        peer.vanish()
+        assert await ended(peer) is None
+        assert len(arena.players) == 0
+
+
+async def test_two_bots_play_a_match_of_messages(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        peers = [call(nursery, arena, bearer(token(store, name))) for name in ("ann", "bob")]
+        reports: list[pb.MatchReport] = []
+        everybody_knows = trio.Event()
+
+        async def play(peer: Peer) -> None:
+            peer.send(HELLO.SerializeToString())
+            while True:
+                message = await until(peer, lambda _: True)
+                peer.send(answers(message).SerializeToString())
+                reports.extend(message.reports)
+                if len({report.seat for report in reports}) == 2:
+                    everybody_knows.set()
+
+        async with trio.open_nursery() as players:
+            for peer in peers:
+                players.start_soon(play, peer)
+            with trio.fail_after(1000):
+                await everybody_knows.wait()
+            players.cancel_scope.cancel()
+    first, second = reports[:2]
+    assert {first.seat, second.seat} == {0, 1}
+    assert (first.scores, first.places) == (second.scores, second.places)
+    assert first.rating.after - first.rating.before == pytest.approx(second.rating.before - second.rating.after)
+
+
+def test_every_reason_has_a_status_of_its_own() -> None:
+    assert len(set(STATUS.values())) == len(STATUS)
+    assert grpc.StatusCode.OK not in STATUS.values()

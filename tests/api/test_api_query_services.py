@@ -1,0 +1,355 @@
+"""The services that look things up or register, with every status they can end with. In memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+import pytest
+from sqlalchemy import Connection
+from trio.testing import MockClock
+
+from arena.api.bot_service import BotService
+from arena.api.catalog import encode_catalog
+from arena.api.operator_service import OperatorService
+from arena.api.query_services import CHUNK, PAGE, QueryServices
+from arena.api.statuses import LARGEST_NUMBER, STATUS
+from arena.replay.hash_chain import pack, with_chain
+from arena.server.arena import Arena
+from arena.server.sessions.messages import Hello
+from arena.server.sessions.session import Session
+from arena.store import baselines, errors, matches
+from arena.store.bots import BotId
+from arena.store.errors import StoreError
+from arena.store.fits import Fits
+from arena.store.publishing import publish
+from arena.transport.call import Call, CallRefused
+from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
+from engine.registry import GAMES
+from tests.server.server_rig import CODEC, Line, MemoryStore, running, turns
+
+GAME = GAMES["sixth_sense"]
+CALL = cast("Call", SimpleNamespace(peer="memory", metadata={}))
+
+
+class Rig:
+    def __init__(self, arena: Arena, store: MemoryStore) -> None:
+        self.arena = arena
+        self.store = store
+        self.query_services = QueryServices(arena)
+        self.accounts = BotService(arena)
+
+    def bots(self, *names: str) -> list[BotId]:
+        return [self.store.register(name).id for name in names]
+
+    def begin(self, players: list[BotId], game: str = "sixth_sense") -> matches.MatchId:
+        return self.store.now(partial(matches.begin, game=game, options={}, bots=players, at=1_500_000))
+
+    def finish(self, match_id: matches.MatchId, scores: list[int], replay: bytes = b"replay") -> None:
+        def job(connection: Connection) -> None:
+            places = [1 + sum(other > score for other in scores) for score in scores]
+            forced = list(range(len(scores)))
+            matches.finish(
+                connection,
+                match_id,
+                scores=scores,
+                places=places,
+                forced=forced,
+                counts=[True] * len(scores),
+                at=2_000_001,
+                replay=lambda _: replay,
+            )
+
+        self.store.now(job)
+
+    def interrupt(self, match_id: matches.MatchId) -> None:
+        self.store.now(partial(matches.interrupt, match_ids=[match_id], reason="the server was stopped", at=3_000_000))
+
+    async def listed(self, **request: Any) -> list[matches_pb2.MatchEntry]:
+        answer = await self.query_services.ListMatches(matches_pb2.ListMatchesRequest(**request), CALL)
+        return list(answer.matches)
+
+    async def replay(self, match_id: int) -> list[bytes]:
+        chunks: list[bytes] = []
+
+        async def send(message: matches_pb2.GetReplayResponse) -> None:
+            chunks.append(message.chunk)
+
+        await self.query_services.GetReplay(
+            matches_pb2.GetReplayRequest(match_id=match_id), cast("Any", SimpleNamespace(send=send))
+        )
+        return chunks
+
+
+@pytest.fixture
+async def rig(autojump_clock: MockClock) -> AsyncIterator[Rig]:
+    store = MemoryStore()
+    async with running(store, games=(GAME,)) as arena:
+        yield Rig(arena, store)
+
+
+async def refused(answer: Awaitable[object]) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(CallRefused) as caught:
+        await answer
+    return caught.value.code, caught.value.text
+
+
+async def test_the_catalogues_of_the_games_are_listed(rig: Rig, autojump_clock: MockClock) -> None:
+    answer = await rig.query_services.ListGames(game_pb2.ListGamesRequest(), CALL)
+    assert list(answer.games) == [encode_catalog(GAME)]
+
+
+async def test_a_bot_registers_and_its_token_is_good(rig: Rig, autojump_clock: MockClock) -> None:
+    answer = await rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="anna"), CALL)
+    assert answer.name == "ann"
+    bot = await rig.arena.accounts.authenticate(answer.token)
+    assert bot is not None
+    assert (bot.name, bot.owner) == ("ann", "anna")
+
+
+async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.bots("ann")
+    register = rig.accounts.RegisterBot
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="ANN"), CALL))
+    assert code is grpc.StatusCode.ALREADY_EXISTS
+    assert "'ANN' is taken by 'ann'" in text
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="a b"), CALL))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "'a b'" in text
+    code, text = await refused(register(bots_pb2.RegisterBotRequest(name="bob", invitation="guess"), CALL))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    rig.arena.config = replace(rig.arena.config, registration="invited")
+    invited = BotService(rig.arena)
+    code, text = await refused(invited.RegisterBot(bots_pb2.RegisterBotRequest(name="bob"), CALL))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    assert "by invitation" in text
+
+
+async def test_only_the_operator_invites(rig: Rig, autojump_clock: MockClock) -> None:
+    request = bots_pb2.CreateInvitationRequest(owner="anna")
+    for header in ("", "Bearer guess", "Bearer ", rig.store.operator_token, f"Basic {rig.store.operator_token}"):
+        call = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header} if header else {}))
+        code, text = await refused(rig.accounts.CreateInvitation(request, call))
+        assert code is grpc.StatusCode.PERMISSION_DENIED
+        assert "operator.token" in text
+    header = f"Bearer {rig.store.operator_token}"
+    operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
+    code, text = await refused(rig.accounts.CreateInvitation(bots_pb2.CreateInvitationRequest(owner="a b"), operator))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    invitation = (await rig.accounts.CreateInvitation(request, operator)).invitation
+    rig.arena.config = replace(rig.arena.config, registration="invited")
+    invited = BotService(rig.arena)
+    await invited.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="bea", invitation=invitation), CALL)
+    (bot,) = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert (bot.name, bot.owner) == ("ann", "anna"), "the invitation's owner goes before"
+
+
+async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.store.troubles.append(StoreError("the disk is on fire"))
+    request = bots_pb2.RegisterBotRequest(name="ann")
+    assert await refused(rig.accounts.RegisterBot(request, CALL)) == (
+        grpc.StatusCode.UNAVAILABLE,
+        "the disk is on fire",
+    )
+
+
+async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob, _ = rig.bots("ann", "bob", "cleo")
+    rig.finish(rig.begin([ann, bob]), [1, 2])
+    here = rig.arena.players.enter(ann, "ann", "ann")
+    here.connected(0.0, Session(Line(), CODEC, Hello(("sixth_sense",), 1, ""), turns()))
+    gone = rig.arena.players.enter(bob, "bob", "bob")
+    assert gone.session is None
+    first, second, third = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert (first.name, first.owner, first.house, first.matches) == ("ann", "ann", False, 1)
+    assert (first.connected, first.playing, first.HasField("round_trip_ms")) == (True, 0, False)
+    assert (second.name, second.connected, second.matches) == ("bob", False, 1)
+    assert (third.name, third.connected, third.matches) == ("cleo", False, 0)
+    assert first.registered.ToMicroseconds() == 0
+    assert here.session is not None
+    here.session.beaten(0.0125, 0)
+    (first, *_) = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert first.round_trip_ms == 12.5
+    here.disconnected(0.0, here.session)
+
+
+async def test_a_ladder_is_listed_best_first(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    rig.finish(rig.begin([ann, bob]), [1, 2])
+    answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game="sixth_sense"), CALL)
+    assert answer.game == "sixth_sense"
+    first, second = answer.standings
+    assert (first.rank, first.bot, first.owner, first.house) == (1, "bob", "bob", False)
+    assert (first.matches, first.wins, first.mean_rank) == (1, 1, 0.0)
+    assert first.rating == pytest.approx(1500 + first.last_change)
+    assert first.last_change > 0
+    assert 0 < first.deviation < 150
+    assert (second.rank, second.bot, second.wins, second.mean_rank) == (2, "ann", 0, 1.0)
+
+
+async def test_a_game_that_is_not_played_here_has_neither_ladder_nor_matches(
+    rig: Rig, autojump_clock: MockClock
+) -> None:
+    expected = (grpc.StatusCode.NOT_FOUND, "this server does not play 'go'; it plays sixth_sense")
+    assert await refused(rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game="go"), CALL)) == expected
+    assert await refused(rig.listed(game="go")) == expected
+
+
+async def test_matches_are_listed_newest_first_with_all_that_is_known(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    finished, playing, interrupted = rig.begin([ann, bob]), rig.begin([bob, ann]), rig.begin([ann, bob])
+    rig.finish(finished, [-3, 8])
+    rig.interrupt(interrupted)
+    last, middle, first = await rig.listed()
+    assert [last.match_id, middle.match_id, first.match_id] == [interrupted, playing, finished]
+    assert first.state == matches_pb2.MATCH_STATE_FINISHED
+    assert (first.started.ToMicroseconds(), first.ended.ToMicroseconds()) == (1_500_000, 2_000_001)
+    loser, winner = first.seats
+    assert (loser.bot, loser.score, loser.place, loser.forced) == ("ann", -3, 2, 0)
+    assert (winner.bot, winner.score, winner.place, winner.forced) == ("bob", 8, 1, 1)
+    assert loser.rating_before == 1500.0
+    assert loser.rating_after < 1500.0
+    assert middle.state == matches_pb2.MATCH_STATE_PLAYING
+    assert not middle.HasField("ended")
+    for field in ("score", "place", "rating_before", "rating_after"):
+        assert not middle.seats[0].HasField(field)
+    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, "the server was stopped")
+
+
+async def test_matches_are_chosen_by_bot_game_and_page(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob, cleo = rig.bots("ann", "bob", "cleo")
+    rig.begin([ann, bob])
+    for _ in range(PAGE):
+        rig.begin([bob, cleo])
+    assert [match.match_id for match in await rig.listed(bot="ANN")] == [1]
+    assert await rig.listed(bot="nobody") == []
+    assert len(await rig.listed()) == PAGE
+    assert len(await rig.listed(limit=1000, game="sixth_sense")) == PAGE + 1
+    assert [match.match_id for match in await rig.listed(limit=2, before=3)] == [2, 1]
+    assert len(await rig.listed(before=(1 << 64) - 1)) == PAGE, "larger than the store can hold"
+
+
+async def test_too_high_a_limit_is_refused(rig: Rig, autojump_clock: MockClock) -> None:
+    code, text = await refused(rig.listed(limit=1001))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "1001" in text
+    assert "1000" in text
+
+
+async def test_a_replay_comes_in_pieces(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    match = rig.begin([ann, bob])
+    stored = pack(f'{{"in":{number}}}' for number in range(5000))
+    rig.finish(match, [1, 2], stored)
+    chunks = await rig.replay(match)
+    assert b"".join(chunks) == with_chain(stored)
+    assert len(chunks) > 2
+    assert {len(chunk) for chunk in chunks[:-1]} == {CHUNK}
+
+
+async def test_a_match_without_a_replay_says_why(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    match = rig.begin([ann, bob])
+    assert await refused(rig.replay(999)) == (grpc.StatusCode.NOT_FOUND, "there is no match 999")
+    code, text = await refused(rig.replay((1 << 64) - 1))
+    assert (code, text) == (grpc.StatusCode.NOT_FOUND, f"there is no match {LARGEST_NUMBER}")
+    code, text = await refused(rig.replay(match))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "wait until it is over" in text
+    rig.interrupt(match)
+    code, text = await refused(rig.replay(match))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "only finished matches have one" in text
+
+
+def test_every_refusal_of_the_store_that_a_peer_can_cause_has_a_status() -> None:
+    here = {refusal for refusal in vars(errors).values() if isinstance(refusal, type)}
+    refusals = {refusal for refusal in here if issubclass(refusal, errors.Refused) and refusal is not errors.Refused}
+    # A token is looked up before any service is asked; a match is finished by the server alone.
+    assert refusals - STATUS.keys() == {errors.UnknownToken, errors.MatchNotPlaying}
+
+
+async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    rig.finish(rig.begin(players), [5, 3])
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert (answer.through, answer.digest, answer.published.seconds) == (1, ladder.digest, 7)
+    first, second = answer.standings
+    assert (first.bot, first.rating, first.deviation) == ("ann", ladder.lines[0].rating, ladder.lines[0].error)
+    assert (first.rank, first.rank_low, first.rank_high, first.opponents, first.provisional) == (1, 1, 2, 1, True)
+    assert first.best + second.best == pytest.approx(1, abs=1e-5)
+    assert first.live == ladder.lines[0].rating
+    assert not first.HasField("think_95_us")
+    assert not first.HasField("forced_share")
+
+
+async def test_a_ladder_tells_luck_where_deals_were_replayed(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    for baseline, points in enumerate(([5, 3], [4, 8])):
+        match = rig.begin(players)
+        rig.finish(match, points)
+        ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+        rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+        answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+        assert [line.luck.matches for line in answer.standings] == [baseline] * 2
+        assert [line.HasField("luck") for line in answer.standings] == [baseline > 0] * 2
+        assert not any(line.luck.HasField("plain_error") for line in answer.standings)
+        rig.store.now(partial(baselines.add, game=GAME.name, match_id=match, house="house 1", scores=[1, 2]))
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert {line.bot: line.luck for line in answer.standings} == {
+        "ann": ladder_pb2.Luck(matches=2, plain=4.5, plain_error=0.5, adjusted=4.5, adjusted_error=0.5),
+        "bob": ladder_pb2.Luck(matches=2, plain=5.5, plain_error=2.5, adjusted=5.5, adjusted_error=2.5),
+    }
+
+
+async def test_the_ladder_of_tables_of_one_size_says_why_it_cannot_be(rig: Rig, autojump_clock: MockClock) -> None:
+    code, text = await refused(rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=9), CALL))
+    assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, "sixth_sense is played by 2 to 6, not by 9")
+    code, text = await refused(rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=4), CALL))
+    assert (code, text) == (grpc.StatusCode.UNAVAILABLE, "this server fits no ladders")
+
+
+async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    first, second = rig.begin(players), rig.begin(players)
+    rig.finish(second, [5, 3])
+    rig.finish(first, [1, 2])
+    ask = partial(ladder_pb2.GetHistoryRequest, game=GAME.name)
+    moments = (await rig.query_services.GetHistory(ask(bot="ANN"), CALL)).matches
+    assert [moment.match_id for moment in moments] == [second, first]
+    assert moments[0].before == 1500 < moments[0].after == moments[1].before > moments[1].after
+    assert [each.match_id for each in (await rig.query_services.GetHistory(ask(bot="ann", limit=1), CALL)).matches] == [
+        first
+    ]
+    for request, code in (
+        (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),
+        (ask(bot="ann", limit=10_001), grpc.StatusCode.INVALID_ARGUMENT),
+        (ladder_pb2.GetHistoryRequest(game="chess", bot="ann"), grpc.StatusCode.NOT_FOUND),
+    ):
+        assert (await refused(rig.query_services.GetHistory(request, CALL)))[0] is code
+
+
+async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: MockClock) -> None:
+    match = rig.begin(rig.bots("ann", "bob"))
+    rig.finish(match, [5, 3])
+    operator = OperatorService(rig.arena)
+    request = operator_pb2.VoidResultRequest(match_id=match, reason="the deal was known")
+    assert (await refused(operator.VoidResult(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    right = cast(
+        "Call", SimpleNamespace(peer="memory", metadata={"authorization": f"Bearer {rig.store.operator_token}"})
+    )
+    await operator.VoidResult(request, right)
+    assert [entry.voided for entry in await rig.listed()] == ["the deal was known"]
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    request.match_id = 1 << 63
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.NOT_FOUND
+    request.reason = ""
+    assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.INVALID_ARGUMENT

@@ -1,0 +1,126 @@
+"""Rows and messages say the same: a field that one of them lacks is named, and what is packed is unpacked whole."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, make_dataclass
+from datetime import UTC, datetime
+from functools import cache
+from types import NoneType
+from typing import Any, Final, cast, get_args, get_type_hints
+
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.store import rows
+from arena.store.rows import BotRow, DrainRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
+from arena.transport.protobuf_rows import pack, unpack
+from arena.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
+
+MESSAGES: Final[dict[type, type[Message]]] = {
+    LadderRows: ladder_pb2.GetLadderResponse,
+    LadderRow: ladder_pb2.Standing,
+    LuckRow: ladder_pb2.Luck,
+    RatedRow: ladder_pb2.RatedMatch,
+    MatchRow: matches_pb2.MatchEntry,
+    SeatRow: matches_pb2.MatchSeat,
+    BotRow: bots_pb2.BotEntry,
+    DrainRow: operator_pb2.DrainResponse,
+}
+LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
+"""What a server always knows, and None only where there is none."""
+BESIDE: Final[dict[type, dict[str, st.SearchStrategy[Any]]]] = {LadderRows: {"seats": st.integers(0, 99)}}
+"""What the request says and the answer does not repeat."""
+PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
+    FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
+    FieldDescriptor.CPPTYPE_DOUBLE: st.floats(allow_nan=False),
+    FieldDescriptor.CPPTYPE_UINT32: st.integers(0, (1 << 32) - 1),
+    FieldDescriptor.CPPTYPE_UINT64: st.integers(0, (1 << 64) - 1),
+    FieldDescriptor.CPPTYPE_INT32: st.integers(-(1 << 31), (1 << 31) - 1),
+    FieldDescriptor.CPPTYPE_STRING: st.text(st.characters(exclude_categories=["Cs"])),
+}
+"""Values by the kind of the field: no NaN, which equals nothing, and no half of a surrogate pair, which is no text."""
+
+every_row = pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.__name__)
+
+
+def descriptors(row: type) -> dict[str, Any]:
+    return {field.name: field for field in MESSAGES[row].DESCRIPTOR.fields}
+
+
+def optional(row: type) -> set[str]:
+    """The fields that may be None."""
+    return {name for name, kind in get_type_hints(row).items() if NoneType in get_args(kind)}
+
+
+@cache
+def rows_of(row: type) -> st.SearchStrategy[Any]:
+    """Rows that a server may send, with all that their fields can hold."""
+    hints, values = get_type_hints(row), {}
+    for name, field in descriptors(row).items():
+        kind = next(each for each in get_args(hints[name]) or (hints[name],) if each is not NoneType)
+        values[name] = values_of(field, kind)
+        if name in optional(row) and (row, name) not in LIVE:
+            values[name] |= st.none()
+    return st.builds(row, **values, **BESIDE.get(row, {}))
+
+
+def values_of(field: Any, kind: Any) -> st.SearchStrategy[Any]:
+    if is_dataclass(kind):
+        nested = rows_of(cast("type", kind))
+        return st.lists(nested, max_size=3).map(tuple) if field.is_repeated else nested
+    if kind is datetime:
+        assert field.message_type is Timestamp.DESCRIPTOR
+        return st.datetimes(timezones=st.just(UTC))
+    return st.sampled_from(kind) if field.enum_type is not None else PLAIN[field.cpp_type]
+
+
+def test_every_row_has_its_message() -> None:
+    here = {row for row in vars(rows).values() if is_dataclass(row)}
+    assert here == MESSAGES.keys()
+
+
+@every_row
+def test_row_and_message_have_the_same_fields(row: type) -> None:
+    own = {each.name for each in fields(row)} - BESIDE.get(row, {}).keys()
+    assert own == descriptors(row).keys()
+
+
+@every_row
+def test_what_may_be_none_may_be_absent(row: type) -> None:
+    absent = {name for name, field in descriptors(row).items() if field.has_presence}
+    always = {name for name in absent if descriptors(row)[name].message_type is not None} - optional(row)
+    assert optional(row) - {name for each, name in LIVE if each is row} == absent - always
+
+
+def test_the_states_of_a_match_are_those_of_the_protocol() -> None:
+    states = {f"MATCH_STATE_{state.name}" for state in MatchState}
+    assert states == set(matches_pb2.MatchState.keys()) - {"MATCH_STATE_UNSPECIFIED"}
+
+
+@every_row
+@settings(max_examples=30)
+@given(data=st.data())
+def test_what_is_packed_is_unpacked(row: type, data: st.DataObject) -> None:
+    said = data.draw(rows_of(row))
+    message = MESSAGES[row].FromString(pack(said, MESSAGES[row]).SerializeToString())
+    assert unpack(message, row, **{name: getattr(said, name) for name in BESIDE.get(row, {})}) == said
+
+
+def test_what_the_message_does_not_say_is_said_beside_it() -> None:
+    empty = unpack(ladder_pb2.GetLadderResponse(game="skat"), LadderRows, seats=3, digest="ff")
+    assert empty == LadderRows("skat", 3, (), 0, "ff", None)
+    with pytest.raises(TypeError, match="seats"):
+        unpack(ladder_pb2.GetLadderResponse(), LadderRows)
+
+
+def test_what_a_message_cannot_say_is_refused() -> None:
+    row = BotRow("ann", "ann", False, True, None, 0, rows.instant(0), None, "", "")
+    with pytest.raises(ValueError, match=r"BotEntry\.playing cannot be absent, and BotRow\.playing is None"):
+        pack(row, bots_pb2.BotEntry)
+    short = make_dataclass("Short", ["playing"])(3)
+    with pytest.raises(AttributeError, match="done"):
+        pack(short, operator_pb2.DrainResponse)

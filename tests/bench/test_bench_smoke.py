@@ -1,0 +1,89 @@
+"""Every benchmark and every study still runs: each as a command of its own, with its smallest arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench
+import studies
+from arena.house import HOUSE_BOTS
+from bench.__main__ import COMMANDS
+from studies._field import field, house_names
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 300.0
+"""Seconds that a command may take on a busy machine; it takes a few."""
+SMALLEST = {
+    "bench.engine": "--repetitions 5 --games 4",
+    "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
+    "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
+    "bench.turns": "--case 2x1 --decisions 200",
+    "studies.blas": "--size 10",
+    "studies.house": "",
+    "studies.luck": "--seats 2 --matches 10 --processes 1",
+    "studies.parts": "",
+    "studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
+    "studies.upkeep": "--matches 1 --bots 2 --seconds 0.5",
+}
+"""By module, arguments with which it takes a few seconds."""
+ELSEWHERE = {"bench.ladder"}
+"""Run in `test_bench_ladder_play`."""
+
+
+def run(module: str) -> Any:
+    """What the module prints with its smallest arguments; coverage, which would slow it down, does not follow."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    ran = subprocess.run(
+        [sys.executable, "-m", module, *SMALLEST[module].split(), "--json"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        timeout=PATIENCE,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def modules(package: Any) -> set[str]:
+    """The modules and folders of a package that can be run."""
+    return {f"{package.__name__}.{each.name}" for each in pkgutil.iter_modules(package.__path__) if each.name[0] != "_"}
+
+
+def test_everything_that_can_be_run_is_run_here() -> None:
+    assert modules(bench) | modules(studies) == {*SMALLEST} | ELSEWHERE
+
+
+def test_make_bench_runs_every_benchmark() -> None:
+    assert {f"bench.{command.split()[0]}" for command in COMMANDS} == modules(bench)
+
+
+@pytest.mark.parametrize("module", sorted({*SMALLEST} - {"studies.luck", "studies.reality"}))
+def test_it_runs(module: str) -> None:
+    assert run(module)
+
+
+@pytest.mark.parametrize("game", HOUSE_BOTS)
+def test_every_house_bot_is_in_the_field(game: str) -> None:
+    assert house_names(game) == tuple(field(game))[: len(HOUSE_BOTS[game])]
+
+
+def test_luck_has_a_row_for_every_house_bot_that_thinks() -> None:
+    rows = {(row["game"], row["baseline"]) for row in run("studies.luck")}
+    assert {(game, name) for game in HOUSE_BOTS for name in house_names(game)[1:]} <= rows
+
+
+def test_reality_rates_every_house_bot() -> None:
+    (fit,) = run("studies.reality")["fits"]
+    assert {*house_names("sixth_sense")} <= {*fit["ratings"]}

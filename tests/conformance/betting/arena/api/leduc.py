@@ -1,0 +1,19 @@
+"""Leduc poker on the wire: its view and its round report as protobuf messages."""
+
+from __future__ import annotations
+
+from engine.leduc import LeducRound, LeducView
+
+from arena.v1 import leduc_pb2
+
+
+def encode_view(view: LeducView) -> bytes:
+    """The view of a seat, serialized."""
+    return leduc_pb2.LeducView(**view._asdict()).SerializeToString()
+
+
+def encode_round(report: LeducRound) -> leduc_pb2.LeducRound:
+    """A round that is over."""
+    return leduc_pb2.LeducRound(
+        opener=report.opener, cards=report.cards, board=report.board, first=report.first, second=report.second
+    )

@@ -1,0 +1,36 @@
+"""One betting round as arithmetic over its actions in order (L3, L4). The opener has place 0."""
+
+from __future__ import annotations
+
+from engine.leduc.cards import CALL, FOLD, RAISE
+
+MOST_RAISES = 2
+
+
+def closed(bets: bytes) -> bool:
+    """Whether nobody is to act any more: folded, or called after somebody acted."""
+    return bets[-1:] == bytes([FOLD]) or (len(bets) > 1 and bets[-1] == CALL)
+
+
+def open_to_pay(bets: bytes) -> bool:
+    """Whether who acts next faces a raise."""
+    return bets[-1:] == bytes([RAISE])
+
+
+def legal(bets: bytes) -> tuple[int, ...]:
+    """The actions open to who acts next."""
+    folds = (FOLD,) if open_to_pay(bets) else ()
+    raises = (RAISE,) if bets.count(RAISE) < MOST_RAISES else ()
+    return (*folds, CALL, *raises)
+
+
+def paid(bets: bytes, size: int) -> tuple[int, int]:
+    """What the opener and the other put in, at so much a raise."""
+    stakes = [0, 0]
+    for number, action in enumerate(bets):
+        place = number % 2
+        if action == CALL:
+            stakes[place] = max(stakes)
+        elif action == RAISE:
+            stakes[place] = max(stakes) + size
+    return stakes[0], stakes[1]

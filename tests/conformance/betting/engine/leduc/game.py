@@ -1,0 +1,70 @@
+"""Leduc poker as a game of the house."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.leduc.cards import ACTIONS, CARDS, COLOURS
+from engine.leduc.observation import LONGEST, MOST, MOST_ROUNDS, fields
+from engine.leduc.sample import sample
+from engine.leduc.state import SEATS, LeducState
+from engine.leduc.view import LeducView
+
+from engine.game import (
+    Action,
+    Card,
+    Chance,
+    Decks,
+    Game,
+    Option,
+    OptionError,
+    OptionSpec,
+    SeatView,
+    ViewError,
+    settle_options,
+)
+from engine.observation import Field
+
+
+class Leduc:
+    """A betting game for two with six cards: one in hand, one on the board."""
+
+    name: str = "leduc"
+    title: str = "Leduc Poker"
+    seats: range = range(SEATS, SEATS + 1)
+    colours: tuple[str, ...] = COLOURS
+    cards: tuple[Card, ...] = CARDS
+    actions: tuple[Action, ...] = ACTIONS
+    options: tuple[OptionSpec, ...] = (OptionSpec("rounds", 8, "how many rounds are played, 1 to 50"),)
+
+    def observation(self, seats: int) -> tuple[Field, ...]:
+        """What a vector consists of."""
+        return fields()
+
+    def longest(self, seats: int, **options: Option) -> int:
+        """Two betting rounds a round."""
+        return 2 * LONGEST * self._rounds(seats, options)
+
+    def points(self, seats: int, **options: Option) -> range:
+        """What one loses the other wins (L6)."""
+        most = MOST * self._rounds(seats, options)
+        return range(-most, most + 1)
+
+    def new(self, seats: int, decks: Decks, **options: Option) -> LeducState:
+        """A game about to begin."""
+        return LeducState(self._rounds(seats, options), decks)
+
+    def sample(self, view: SeatView, rng: Chance) -> LeducState:
+        """A game that the seat could be in."""
+        if not isinstance(view, LeducView):
+            raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
+        return sample(view, rng)
+
+    def _rounds(self, seats: int, options: dict[str, Option]) -> int:
+        rounds = int(settle_options(self, seats, options)["rounds"])
+        if not 1 <= rounds <= MOST_ROUNDS:
+            raise OptionError(f"option rounds takes 1 to {MOST_ROUNDS}, not {rounds}")
+        return rounds
+
+
+LEDUC: Final[Game] = Leduc()

@@ -1,0 +1,131 @@
+"""One game of Leduc poker in progress."""
+
+from __future__ import annotations
+
+from copy import copy
+
+from engine.leduc.betting import closed, legal, paid
+from engine.leduc.cards import CARDS, FOLD, RANK
+from engine.leduc.observation import vector
+from engine.leduc.view import LeducRound, LeducView
+
+from engine.game import OVER, Decks, places
+
+ANTE = 1
+SIZES = (2, 4)
+"""Of a raise, by betting round (L3)."""
+SEATS = 2
+
+
+class LeducState:
+    """The cards, the actions of the round, the points. Every attribute is immutable."""
+
+    def __init__(self, rounds: int, decks: Decks) -> None:
+        self.rounds, self._decks = rounds, decks
+        self.scores: tuple[int, ...] = (0,) * SEATS
+        self.report: LeducRound | None = None
+        self.deal(0)
+
+    def __repr__(self) -> str:
+        return "LeducState(secret)"
+
+    def deal(self, number: int) -> None:
+        """Begins a round (L1)."""
+        self.round = number
+        *cards, self.board = self._decks(number, len(CARDS), SEATS + 1)
+        self.cards = bytes(cards)
+        self.first = self.second = b""
+
+    @property
+    def opener(self) -> int:
+        """Who acts first (L2)."""
+        return self.round % SEATS
+
+    @property
+    def player(self) -> int:
+        """The seat to act."""
+        if self.report is not None and self.report.round == self.rounds - 1:
+            return OVER
+        return (self.opener + len(self.bets)) % SEATS
+
+    @property
+    def bets(self) -> bytes:
+        """The actions of the betting round in progress."""
+        return self.second if closed(self.first) else self.first
+
+    def waiting(self) -> tuple[int, ...]:
+        """The seat to act, if any."""
+        return () if self.player == OVER else (self.player,)
+
+    def legal(self, seat: int) -> tuple[int, ...]:
+        """What it may do (L3)."""
+        return legal(self.bets)
+
+    def fallback(self, seat: int) -> int:
+        """Folds to a raise, else checks."""
+        return self.legal(seat)[0]
+
+    def apply(self, action: int, seat: int) -> None:
+        """Acts for a seat."""
+        if closed(self.first):
+            self.second += bytes([action])
+        else:
+            self.first += bytes([action])
+        if action == FOLD or closed(self.second):
+            self._settle()
+
+    def _settle(self) -> None:
+        """Pays out the round and deals the next (L4, L5)."""
+        stakes = [
+            ANTE + first + second
+            for first, second in zip(paid(self.first, SIZES[0]), paid(self.second, SIZES[1]), strict=True)
+        ]
+        place = self._winner()
+        won = [0, 0]
+        if place is not None:
+            won = [-stakes[0], stakes[0]] if place else [stakes[1], -stakes[1]]
+        points = (won[-self.opener], won[1 - self.opener])
+        self.scores = tuple(score + more for score, more in zip(self.scores, points, strict=True))
+        self.report = LeducRound(
+            self.round, points, self.scores, self.opener, self.cards, self.board, self.first, self.second
+        )
+        if self.round + 1 < self.rounds:
+            self.deal(self.round + 1)
+
+    def _winner(self) -> int | None:
+        """The place that takes the pot, the opener's being 0; None for a tie."""
+        last = self.second or self.first
+        if last[-1] == FOLD:
+            return len(last) % 2
+        strengths = []
+        for place in range(SEATS):
+            rank = RANK[self.cards[(self.opener + place) % SEATS]]
+            strengths.append((rank == RANK[self.board], rank))
+        return None if strengths[0] == strengths[1] else int(strengths[1] > strengths[0])
+
+    def clone(self) -> LeducState:
+        """An independent copy."""
+        return copy(self)
+
+    def view(self, seat: int) -> LeducView:
+        """What the seat may know now."""
+        return LeducView(
+            seat=seat,
+            seats=SEATS,
+            round=self.round,
+            rounds=self.rounds,
+            opener=self.opener,
+            card=self.cards[seat],
+            board=self.board if closed(self.first) and self.first[-1] != FOLD else None,
+            first=self.first,
+            second=self.second,
+            scores=self.scores,
+        )
+
+    def vector(self, seat: int) -> list[float]:
+        """The same as numbers."""
+        return vector(self.view(seat))
+
+    def ranking(self) -> tuple[int, ...]:
+        """Places by seat."""
+        return places(self.scores)

@@ -1,0 +1,83 @@
+"""A copy of the repository in which somebody has added a game: its pieces beside the others, its lines in the lists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+PIECES: Final = Path(__file__).parent / "betting"
+"""Laid out like the repository."""
+NAME: Final = "leduc"
+_KIND: Final = "Leduc"
+_LEFT_OUT: Final = shutil.ignore_patterns(
+    ".*", "build", "demo-data", "__pycache__", "node_modules", "*.egg-info", PIECES.name
+)
+_LINES: Final = {
+    "engine/registry.py": [
+        (r"^(from engine\.game import Game\n)", rf"\1from engine.{NAME} import {NAME.upper()}\n"),
+        (r"(for game in \([^)]*)\)", rf"\1, {NAME.upper()})"),
+    ],
+    "proto/arena/v1/play.proto": [
+        (r'^(import "arena/v1/game\.proto";\n)', rf'\1import "arena/v1/{NAME}.proto";\n'),
+        (r"^(  oneof view \{\n)", rf"\1    // Of {_KIND} poker.\n    {_KIND}View {NAME} = 60;\n"),
+        (r"^(  oneof record \{\n)", rf"\1    // Of {_KIND} poker.\n    {_KIND}Round {NAME} = 60;\n"),
+    ],
+    "arena/api/codec.py": [
+        (r"^(from arena\.api import )", rf"\1{NAME}, "),
+        (r"^(from engine\.game import [^\n]*\n)", rf"\1from engine.{NAME} import {_KIND}Round, {_KIND}View\n"),
+        (r"^(VIEWS: .* = \{\n)", rf'\1    {_KIND}View: GameCodec("{NAME}", {NAME}.encode_view),\n'),
+        (r"^(ROUNDS: .* = \{\n)", rf'\1    {_KIND}Round: GameCodec("{NAME}", {NAME}.encode_round),\n'),
+    ],
+    "arena/replay/render/show.py": [
+        (r"^(from arena\.replay\.render\.renderer )", rf"from arena.replay.render.{NAME} import {_KIND}Renderer\n\1"),
+        (r"^(RENDERERS: .* = \{\n)", rf'\1    "{NAME}": {_KIND}Renderer(),\n'),
+    ],
+    "arena/house/__init__.py": [
+        (r"^(HOUSE_BOTS: .*\(\n    \{\n)", rf'\1        "{NAME}": (RandomBot("{NAME}"),),\n'),
+    ],
+    "tests/house/frozen.py": [
+        (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
+    ],
+    "clients/python/arena_client/__init__.py": [
+        (r"^(from arena_client\.running )", rf"from arena_client.v1.{NAME}_pb2 import {_KIND}Round, {_KIND}View\n\1"),
+        (r"^(__all__ = \[\n)", rf'\1    "{_KIND}Round",\n    "{_KIND}View",\n'),
+    ],
+    "clients/python/arena_client/decision.py": [
+        (r"^(from arena_client\.v1 import )", rf"from arena_client.v1.{NAME}_pb2 import {_KIND}View\n\1"),
+        (r"^(View: TypeAlias = )", rf"\1{_KIND}View | "),
+    ],
+}
+"""What the author of the game writes into files that are there already: a place, and what comes to it."""
+
+
+def add_game(tree: Path) -> None:
+    """Copy the repository to a folder, add the betting game to it, and generate both copies of the protocol."""
+    shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+    shutil.copytree(PIECES, tree, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    for file, lines in _LINES.items():
+        text = (tree / file).read_text()
+        for place, line in lines:
+            text, found = re.subn(place, line, text, flags=re.MULTILINE)
+            assert found == 1, f"{file} has {found} places like {place}"
+        (tree / file).write_text(text)
+    subprocess.run(["make", "--silent", ".venv-proto/.ready"], cwd=ROOT, check=True, capture_output=True)
+    generated = [ROOT / ".venv-proto" / "bin" / "python", tree / "proto" / "generate.py"]
+    subprocess.run(generated, cwd=tree, check=True, capture_output=True)
+    written = run(tree, "docs/observations.py")
+    assert written.returncode == 0, written.stdout
+
+
+def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A Python program in the copy, which finds nothing of the repository itself."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTEST", "PYTHON"))}
+    env["PYTHONPATH"] = os.pathsep.join((str(tree), str(tree / "clients" / "python")))
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=tree, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )

@@ -1,0 +1,334 @@
+"""The forming of tables: who meets whom, how many matches at once, and how long anybody waits. With a virtual clock."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from arena.ladder.live import NEW, Rating
+from arena.scheduling.information_gain import match_values
+from arena.scheduling.pool import LastMatch, Pool
+from arena.server.config import Offer
+from arena.server.matches.ready_check import ReadyCheck
+from arena.server.matchmaking import queue
+from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.runtime.timers import Timers
+from arena.server.sessions.messages import Hello
+from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+from arena.server.sessions.players import Players
+from arena.server.sessions.session import Session
+from tests.match.counting import CountingGame
+from tests.server.server_rig import CODEC, GAME, Line, config, house_players, turns
+
+PATIENCE = 2.0
+BOTH = (GAME.name, "whist")
+
+
+class Whist(CountingGame):
+    """Another game."""
+
+    name = "whist"
+
+
+class Rig:
+    """A matchmaker, and the tables it formed, whose seats stay taken until `over`."""
+
+    def __init__(self, nursery: trio.Nursery, house: Sequence[HousePlayer] = (), **changes: Any) -> None:
+        self.start = trio.current_time()
+        settings = config(**{"patience": PATIENCE, "house": bool(house)} | changes)
+        timers, self.turns = Timers(), turns()
+        self.players = Players()
+        self.matchmaker = Matchmaker(settings, self.players, dict.fromkeys(BOTH, house), self.turns, timers.watch)
+        self.matchmaker.open(self._seat)
+        self.drivers: list[tuple[float, ReadyCheck]] = []
+        nursery.start_soon(self.turns.run)
+        nursery.start_soon(timers.run)
+
+    def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> BotPlayer:
+        bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
+        bot_player.connected(trio.current_time(), Session(Line(), CODEC, Hello(games, capacity, ""), turns()))
+        self.players.changed(bot_player)
+        return bot_player
+
+    def go(self, bot_player: BotPlayer) -> None:
+        assert bot_player.session is not None
+        bot_player.disconnected(trio.current_time(), bot_player.session)
+        self.players.release(bot_player)
+
+    def over(self, number: int = 0) -> None:
+        at, table = self.drivers[number]
+        table.dissolve()
+        for player in table.players:
+            if isinstance(player, BotPlayer):
+                self.matchmaker.match_ended(player, table.game.name, LastMatch(number, trio.current_time() - at))
+                self.players.release(player)
+
+    def names(self) -> list[list[str]]:
+        return [sorted(player.name for player in table.players) for _, table in self.drivers]
+
+    def times(self) -> list[float]:
+        return [round(at - self.start, 6) for at, _ in self.drivers]
+
+    def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
+        number = len(self.drivers) + 1
+        ready_check = ReadyCheck(number, offer.game, {}, players, bytes(32), math.inf, lambda _: None)
+        self.drivers.append((trio.current_time(), ready_check))
+
+
+async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times() == [0.0]
+
+
+async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    for name in ("ann-1", "ann-2", "ann-3"):
+        rig.come(name, "ann", capacity=3)
+    await trio.sleep(100)
+    assert len(rig.drivers) == 9
+    assert all("house-a" in names for names in rig.names())
+
+
+async def test_capacity_is_never_exceeded(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, matches_per_bot=5)
+    ann, bob, cleo = rig.come("ann", capacity=3), rig.come("bob", capacity=1000), rig.come("cleo", capacity=1000)
+    await trio.sleep(100)
+    limits = {ann: 3, bob: 5, cleo: 5}
+    assert all(bot.busy <= limit for bot, limit in limits.items())
+    assert sum(bot.busy < limit for bot, limit in limits.items()) <= 1, "two with room would have met"
+    before = len(rig.drivers)
+    rig.over(next(number for number, names in enumerate(rig.names()) if names == ["bob", "cleo"]))
+    await wait_all_tasks_blocked()
+    assert len(rig.drivers) == before + 1, "who has room again plays again"
+
+
+async def test_house_bots_fill_the_table_of_a_bot_that_is_alone(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a", "house-b", "house-c"), seats=(4,))
+    rig.come("ann")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "house-a", "house-b", "house-c"]]
+    assert rig.times() == [0.0], "there is nobody to wait for"
+
+
+async def test_house_bots_wait_while_others_may_come(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    assert rig.names() == [["ann", "bob"]]
+    rig.come("cleo")  # ann and bob play, and may be free in a moment
+    await trio.sleep(100)
+    assert rig.names()[1:] == [["cleo", "house-a"]]
+    assert rig.times()[1:] == [PATIENCE]
+
+
+async def test_a_newcomers_first_match_is_formed_within_5_s(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a", "house-b"), seats=(4,))
+    for name in ("ann", "bob", "cleo", "dora", "emil"):
+        rig.come(name)
+        await trio.sleep(0.1)
+    came = trio.current_time()
+    rig.come("newcomer")
+    await trio.sleep(100)
+    first = next(at for at, table in rig.drivers if "newcomer" in {player.name for player in table.players})
+    assert first - came <= 5
+
+
+async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    await trio.sleep(1000)
+    assert rig.drivers == []
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    assert rig.times() == [1000.0]
+
+
+async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, seats=(2, 3))
+    for name in ("ann", "bob", "cleo", "dora"):
+        rig.come(name, capacity=50)
+    await trio.sleep(1)
+    assert {len(table.players) for _, table in rig.drivers} == {2, 3}
+
+
+async def test_a_size_that_too_few_are_here_for_holds_nobody_up(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, seats=(2, 5))
+    rig.come("ann", capacity=20)
+    rig.come("bob", capacity=20)
+    await trio.sleep(1)
+    assert len(rig.drivers) == 20, "five will never be here: every match is for two"
+
+
+async def test_a_closed_hall_forms_nothing_and_opens_by_itself(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery)
+    rig.matchmaker.close(rig.start + 3)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(1)
+    rig.come("cleo")
+    await trio.sleep(1)
+    assert rig.drivers == []
+    await trio.sleep(10)
+    assert rig.times() == [3.0]
+
+
+async def test_a_hall_that_is_closed_for_good_stays_closed(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.matchmaker.close()
+    rig.matchmaker.close(rig.start + 3)
+    rig.come("ann")
+    await trio.sleep(1000)
+    assert rig.drivers == []
+
+
+async def test_only_bots_that_play_the_game_are_seated(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.come("ann")
+    rig.come("bob", games=("whist",))
+    await trio.sleep(100)
+    assert rig.drivers == []
+
+
+async def test_a_bot_that_left_is_not_seated_and_forgotten(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    ann = rig.come("ann")
+    rig.go(ann)
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.drivers == []
+    assert ann not in list(rig.players)
+
+
+async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    ann = rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    rig.go(ann)
+    assert ann in list(rig.players)
+    rig.over(0)
+    assert ann not in list(rig.players)
+
+
+async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, games=(GAME, Whist()))
+    rig.come("ann", capacity=60, games=BOTH)
+    rig.come("bob", capacity=60, games=BOTH)
+    await trio.sleep(1)
+    games = Counter(table.game.name for _, table in rig.drivers)
+    assert games.total() == 60
+    assert min(games[name] for name in BOTH) >= 10, "neither takes all the room"
+
+
+async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_second(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a"), games=(GAME, Whist()))
+    rig.come("bob", games=("whist",))
+    await wait_all_tasks_blocked()
+    rig.come("ann", games=BOTH)  # bob plays whist, and may be free in a moment
+    for number in range(1, 60):
+        await trio.sleep(1)
+        rig.over(number)
+    games = [table.game.name for at, table in rig.drivers if "ann" in {player.name for player in table.players}]
+    assert games[:2] == [GAME.name] * 2, "of whist house bots fill no table before ann has been patient"
+    assert "whist" in games, "though she was never without a match for so long"
+
+
+async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    parked, _ = rig.come("parked"), rig.come("full", capacity=0)
+    parked.parked = True
+    rig.players.changed(parked)
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times() == [0.0]
+
+
+async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, seats=(2, 3, 4, 5))
+    for name in ("cleo", "dora", "emil"):
+        rig.come(name, capacity=0)  # here, but never with room
+    rig.come("ann")
+    rig.come("bob")
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"]]
+    assert rig.times()[0] <= PATIENCE
+
+
+async def test_who_plays_a_long_match_has_not_been_waiting_for_the_next(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, house_players("house-a"))
+    rig.come("ann")
+    rig.come("bob")
+    await wait_all_tasks_blocked()
+    rig.come("cleo", capacity=0)
+    await trio.sleep(50)
+    rig.over()
+    await trio.sleep(100)
+    assert rig.names() == [["ann", "bob"], ["ann", "bob"]], "no house bot: their patience began when they had room"
+    assert rig.times()[1] == 50 + PATIENCE, "cleo might have come"
+
+
+async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    rig = Rig(nursery)
+    rig.matchmaker.close(rig.start + 1)
+    names = [f"bot-{number}" for number in range(30)]
+    bots = [rig.come(name, capacity=3) for name in names]
+    newcomer = rig.come("newcomer", capacity=3)
+    ratings = {(bot.bot_id, ""): Rating(1400 + 5 * bot.bot_id, 15) for bot in bots}
+    rig.matchmaker.rated(GAME.name, match_values(ratings))
+    await trio.sleep(2)
+    assert all("newcomer" in names for names in rig.names()[:3])
+    assert newcomer.pending == {GAME.name: 3}
+    rig.matchmaker.rated(GAME.name, match_values(ratings | {(newcomer.bot_id, ""): NEW}))
+    assert newcomer.pending == {GAME.name: 3}, "it is still playing them"
+    for number, (_, table) in enumerate(list(rig.drivers)):
+        if newcomer in table.players:
+            rig.over(number)
+    rig.matchmaker.rated(GAME.name, match_values(ratings | {(newcomer.bot_id, ""): Rating(1500, 90)}))
+    assert newcomer.pending == {GAME.name: 0}
+
+
+async def test_bots_that_can_never_meet_cost_nothing(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+
+    def look(waiting: Sequence[object], *rest: Any) -> Any:
+        looked_at.append(len(waiting))
+        return Pool(waiting, *rest)  # type: ignore[arg-type]  # of any waiting
+
+    monkeypatch.setattr(queue, "Pool", look)
+    rig = Rig(nursery)
+    for number in range(300):
+        rig.come(f"ann-{number}", "ann")
+        await trio.sleep(0.01)
+    await trio.sleep(100)
+    assert looked_at == [], "a change costs the same however many wait"
+    rig.come("bob")
+    await trio.sleep(100)
+    assert [names[1] for names in rig.names()] == ["bob"]
+    assert looked_at == [301]

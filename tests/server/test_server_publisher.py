@@ -1,0 +1,401 @@
+"""The ladder publisher: when it fits, what it publishes, and that no failure of it stops a match."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+import trio
+from sqlalchemy import Connection
+from structlog.testing import capture_logs
+from trio.testing import MockClock
+
+from arena.ladder.events import Node
+from arena.ladder.ladder import Figure, Ladder, LadderLine
+from arena.processes import restart
+from arena.server.arena import Arena, open_arena
+from arena.server.ratings import fit_client as fit_client_module
+from arena.server.ratings import publisher
+from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
+from arena.store import bots, events, matches
+from arena.store.errors import NoResult, StoreError
+from arena.store.fits import recomputed
+from arena.store.publishing import as_published, through
+from arena.store.rebuild import verify
+from arena.store.store import Store, open_store
+from tests.server.server_rig import GAME, Bot, MemoryStore, config
+from tests.store.jobs import finish
+
+PATIENCE = 120.0
+
+
+async def until(done: Callable[[], Any]) -> None:
+    """Waits until something holds that only a look can tell."""
+    with trio.fail_after(PATIENCE):
+        while not await done():
+            await trio.sleep(0.01)
+
+
+def played(connection: Connection, count: int, seed: int = 0) -> list[int]:
+    """Finished matches among four bots."""
+    chance = Random(seed)
+    names = ["ann", "bob", "cleo", "dan"]
+    if not bots.list_bots(connection):
+        for name in names:
+            bots.register(connection, name, "", 0)
+    players = [bots.known(connection, name).id for name in names]
+    numbers = []
+    for _ in range(count):
+        seated = chance.sample(players, chance.randint(2, 4))
+        match = matches.begin(connection, GAME.name, {}, seated, 1)
+        finish(connection, match, list(range(1, len(seated) + 1)))
+        numbers.append(int(match))
+    return numbers
+
+
+@asynccontextmanager
+async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]:
+    """A server with a database and a process that fits."""
+    async with (
+        open_store(path, 1) as store,
+        open_fit_client(path) as fit_client,
+        open_arena(config(**{"fit_seconds": 3600.0, **changes}), store, fit_client=fit_client) as arena,
+    ):
+        yield store, arena
+
+
+async def fitted(store: Store, number: int) -> None:
+    """Returns when a ladder of at least so many events is published."""
+
+    async def done() -> bool:
+        return await store.read(partial(through, game=GAME.name)) >= number
+
+    await until(done)
+
+
+def workers(path: Path) -> list[int]:
+    """The processes that fit the ladders of a directory."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has ended
+            if b"arena.server.ratings.fit_process" in words and str(path).encode() in words:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.process
+async def test_what_an_earlier_server_left_is_fitted_at_once(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store:
+        await store.write(partial(played, count=20))
+    async with real(tmp_path) as (store, _):
+        await fitted(store, 20)
+        ladder = await store.read(partial(as_published, game=GAME.name))
+        assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20))
+        assert len(workers(tmp_path)) == 1
+    assert workers(tmp_path) == []
+
+
+@pytest.mark.process
+async def test_enough_new_results_are_fitted_and_the_rest_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "LAST_FIT", PATIENCE)
+    async with real(tmp_path, fit_matches=10) as (store, arena):
+        for number in range(14):
+            await store.write(partial(played, count=1, seed=number))
+            arena.publisher.recorded(GAME.name)
+            if number == 9:
+                await fitted(store, 10)
+        assert await store.read(partial(through, game=GAME.name)) == 10
+    async with open_store(tmp_path, 1) as store:
+        assert await store.read(partial(through, game=GAME.name)) == 14
+        assert (await store.read(partial(verify, game=GAME.name))).identical
+
+
+@pytest.mark.process
+async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
+    async with real(tmp_path) as (store, arena):
+        numbers = await store.write(partial(played, count=12))
+        await arena.void(numbers[3], "the deal was known")
+        await fitted(store, 13)
+        ladder = await store.read(partial(as_published, game=GAME.name))
+        assert ladder == await store.read(partial(recomputed, game=GAME.name, through=13))
+        assert (await store.read(partial(matches.get_match, match_id=numbers[3]))).voided == "the deal was known"
+        playing = await store.write(partial(matches.begin, game="x", options={}, bots=[bots.BotId(1)], at=1))
+        with pytest.raises(NoResult):
+            await arena.void(playing, "a test")
+
+
+@pytest.mark.process
+async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: Path) -> None:
+    """Its rating is 1500 by definition, without any error."""
+
+    def with_the_house(connection: Connection) -> None:
+        played(connection, 1)
+        [house] = bots.ensure_house_bots(connection, ["house-only"], 1)
+        for other in ("ann", "bob", "cleo"):
+            match = matches.begin(connection, GAME.name, {}, [house.id, bots.known(connection, other).id], 1)
+            finish(connection, match, [1, 2])
+
+    async with real(tmp_path, fit_matches=1) as (store, arena):
+        await store.write(with_the_house)
+        arena.publisher.recorded(GAME.name)
+
+        async def told() -> bool:
+            return len(arena.matchmaker._queues[GAME.name].match_values.known) == 5
+
+        await until(told)
+        ladder = await store.read(partial(as_published, game=GAME.name))
+        assert ladder is not None
+        assert 0.0 in [line.error for line in ladder.lines]
+
+
+async def warm(fit_client: FitClient) -> None:
+    async def done() -> bool:
+        return fit_client.warm
+
+    await until(done)
+
+
+@pytest.mark.process
+async def test_a_process_is_warm_before_the_first_fit_and_gives_way_to_matches(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store:
+        await store.write(partial(played, count=5))
+        async with open_fit_client(tmp_path) as fit_client:
+            await warm(fit_client)
+            (worker,) = workers(tmp_path)
+            assert os.getpriority(os.PRIO_PROCESS, worker) >= min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+            assert "/numpy/" in (Path("/proc") / str(worker) / "maps").read_text()
+            assert (await fit_client.fit(GAME.name)).through == 5
+            assert workers(tmp_path) == [worker]
+    assert workers(tmp_path) == []
+
+
+@pytest.mark.process
+async def test_a_process_that_cannot_read_is_warm_all_the_same(tmp_path: Path) -> None:
+    """What is wrong is told when somebody asks, and may be right by then."""
+    async with open_fit_client(tmp_path) as fit_client:
+        await warm(fit_client)
+        with pytest.raises(NotFitted, match=r"it has no arena\.db; a server started on it makes one"):
+            await fit_client.fit(GAME.name)
+        async with open_store(tmp_path, 1) as store:
+            await store.write(partial(played, count=5))
+            assert (await fit_client.fit(GAME.name)).through == 5
+
+
+@pytest.mark.process
+async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
+    async with real(tmp_path, fit_matches=1) as (store, arena):
+        await store.write(partial(played, count=5))
+        arena.publisher.recorded(GAME.name)
+        await fitted(store, 5)
+        (worker,) = workers(tmp_path)
+        with capture_logs() as logs:
+            os.kill(worker, signal.SIGKILL)
+            await until(ended(logs))
+            await store.write(partial(played, count=3))
+            arena.publisher.recorded(GAME.name)
+            await fitted(store, 8)
+        assert [line["event"] for line in logs] == ["the process that fits ladders ended", "ladder fitted"]
+        assert (logs[0]["process"], logs[0]["status"]) == (worker, -signal.SIGKILL)
+        assert workers(tmp_path) != [worker]
+
+
+def ended(logs: Sequence[Mapping[str, Any]]) -> Callable[[], Awaitable[bool]]:
+    """Whether the end of a process was told."""
+
+    async def told() -> bool:
+        return any(line["event"] == "the process that fits ladders ended" for line in logs)
+
+    return told
+
+
+@pytest.mark.process
+async def test_a_process_that_does_not_answer_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
+        await store.write(partial(played, count=5))
+        await fit_client.fit(GAME.name)
+        (worker,) = workers(tmp_path)
+        os.kill(worker, signal.SIGKILL)
+        monkeypatch.setattr(fit_client_module, "LIMIT", 1.0)
+        with capture_logs() as logs:
+            await until(ended(logs))
+        await warm(fit_client)
+        (worker,) = workers(tmp_path)
+        os.kill(worker, signal.SIGSTOP)
+        with capture_logs() as logs:
+            with pytest.raises(NotFitted, match=r"^the process that fits ladders failed \(no answer for \d\.\d s\)$"):
+                await fit_client.fit(GAME.name)
+            await until(ended(logs))
+        assert logs[0]["status"] == -signal.SIGKILL
+        assert worker not in workers(tmp_path)
+        monkeypatch.undo()
+        assert (await fit_client.fit(GAME.name)).through == 5
+
+
+@pytest.mark.process
+async def test_without_a_process_there_are_no_ladders_until_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    async with open_store(tmp_path, 1) as store:
+        await store.write(partial(played, count=5))
+        with capture_logs() as logs:
+            async with open_fit_client(tmp_path) as fit_client:
+                with pytest.raises(NotFitted, match="ended before it was ready"):
+                    await fit_client.fit(GAME.name)
+                monkeypatch.undo()
+                await warm(fit_client)
+                assert (await fit_client.fit(GAME.name)).through == 5
+    assert {line["event"] for line in logs} == {"the process that fits ladders cannot be started"}
+
+
+@pytest.mark.process
+async def test_who_stops_waiting_for_a_fit_gets_no_answer_mixed_up(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
+        await store.write(partial(played, count=5))
+        with trio.move_on_after(0):
+            await fit_client.fit(GAME.name)
+        assert (await fit_client.fit("another")).through == 0
+        assert (await fit_client.fit(GAME.name)).through == 5
+        assert (await fit_client.fit(GAME.name, 3)) != await fit_client.fit(GAME.name)
+
+
+@pytest.mark.process
+async def test_a_list_that_is_not_sound_is_named(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
+
+        def strange(connection: Connection) -> None:
+            (match,) = played(connection, 1)
+            nodes, more = (Node(1), Node(999)), matches.begin(connection, GAME.name, {}, [bots.BotId(1)], 1)
+            events.add_result(connection, GAME.name, more, nodes, (1, 2), (True, True), match)
+
+        await store.write(strange)
+        with pytest.raises(NotFitted, match="node 999 has a seat in match 2 but is no entrant"):
+            await fit_client.fit(GAME.name)
+
+
+# --- with a virtual clock ---
+
+
+class Fake:
+    """Fits what it is told, or fails."""
+
+    warm = True
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[float, str]] = []
+        self.troubles: list[Exception] = []
+        self.takes = 0.0
+
+    async def fit(self, game: str, seats: int = 0) -> Ladder:
+        await trio.sleep(self.takes)
+        self.asked.append((trio.current_time(), game))
+        if self.troubles:
+            raise self.troubles.pop(0)
+        figure = Figure(Node(1), 1500.0, 30.0, 1, 1, 30.0)
+        return Ladder((LadderLine(Node(1), 1500.0, 30.0, 1, 1, 1, 1.0, 1, 1, True),), (figure,), len(self.asked), "")
+
+
+@asynccontextmanager
+async def faked(store: MemoryStore, fit_client: Fake, **changes: Any) -> AsyncIterator[Arena]:
+    async with open_arena(config(**changes), cast("Store", store), fit_client=fit_client) as arena:
+        yield arena
+
+
+async def test_new_results_are_fitted_after_a_minute_and_nothing_is_when_there_are_none(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store, fit_client = MemoryStore(), Fake()
+    async with faked(store, fit_client) as arena:
+        await trio.sleep(1000)
+        assert fit_client.asked == []
+        began = trio.current_time()
+        ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        ann.accepts = bob.accepts = False
+        await trio.sleep(1000)
+        (asked,) = fit_client.asked
+        assert asked[1] == GAME.name
+        assert asked[0] - began <= 60
+
+
+async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_does_not_wait(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store, fit_client = MemoryStore(), Fake()
+    fit_client.takes = 2.0
+    async with faked(store, fit_client, fit_matches=1, fit_rest=9.0, fit_seconds=10_000.0) as arena:
+        ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        ann.accepts = bob.accepts = False
+        for _ in range(100_000):  # time leaps while a thread of the store works
+            await trio.sleep(0.1)
+            arena.publisher.recorded(GAME.name)
+            if len(fit_client.asked) == 3:
+                break
+        first, second, third = (at for at, _ in fit_client.asked)
+        assert min(second - first, third - second) > 19.9, "2 of 20 seconds at most"
+        arena.publisher.voided(GAME.name)
+        for _ in range(90_000):
+            await trio.sleep(0.1)
+            if len(fit_client.asked) > 3:
+                return
+        pytest.fail("a result that was taken back is not felt")
+
+
+@pytest.mark.parametrize("trouble", [NotFitted("a test"), StoreError("a test"), ZeroDivisionError()])
+async def test_no_failure_of_a_fit_stops_a_match(
+    trouble: Exception, autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store, fit_client = MemoryStore(), Fake()
+    fit_client.troubles = [trouble]
+    with capture_logs() as logs:
+        async with faked(store, fit_client, fit_matches=1, fit_seconds=10_000.0) as arena:
+            ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+            nursery.start_soon(ann.attend, arena)
+            nursery.start_soon(bob.attend, arena)
+            await ann.until(lambda: len(ann.reports) >= 3)
+            ann.accepts = bob.accepts = False
+            await trio.sleep(publisher.RETRY)
+    failed = [line for line in logs if line["event"].endswith("not fitted")]
+    assert len(failed) == 1
+    assert failed[0]["game"] == GAME.name
+    assert fit_client.asked[1][0] - fit_client.asked[0][0] <= publisher.RETRY
+    assert store.now(partial(through, game=GAME.name)) > 0
+
+
+async def test_without_a_fitter_there_are_no_ladders_of_some_tables(autojump_clock: MockClock) -> None:
+    async with open_arena(config(), cast("Store", MemoryStore())) as arena:
+        with pytest.raises(NotFitted, match="fits no ladders"):
+            await arena.publisher.of_tables(GAME.name, 2)
+
+
+async def test_a_server_that_cannot_look_what_is_new_runs(autojump_clock: MockClock) -> None:
+    class Blind(MemoryStore):
+        async def read(self, job: Callable[[Connection], Any]) -> Any:
+            if "_behind" in repr(job):
+                raise StoreError("a test")
+            return await super().read(job)
+
+    with capture_logs() as logs:
+        async with faked(Blind(), Fake()):
+            await trio.sleep(1)
+    assert "it is unknown what is to be fitted" in [line["event"] for line in logs]

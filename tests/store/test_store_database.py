@@ -1,0 +1,70 @@
+"""The interface to the database: nothing knows SQLite but its own folder, and no statement is SQLite's alone."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.dialects import registry
+
+from arena import store
+from arena.store import schema
+from arena.store.database import Database
+from arena.store.directory import database_of
+from arena.store.sqlite.engine import StrictDialect
+from arena.store.statements import Statement
+
+CHECKOUT = Path(__file__).parents[2]
+OWN_WORDS = re.compile(r"sqlite|pragma|rowid|sqlalchemy\.dialects|RAISE\(ABORT", re.IGNORECASE)
+CHOICE = {"from arena.store.sqlite.database import SqliteDatabase", "return SqliteDatabase(directory)"}
+"""Which database a data directory has."""
+
+
+def test_nothing_outside_its_folder_knows_sqlite() -> None:
+    folder = CHECKOUT / "arena" / "store" / "sqlite"
+    sources = [each for room in ("arena", "engine") for each in (CHECKOUT / room).rglob("*.py")]
+    found = {
+        f"{source.relative_to(CHECKOUT)}: {line.strip()}"
+        for source in sources
+        if folder not in source.parents
+        for line in source.read_text().splitlines()
+        if OWN_WORDS.search(line)
+    }
+    assert found == {f"arena/store/directory.py: {line}" for line in CHOICE}
+
+
+def statements() -> Iterator[Statement]:
+    for module in pkgutil.iter_modules(store.__path__, "arena.store."):
+        yield from (each for each in vars(importlib.import_module(module.name)).values() if isinstance(each, Statement))
+
+
+def test_statements_of_every_match_are_compiled_for_the_database_that_runs_them() -> None:
+    found = list(statements())
+    assert len(found) > 10
+    for statement in found:
+        own, other = statement.sql(StrictDialect()), statement.sql(registry.load("postgresql.psycopg")())
+        assert re.search(r":\w", own), own
+        assert re.search(r"%\(\w+\)s", other), other
+        assert own is statement.sql(StrictDialect()), "compiled once"
+
+
+def test_only_added_rows_are_declared_where_the_tables_are() -> None:
+    guarded = {table.name: table.info[schema.APPEND_ONLY] for table in schema.metadata.sorted_tables if table.info}
+    assert guarded == {"events": schema.AppendOnly("number", within="game")}
+
+
+@pytest.mark.parametrize("inside", ["data", "50% of data"])
+def test_a_database_can_be_handed_to_another_process(tmp_path: Path, inside: str) -> None:
+    database: Database = pickle.loads(pickle.dumps(database_of(tmp_path / inside)))
+    assert database == database_of(tmp_path / inside)
+    assert not database.exists()
+    with database.locked(), database.writing().begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE recipes (name TEXT)")
+    assert database.exists()
+    with database.reading().connect() as connection:
+        assert connection.exec_driver_sql("SELECT * FROM recipes").all() == []

@@ -1,0 +1,140 @@
+"""What documents name is there: files, modules, commands, and members of classes and messages; none has an old name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+DOCUMENTS: Final = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / "clients").glob("*/*.md"),
+    *(ROOT / "engine").rglob("*.md"),
+]
+SOURCES: Final = ("arena", "engine", "bench", "studies", "compiled", "tests", "clients/python")
+CODE: Final = re.compile(r"`([^`\n]+)`")
+SUFFIXES: Final = r"(?:py|md|proto|toml|svg|mjs|json|perft|yaml)"
+FILE: Final = re.compile(rf"(?:[\w.<>-]+/)+(?:[\w.<>-]+\.{SUFFIXES})?")
+MEMBER: Final = re.compile(r"([A-Z]\w+)\.(\w+)")
+MODULE: Final = re.compile(r"python -m ((?:arena|bench|studies|engine|tests|arena_client)[\w.]*)")
+OLD_NAMES: Final = (
+    "hall",
+    "lobby",
+    "lobbies",
+    "clerk",
+    "scribe",
+    "gathering",
+    "contestant",
+    "truth layer",
+    "arena/wire",
+)
+"""Words of earlier times for what the code calls otherwise now."""
+
+ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def members() -> dict[str, set[str]]:
+    """By class of the sources and by message, service and enum of the protocol, what it has."""
+    found: dict[str, set[str]] = defaultdict(set)
+    bases: dict[str, set[str]] = defaultdict(set)
+    for source in SOURCES:
+        for path in (ROOT / source).rglob("*.py"):
+            if "v1" not in path.parts:
+                for node in ast.walk(ast.parse(path.read_text())):
+                    if isinstance(node, ast.ClassDef):
+                        found[node.name] |= set(names(node))
+                        bases[node.name] |= {base.id for base in node.bases if isinstance(base, ast.Name)}
+    for _ in range(3):  # longer lines of ancestors there are none
+        for name, parents in bases.items():
+            found[name] |= {member for parent in parents for member in found.get(parent, ())}
+    for path in (ROOT / "proto").rglob("*.proto"):
+        text = re.sub(r"//.*", "", path.read_text())
+        for name, body in re.findall(r"\b(?:message|service|enum) (\w+) \{(.*?)^\}", text, re.DOTALL | re.MULTILINE):
+            found[name] |= set(re.findall(r"(\w+) =", body)) | set(re.findall(r"(?:rpc|oneof) (\w+)", body))
+    return found
+
+
+def names(node: ast.ClassDef) -> list[str]:
+    """The methods and attributes of a class."""
+    own = [each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    own += [
+        each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+    for each in ast.walk(node):
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            own += [target.attr for target in targets if isinstance(target, ast.Attribute)]
+            own += [target.id for target in targets if isinstance(target, ast.Name)]
+    return own
+
+
+MEMBERS: Final = members()
+
+
+def there(document: Path, name: str) -> bool:
+    """Whether a path is one of the repository, from its root or beside the document; <…> stands for anything."""
+    pattern = re.sub(r"<[^>]*>", "*", name).rstrip("/")
+    return any(any(base.glob(pattern)) for base in (ROOT, document.parent))
+
+
+def headings(document: Path) -> set[str]:
+    """The anchors of a document as GitHub makes them."""
+    lines = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+@ids
+def test_every_link_leads_somewhere(document: Path) -> None:
+    for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text()):
+        target = document.parent / link if link else document
+        assert target.exists(), link
+        assert not anchor or anchor in headings(target), f"{link}#{anchor}"
+
+
+@ids
+def test_every_path_named_exists(document: Path) -> None:
+    paths = {name for code in CODE.findall(document.read_text()) for name in re.split(r"[\s,]+", code)}
+    made = ("build/", "journal/", "dist/", "data/")  # not kept in the repository
+    named = [path for path in paths if FILE.fullmatch(path) and not path.startswith(made)]
+    assert [path for path in named if not there(document, path)] == []
+
+
+@ids
+def test_every_module_that_is_run_exists(document: Path) -> None:
+    assert [name for name in MODULE.findall(document.read_text()) if find_spec(name) is None] == []
+
+
+@ids
+def test_every_member_named_exists(document: Path) -> None:
+    named = [MEMBER.fullmatch(code.removesuffix("()")) for code in CODE.findall(document.read_text())]
+    missing = [each[0] for each in named if each and each[1] in MEMBERS and each[2] not in MEMBERS[each[1]]]
+    unknown = [each[0] for each in named if each and each[1] not in MEMBERS]
+    assert missing + unknown == []
+
+
+@ids
+def test_no_old_names(document: Path) -> None:
+    text = document.read_text().lower()
+    assert [name for name in OLD_NAMES if re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_index_names_every_document() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+\.md)\)", index.read_text())}
+    assert {path for path in (ROOT / "docs").rglob("*.md") if path != index} <= linked
+
+
+def test_every_word_of_the_glossary_has_its_module() -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    words = [row for row in rows if row[0] not in ("word", "---")]
+    assert len(words) > 60
+    assert [
+        word for word, meaning, module in words if not (meaning.endswith(".") and CODE.fullmatch(module.split(",")[0]))
+    ] == []

@@ -1,4 +1,4 @@
-"""Lists of small numbers as strings of bytes, which cost less than any other to copy, to extend and to send."""
+"""Lists of small numbers kept as `bytes`: the cheapest kind of list to copy, extend and send."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ BLANK: Final = tuple(map(bytes, range(256)))
 
 
 def put(numbers: bytes, place: int, number: int) -> bytes:
-    """The list with another number in a place."""
+    """Return the list with the number at one place replaced."""
     return numbers[:place] + SINGLE[number] + numbers[place + 1 :]

@@ -1,4 +1,4 @@
-"""Dealing out the cards that a seat has not seen, every way that fits what play has shown equally likely.
+"""Deal the cards that a seat has not seen, uniformly among all deals that fit what play has shown.
 
 A hand may be void: it holds no card of some colours. How many orders of the unseen cards deal fitting hands is counted
 hand by hand: of the cards left it only matters how many there are in each class, a class being the colours that the
@@ -20,7 +20,7 @@ from engine.game import Chance
 
 
 class Hand(NamedTuple):
-    """One hand to be dealt."""
+    """A hand to be dealt: its size, and the colours it holds no card of."""
 
     size: int
     void: int
@@ -28,7 +28,7 @@ class Hand(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """One dealing of a hand, or of several that are void alike."""
+    """A step of the deal: one hand, or several with the same void colours."""
 
     size: int
     hands: tuple[int, ...]
@@ -38,14 +38,14 @@ class _Step(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """How a step can go: the cards of each class after it, and sums of the ways."""
+    """Outcomes of a step: the cards left of each class, and cumulative counts of the ways."""
 
     after: tuple[tuple[int, ...], ...]
     sums: tuple[int, ...]
 
 
 class ConstrainedDeal:
-    """The deals of cards to hands that fit; what is left over is the stock. It remembers what it has counted."""
+    """All fitting deals of cards to hands; cards left over are the stock. Counts are cached."""
 
     __slots__ = ("_classes", "_draws", "_hands", "_kinds", "_orders", "_rest", "_steps")
 
@@ -57,7 +57,7 @@ class ConstrainedDeal:
         self._hands = hands
         self._rest = tuple(alike.pop(0, ()))
         sizes = {void: sum([hands[index].size for index in indices]) for void, indices in alike.items()}
-        # What can go fewest ways goes first: it leaves the fewest cases to those after it.
+        # The step with the fewest outcomes comes first: it leaves the fewest cases to count after it.
         order = sorted(alike, key=lambda void: (-void.bit_count(), sizes[void], void))
         columns = [tuple([void >> colour & 1 for void in order]) for colour in range(colours)]
         before = sorted(set(columns))
@@ -75,7 +75,7 @@ class ConstrainedDeal:
         self._orders = prod([factorial(step.size) for step in steps])
 
     def ways(self, counts: Sequence[int]) -> int:
-        """Orders of so many cards by colour that deal fitting hands; 0 where none does."""
+        """Count the orders of the cards, given how many there are of each colour, that deal fitting hands."""
         cards = sum(counts)
         if cards < sum([hand.size for hand in self._hands]):
             return 0
@@ -86,7 +86,7 @@ class ConstrainedDeal:
         return self._count(0, tuple(left)) * self._orders * factorial(spare)
 
     def deal(self, cards: Sequence[Sequence[int]], chance: Chance) -> list[list[int]]:
-        """Hands drawn from these cards by colour, whose `ways` have been counted and are not 0."""
+        """Deal hands from these cards, listed by colour; `ways` must have been called for them and not be 0."""
         dealt: list[list[int]] = [[]] * len(self._hands)
         left: list[list[int]] = [[] for _ in range(self._kinds)]
         for kind, colour in zip(self._classes, cards, strict=True):
@@ -112,7 +112,7 @@ class ConstrainedDeal:
         return dealt
 
     def _divide(self, cards: list[int], hands: tuple[int, ...], dealt: list[list[int]]) -> None:
-        """Deals cards in their order."""
+        """Deal the cards in their order."""
         start = 0
         for index in hands:
             end = start + self._hands[index].size
@@ -120,7 +120,7 @@ class ConstrainedDeal:
             start = end
 
     def _count(self, done: int, left: tuple[int, ...]) -> int:
-        """Ways to choose the cards of the steps not done yet from so many cards of each class."""
+        """Count the ways to do the remaining steps with so many cards of each class."""
         if done == len(self._steps):
             return 1
         draws = self._draws[done].get(left)
@@ -129,7 +129,7 @@ class ConstrainedDeal:
         return draws.sums[-1] if draws.sums else 0
 
     def _weigh(self, done: int, left: tuple[int, ...]) -> _Draws:
-        """All ways that a step can go."""
+        """List the outcomes of a step with their numbers of ways."""
         step = self._steps[done]
         piles = (*left, 0)
         spare = sum([piles[source] for source, _ in step.joined])
@@ -149,27 +149,27 @@ class ConstrainedDeal:
 
 
 class Redealt:
-    """Decks of an imagined game: one round's deck is given, all others are shuffled anew."""
+    """The decks of a sampled game: one round's deck is given, all others are shuffled anew."""
 
     __slots__ = ("_deck", "_others", "_round")
 
     def __init__(self, number: int, deck: Sequence[int], chance: Chance) -> None:
-        """Takes the round and its cards, as many as will be asked for."""
+        """Take the round's number and its first cards, at least as many as will be asked for."""
         self._round = number
         self._deck = deck
         self._others = SeededDecks(chance.randbytes(KEY_BYTES))
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
-        """The first `count` cards of the round's deck of `size` cards."""
+        """Return the first `count` cards of the round's deck of `size` cards."""
         return self._deck if round == self._round else self._others(round, size, count)
 
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """The face that the die of a roll shows."""
+        """Return the face that a die shows, 0 … faces−1."""
         return self._others.roll(round, number, faces)
 
 
 def draw(cards: list[int], count: int, chance: Chance) -> None:
-    """Brings `count` of the cards to the front: every choice of them, in every order, is equally likely."""
+    """Move `count` random cards to the front: every choice of them, in every order, is equally likely."""
     size = len(cards)
     number = chance.randrange(perm(size, count))
     for place in range(count):

@@ -1,4 +1,4 @@
-"""The portable shuffle: from a seed to the decks and dice of a match, the same in every language, and its proof.
+"""The portable shuffle: decks and dice of a match from its seed, the same in every language, and the proof of them.
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
 Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of
@@ -25,34 +25,34 @@ _WORDS: Final = 1 << 16
 
 
 def commitment(seed: bytes) -> bytes:
-    """What is published before any nonce is accepted: SHA-256 of the server's seed of 32 bytes."""
+    """Return the SHA-256 of the server's seed (32 bytes), which is published before any nonce is accepted."""
     return sha256(_sized("seed", seed, SEED_BYTES)).digest()
 
 
 def opens(seed: bytes, committed: bytes) -> bool:
-    """Whether a revealed seed fits its commitment."""
+    """Return whether a revealed seed fits its commitment."""
     return len(seed) == SEED_BYTES and compare_digest(commitment(seed), committed)
 
 
 def match_key(seed: bytes, nonces: Sequence[bytes]) -> bytes:
-    """The key of a match: seed and a nonce of 16 bytes a seat, in seat order; ValueError for other lengths."""
+    """Return the key of a match from its seed and one nonce of 16 bytes per seat; ValueError for other lengths."""
     return sha256(
         _sized("seed", seed, SEED_BYTES) + b"".join(_sized("nonce", nonce, NONCE_BYTES) for nonce in nonces)
     ).digest()
 
 
 def round_key(key: bytes, round: int) -> bytes:  # noqa: A002 - the contract's word
-    """The key of one round's deck, rounds counted from 0."""
+    """Return the key of one round's deck; rounds are counted from 0."""
     return sha256(key + round.to_bytes(4, "big")).digest()
 
 
 def roll_key(key: bytes, round: int, number: int) -> bytes:  # noqa: A002 - the contract's word
-    """The key of one roll of a die, rounds and the rolls of a round counted from 0."""
+    """Return the key of one roll of a die; rounds, and the rolls of a round, are counted from 0."""
     return sha256(key + round.to_bytes(4, "big") + number.to_bytes(4, "big")).digest()
 
 
 def shuffled(key: bytes, size: int, count: int) -> Sequence[int]:
-    """The first `count` cards of the deck 0 … size−1 (size at most 65536) that belongs to a key."""
+    """Return the first `count` cards of the deck 0 … size−1 (size at most 65536) shuffled with a key."""
     deck = list(range(size))
     place = counter = 0
     while place < count:
@@ -75,15 +75,15 @@ class SeededDecks:
     __slots__ = ("_key",)
 
     def __init__(self, key: bytes) -> None:
-        """Takes the match key, 32 bytes."""
+        """Take the match key, 32 bytes."""
         self._key = _sized("match key", key, KEY_BYTES)
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
-        """The first `count` cards of the round's deck of `size` cards."""
+        """Return the first `count` cards of the round's deck of `size` cards."""
         return shuffled(round_key(self._key, round), size, count)
 
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """The face that the die of a roll shows."""
+        """Return the face that a die shows, 0 … faces−1."""
         return shuffled(roll_key(self._key, round, number), faces, 1)[0]
 
     def __repr__(self) -> str:

@@ -34,7 +34,7 @@ class Decks(Protocol):
 
 
 class Chance(Protocol):
-    """Where chance comes from when it is wanted; a `random.Random` is one."""
+    """A source of random numbers; a `random.Random` is one."""
 
     def randrange(self, stop: int, /) -> int:
         """One of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
@@ -85,7 +85,7 @@ class SeatView(Protocol):
 
     @property
     def seat(self) -> int:
-        """Whose view it is."""
+        """The seat whose view this is."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
@@ -152,16 +152,16 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """
 
     def apply(self, action: int, seat: int) -> None:
-        """Makes the choice of a seat. Simultaneous ones may come in any order and stay invisible until all are in."""
+        """Apply a seat's choice. Simultaneous ones may come in any order and stay invisible until all are in."""
 
     def clone(self) -> State[ViewT_co, ReportT_co]:
-        """An independent copy."""
+        """Return an independent copy."""
 
     def view(self, seat: int) -> ViewT_co:
-        """What the seat may know now."""
+        """Return what the seat may know now."""
 
     def vector(self, seat: int) -> list[float]:
-        """The same as numbers: those that `Game.observation` describes for so many seats."""
+        """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place."""
@@ -201,13 +201,13 @@ class Game(Protocol):
         """The options `new` takes."""
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """What `State.vector` consists of at a table of so many seats, whatever the options."""
+        """Describe the fields of `State.vector` with so many seats, whatever the options."""
 
     def longest(self, seats: int, **options: Option) -> int:
-        """A number of choices, of all seats together, that no game exceeds; OptionError as in `new`."""
+        """Return an upper bound of a game's choices, all seats together; OptionError as in `new`."""
 
     def points(self, seats: int, **options: Option) -> range:
-        """A range that no score ever leaves; OptionError as in `new`."""
+        """Return a range that no score ever leaves; OptionError as in `new`."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
         """A game about to begin, its first round dealt.
@@ -216,7 +216,7 @@ class Game(Protocol):
         """
 
     def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
-        """A game that the seat could be in for all its view tells, to be played on: what a search needs.
+        """Sample a game, to be played on by a search, that the seat could be in for all its view tells.
 
         Every truth of this round that fits the view is equally likely: the hands, what lies face down and what is
         still to be turned. A card that play has ruled out is never dealt; what a choice might betray beyond the rules
@@ -230,7 +230,7 @@ class Game(Protocol):
 
 
 class OptionError(ValueError):
-    """A game was asked for with seats or options it does not have; the message names the value and what is allowed."""
+    """Unknown seats or options for a game; the message names the value and what is allowed."""
 
 
 class ViewError(ValueError):
@@ -238,17 +238,17 @@ class ViewError(ValueError):
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:
-    """Places by seat, 1 the best: one more than the seats with a higher score, so that equal scores share a place."""
+    """Return places by seat, 1 the best: one more than the number of higher scores, so that ties share a place."""
     return tuple(1 + sum(other > score for other in scores) for score in scores)
 
 
 def option_text(value: Option) -> str:
-    """An option's value as people and protocols write it: "true", "false", "50"."""
+    """Return an option's value as people and protocols write it: "true", "false", "50"."""
     return str(value).lower()
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """All options of a game with `given` put over the defaults; OptionError for what the game does not have."""
+    """Return all options of a game, `given` over the defaults; OptionError for what the game does not have."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

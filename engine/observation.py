@@ -29,7 +29,7 @@ class Field:
 
     @property
     def size(self) -> int:
-        """How many numbers it has."""
+        """The number of values in the field."""
         return prod(self.shape)
 
 
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
-    """The parts one after the other."""
+    """Lay the parts one after the other."""
     fields: list[Field] = []
     offset = 0
     for part in parts:
@@ -54,7 +54,7 @@ def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
 
 
 class Layout(NamedTuple):
-    """Where an encoder writes."""
+    """The offsets at which an encoder writes."""
 
     at: Mapping[str, int]
     """The offset of each field, by name."""
@@ -63,5 +63,5 @@ class Layout(NamedTuple):
 
 
 def layout(fields: Sequence[Field]) -> Layout:
-    """Where an encoder of these fields writes."""
+    """Return the offsets at which an encoder of these fields writes."""
     return Layout({field.name: field.offset for field in fields}, sum(field.size for field in fields))

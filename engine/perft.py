@@ -1,4 +1,4 @@
-"""The fingerprint of a rule set: how many lines of play a position has, choice by choice, and how they end.
+"""Perft: count the lines of play from a position, choice by choice, and how they end.
 
 Two programs that count the same from many small deals play by the same rules: a card that may be played where it may
 not, a trick that goes to the wrong seat or a point too many shows in the counts. Seats that choose at once are asked
@@ -35,7 +35,7 @@ class Fingerprint:
 
 
 def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:
-    """Counts all lines of play from a state to the end of its round, or no more than `depth` choices of them.
+    """Count all lines of play from a state to the end of its round, or to `depth` choices.
 
     The state is left as it is. The work grows with the number of lines: this is for small deals.
     """
@@ -53,7 +53,7 @@ def _count(
     lines: list[int],
     ends: Counter[End],
 ) -> None:
-    """Adds what begins at a state that is reached after so many choices in round `number`."""
+    """Add the lines of play from a state that is `choices` choices deep in round `number`."""
     seat = state.player
     if seat == OVER or state.round != number:
         ends[End(tuple(state.scores), seat == OVER)] += 1

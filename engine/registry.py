@@ -1,4 +1,4 @@
-"""The games of the house by name. The only module that knows them all."""
+"""The games by name. The only module that knows them all."""
 
 from __future__ import annotations
 

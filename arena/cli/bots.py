@@ -117,7 +117,7 @@ def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
             authorized.token_file.write_text(token)
         except OSError as error:
             raise click.ClickException(f"keep the new token: it could not be put in the file ({error})") from error
-    click.echo(f"The old token of {name} is dead.", err=True)
+    click.echo(f"The old token of {name} is no longer valid.", err=True)
 
 
 @command.command(epilog="Example: arena bots revoke my-bot --data ./arena-data")
@@ -137,7 +137,7 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     authorized.change(
         lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
     )
-    _print_done({"bot": name}, f"The token of {name} is dead.", as_json)
+    _print_done({"bot": name}, f"The token of {name} is no longer valid.", as_json)
 
 
 def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Nullern as a game of the house: its catalogue, and a new game."""
+"""Nullern as a game of the arena: its catalogue, and a new game."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Nullern:
     options: tuple[OptionSpec, ...] = ()
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """What a vector consists of: `engine.game.Game.observation`."""
+        """Describe the vector's fields: `engine.game.Game.observation`."""
         return fields(seats)
 
     def longest(self, seats: int, **options: Option) -> int:
@@ -57,12 +57,12 @@ class Nullern:
         return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> NullernState:
-        """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settle_options(self, seats, options)
         return NullernState(seats, decks)
 
     def sample(self, view: SeatView, rng: Chance) -> NullernState:
-        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
         if not isinstance(view, NullernView):
             raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
         return sample(view, rng)

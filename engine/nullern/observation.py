@@ -23,7 +23,7 @@ _COLOUR: Final = tuple(card.colour for card in CARDS)
 
 
 def fields(seats: int) -> tuple[Field, ...]:
-    """What a vector consists of at a table of so many seats."""
+    """Describe the vector's fields with so many seats."""
     cards = len(CARDS)
     return laid_out(
         (
@@ -53,7 +53,7 @@ def _layout(seats: int) -> Layout:
 
 
 def vector(view: NullernView) -> list[float]:
-    """The view as the numbers that `fields` describes."""
+    """Encode the view as the numbers that `fields` describes."""
     at, size = _layout(view.seats)
     numbers = [0.0] * size
     _write_round(view, numbers, at)
@@ -63,7 +63,7 @@ def vector(view: NullernView) -> list[float]:
 
 
 def _write_round(view: NullernView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """What the round is, and what the seat holds."""
+    """Write the round and what the seat holds."""
     for card in view.hand:
         numbers[at["hand"] + card] = 1.0
     numbers[at["turned"] + view.turned] = 1.0
@@ -74,7 +74,7 @@ def _write_round(view: NullernView, numbers: list[float], at: Mapping[str, int])
 
 
 def _write_plays(view: NullernView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """Every play of the round and who took the tricks."""
+    """Write every play of the round and who took the tricks."""
     seats = view.seats
     complete = len(view.takers)
     for index, card in enumerate(view.plays):
@@ -92,7 +92,7 @@ def _write_plays(view: NullernView, numbers: list[float], at: Mapping[str, int])
 
 
 def _write_seats(view: NullernView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """What each seat bid and has won."""
+    """Write what each seat bid and has won."""
     for seat in range(view.seats):
         other = (seat - view.seat) % view.seats
         if view.bids[seat]:

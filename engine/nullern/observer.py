@@ -1,4 +1,4 @@
-"""Looking at a game of Nullern as a seat may.
+"""Build a seat's view of a game of Nullern.
 
 `observe` builds a view up from what the seat may know: its own cards, unless the round is blind, and what lies open on
 the table. It never copies the state and takes things away.
@@ -18,7 +18,7 @@ _filled: Final = tuple.__new__
 
 
 def observe(state: NullernState, seat: int) -> NullernView:
-    """What the seat may know now."""
+    """Return what the seat may know now."""
     return _filled(
         NullernView,
         (

@@ -22,7 +22,7 @@ _TRUMPS_OF: Final = tuple(
 
 
 class _Reading(NamedTuple):
-    """What a view tells."""
+    """What a view tells about the hidden cards."""
 
     actions: bytes
     """All choices of the round so far."""
@@ -36,7 +36,7 @@ class _Reading(NamedTuple):
 
 
 def sample(view: NullernView, chance: Chance) -> NullernState:
-    """A game that the seat could be in: `engine.game.Game.sample`."""
+    """Sample a game that the seat could be in: `engine.game.Game.sample`."""
     reading = read(view)
     hands = [[*cards] for cards in reading.open]
     for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, chance), strict=True):
@@ -50,7 +50,7 @@ def sample(view: NullernView, chance: Chance) -> NullernState:
 
 @lru_cache(maxsize=16)
 def read(view: NullernView) -> _Reading:
-    """What the view tells; ViewError where no truth fits. Kept for a while: a search asks for many truths of a view."""
+    """Work out what the view tells; ViewError where no truth fits. Cached: a search samples one view many times."""
     seats = view.seats
     blind = view.round == view.rounds - 1
     if blind and view.takers:

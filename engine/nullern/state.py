@@ -106,7 +106,7 @@ class NullernState:
         hupfers: bytes = b"",
         like: NullernState | None = None,
     ) -> None:
-        """Deals the first round, or a later one that begins with these scores and Hupfers; or copies a state."""
+        """Deal the first round, or a later one that begins with these scores and Hupfers; or copy a state."""
         self.seats = seats
         self._decks = decks
         self._next = _NEXT[seats]
@@ -154,7 +154,7 @@ class NullernState:
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:
-        """The seat that owes a choice; none after the end."""
+        """Return the seat that owes a choice; none after the end."""
         return () if self._due == _NOTHING else (self.player,)
 
     def legal(self, seat: int) -> bytes:
@@ -168,13 +168,13 @@ class NullernState:
         return BIDS[self.hand_size] if due == _BID else _BLIND_PLAY
 
     def fallback(self, seat: int) -> int:
-        """What the server plays for a seat that does not: `engine.game.State.fallback`."""
+        """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
         if self._due == _BID:
             return BID + bid_nearest(self.hand_size, self.seats)
         return self.legal(seat)[0]
 
     def apply(self, action: int, seat: int) -> None:
-        """Makes the choice of a seat."""
+        """Apply a seat's choice."""
         due = self._due
         if due == _BID:
             self._bid(action, seat)
@@ -191,15 +191,15 @@ class NullernState:
             self._complete()
 
     def clone(self) -> NullernState:
-        """An independent copy."""
+        """Return an independent copy."""
         return NullernState(self.seats, self._decks, like=self)
 
     def view(self, seat: int) -> NullernView:
-        """What the seat may know now."""
+        """Return what the seat may know now."""
         return observe(self, seat)
 
     def vector(self, seat: int) -> list[float]:
-        """The seat's view as numbers: `engine.game.Game.observation`."""
+        """Return the seat's view as numbers: `engine.game.Game.observation`."""
         return vector(observe(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
@@ -207,7 +207,7 @@ class NullernState:
         return places(self.scores)
 
     def _deal(self, number: int) -> None:
-        """Begins a round (N1–N3)."""
+        """Begin a round (N1–N3)."""
         seats = self.seats
         size = _HAND_SIZES[number]
         dealt = seats * size
@@ -229,7 +229,7 @@ class NullernState:
         self._due = _BID
 
     def _bid(self, action: int, seat: int) -> None:
-        """Takes a bid (N3); after the last the first trick begins (N4)."""
+        """Take a bid (N3); after the last the first trick begins (N4)."""
         self.bids = put(self.bids, seat, action - BID + 1)
         self.player = seat = self._next[seat]
         if self.bids[seat]:
@@ -237,7 +237,7 @@ class NullernState:
             self._due = _TURN_BLIND if self.blind else _LEAD
 
     def _complete(self) -> None:
-        """Finds who takes the trick (N6) and leads the next (N4)."""
+        """Find who takes the trick (N6) and leads the next (N4)."""
         seats = self.seats
         taker = seat = self._leader
         highest = 0
@@ -257,12 +257,12 @@ class NullernState:
             self._due = _LEAD
 
     def _lead(self, seat: int) -> None:
-        """A trick begins."""
+        """Begin a trick."""
         self.player = self._leader = seat
         self.leaders = self.leaders + SINGLE[seat]
 
     def _end_round(self) -> None:
-        """Counts the points and the Hupfers (N7); then the next round, or the end (N1)."""
+        """Count the points and the Hupfers (N7); then the next round, or the end (N1)."""
         bids = self.bids
         won = tuple([POINTS[bid - 1][tricks] for bid, tricks in zip(bids, self.taken, strict=True)])
         missed = bytes([bid - 1 != tricks for bid, tricks in zip(bids, self.taken, strict=True)])

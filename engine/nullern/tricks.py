@@ -28,7 +28,7 @@ RANKING: Final = tuple(
 
 
 def first_leader(bids: bytes, dealer: int) -> int:
-    """The seat that was first, in bidding order, to name the highest bid; `bids` by seat, as in a view (N4)."""
+    """Return the first seat, in bidding order, with the highest bid; `bids` by seat, as in a view (N4)."""
     first = dealer + 1
     in_order = bids[first:] + bids[:first]
     return (first + in_order.index(max(in_order))) % len(bids)

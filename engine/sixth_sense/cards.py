@@ -41,7 +41,7 @@ PREDICT: Final = KEEP + 4
 
 
 def _plays(colour: int) -> Iterator[Action]:
-    """A colour's plays, in the order of their indices."""
+    """List a colour's plays in the order of their indices."""
     name = COLOURS[colour]
     first = colour * COLOUR_SIZE
     for rank, values in enumerate(RANKS):

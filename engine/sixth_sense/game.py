@@ -1,4 +1,4 @@
-"""6th Sense as a game of the house: its catalogue, its options, and a new game."""
+"""6th Sense as a game of the arena: its catalogue, its options, and a new game."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SixthSense:
     )
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """What a vector consists of: `engine.game.Game.observation`."""
+        """Describe the vector's fields: `engine.game.Game.observation`."""
         return fields(seats, HAND_SIZE[seats])
 
     def longest(self, seats: int, **options: Option) -> int:
@@ -72,7 +72,7 @@ class SixthSense:
         return range(-rounds * MOST_LOST, rounds * MOST_WON + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
-        """A game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
         return SixthSenseState(
@@ -80,13 +80,13 @@ class SixthSense:
         )
 
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
-        """A game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
         if not isinstance(view, SixthSenseView):
             raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
         return sample(view, rng)
 
     def _settled(self, seats: int, options: Mapping[str, Option]) -> dict[str, Option]:
-        """All options; OptionError for those that the game does not have or that do not go together."""
+        """Return all options; OptionError for those that the game does not have or that do not go together."""
         settled = settle_options(self, seats, options)
         if not 0 <= settled["target"] <= HIGHEST_TARGET:
             raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {settled['target']}")

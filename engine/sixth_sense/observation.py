@@ -28,7 +28,7 @@ _COLOUR: Final = tuple(card.colour for card in CARDS)
 
 
 def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
-    """What a vector consists of at a table of so many seats, each dealt so many cards."""
+    """Describe the vector's fields with so many seats, each dealt so many cards."""
     cards = len(CARDS)
     tricks = hand_size - 1
     most = LONGEST * MOST_LOST / POINTS_SCALE
@@ -67,7 +67,7 @@ def _layout(seats: int, hand_size: int) -> Layout:
 
 
 def vector(view: SixthSenseView) -> list[float]:
-    """The view as the numbers that `fields` describes."""
+    """Encode the view as the numbers that `fields` describes."""
     at, size = _layout(view.seats, view.hand_size)
     numbers = [0.0] * size
     _write_cards(view, numbers, at)
@@ -78,7 +78,7 @@ def vector(view: SixthSenseView) -> list[float]:
 
 
 def _write_cards(view: SixthSenseView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """What the seat holds and knows besides the play."""
+    """Write what the seat holds and knows besides the play."""
     for card in view.hand:
         numbers[at["hand"] + card] = 1.0
     if view.prediction is not None:
@@ -93,7 +93,7 @@ def _write_cards(view: SixthSenseView, numbers: list[float], at: Mapping[str, in
 
 
 def _write_plays(view: SixthSenseView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """Every play of the round, where the seat that made it and its trick are to be found."""
+    """Write every play of the round with its seat and its trick."""
     seats = view.seats
     tricks = view.hand_size - 1
     complete = len(view.takers)
@@ -115,7 +115,7 @@ def _write_plays(view: SixthSenseView, numbers: list[float], at: Mapping[str, in
 
 
 def _write_tricks(view: SixthSenseView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """Who leads, who took what and what it counts."""
+    """Write who leads, who took which trick and what it counts."""
     seats = view.seats
     complete = len(view.takers)
     if len(view.leaders) > complete:
@@ -129,7 +129,7 @@ def _write_tricks(view: SixthSenseView, numbers: list[float], at: Mapping[str, i
 
 
 def _write_game(view: SixthSenseView, numbers: list[float], at: Mapping[str, int]) -> None:
-    """What has been won, and what is agreed."""
+    """Write the scores, and the options agreed on."""
     for seat in range(view.seats):
         other = (seat - view.seat) % view.seats
         numbers[at["taken"] + other] = view.taken[seat] / TRICKS_SCALE

@@ -1,4 +1,4 @@
-"""Looking at a game of 6th Sense as a seat may.
+"""Build a seat's view of a game of 6th Sense.
 
 `observe` builds a view up from what the seat may know: its own cards, what was played openly, and the prediction
 cards it peeked at. It never copies the state and takes things away.
@@ -21,7 +21,7 @@ _filled: Final = tuple.__new__
 
 
 def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
-    """What the seat may know now."""
+    """Return what the seat may know now."""
     seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
     own = state.predictions[seat]
     known = BLANK[seat] + SINGLE[own + 1] + BLANK[seats - seat - 1]
@@ -56,7 +56,7 @@ def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
 
 
 def _peeked(state: SixthSenseState, seat: int, peeks: bytes, known: bytes) -> tuple[bytes, bytes]:
-    """Which tricks' leaders looked, and the prediction cards that the seat knows with those it looked at (S12)."""
+    """Return the tricks whose leaders peeked, and the prediction cards that the seat knows (S12)."""
     for trick in state.peeked:
         peeks = put(peeks, trick, 1)
         if state.leaders[trick] == seat:
@@ -66,7 +66,7 @@ def _peeked(state: SixthSenseState, seat: int, peeks: bytes, known: bytes) -> tu
 
 
 def _seen(state: SixthSenseState, seat: int) -> bytes:
-    """The plays with the cards of other seats' blocks face down (S7)."""
+    """Return the plays with the cards of other seats' blocks face down (S7)."""
     seats = state.setting.seats
     seen = state.plays
     for index in state.blocks:

@@ -57,7 +57,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a view tells."""
+    """What a view tells about the hidden cards."""
 
     actions: bytes
     """All choices of the round so far, but for predictions; hidden blocks as they were seen."""
@@ -77,7 +77,7 @@ class _Reading:
 
 
 def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
-    """A game that the seat could be in: `engine.game.Game.sample`."""
+    """Sample a game that the seat could be in: `engine.game.Game.sample`."""
     reading = read(view)
     colours, dealing = reading.zeros[bisect_right(reading.sums, chance.randrange(reading.sums[-1]))]
     unseen = [cards[1:] if colour in colours else cards for colour, cards in enumerate(reading.unseen)]
@@ -115,7 +115,7 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
 
 @lru_cache(maxsize=16)
 def read(view: SixthSenseView) -> _Reading:
-    """What the view tells; ViewError where no truth fits. Kept for a while: a search asks for many truths of a view."""
+    """Work out what the view tells; ViewError where no truth fits. Cached: a search samples one view many times."""
     seats, own = view.seats, view.seat
     if 0 < view.target <= max(view.scores):
         raise ViewError("the game is over")

@@ -27,5 +27,5 @@ POINTS: Final = tuple(
 
 
 def prediction_nearest(hand_size: int, seats: int, cards: Sequence[int]) -> int:
-    """The card nearest to hand size ÷ seats; of two as near the lower value, then the first card."""
+    """Return the card nearest to hand size ÷ seats; of two as near the lower value, then the first card."""
     return min((abs(value * seats - hand_size), value, card) for card in cards for value in CARDS[card].values)[2]

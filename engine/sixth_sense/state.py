@@ -143,7 +143,7 @@ class SixthSenseState:
         scores: tuple[int, ...] = (),
         like: SixthSenseState | None = None,
     ) -> None:
-        """Deals the first round, or a later one that begins with these scores; or copies a state."""
+        """Deal the first round, or a later one that begins with these scores; or copy a state."""
         self.setting = setting
         self._seats = setting.seats
         self._tricks = setting.hand_size - 1
@@ -203,14 +203,14 @@ class SixthSenseState:
         return _DOUBLING if due == _DOUBLE else _PEEKING
 
     def fallback(self, seat: int) -> int:
-        """What the server plays for a seat that does not: `engine.game.State.fallback`."""
+        """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
         legal = self.legal(seat)
         if self._due == _PREDICT:
             return PREDICT + prediction_nearest(self.setting.hand_size, self._seats, cards_of(self.hands[seat]))
         return legal[0]
 
     def apply(self, action: int, seat: int) -> None:
-        """Makes the choice of a seat."""
+        """Apply a seat's choice."""
         due = self._due
         if due >= _LEAD:
             hands = self.hands
@@ -229,15 +229,15 @@ class SixthSenseState:
             self._answer(action)
 
     def clone(self) -> SixthSenseState:
-        """An independent copy."""
+        """Return an independent copy."""
         return SixthSenseState(self.setting, like=self)
 
     def view(self, seat: int) -> SixthSenseView:
-        """What the seat may know now."""
+        """Return what the seat may know now."""
         return observe(self, seat)
 
     def vector(self, seat: int) -> list[float]:
-        """The seat's view as numbers: `engine.game.Game.observation`."""
+        """Return the seat's view as numbers: `engine.game.Game.observation`."""
         return vector(observe(self, seat))
 
     def ranking(self) -> tuple[int, ...]:
@@ -245,7 +245,7 @@ class SixthSenseState:
         return places(self.scores)
 
     def _deal(self, number: int) -> None:
-        """Begins a round (S1–S3)."""
+        """Begin a round (S1–S3)."""
         seats = self._seats
         size = self.setting.hand_size
         dealt = seats * size
@@ -270,7 +270,7 @@ class SixthSenseState:
         self._peeker = -1
 
     def _predict(self, action: int, seat: int) -> None:
-        """Lays a card aside, face down (S4); after the last the first trick begins."""
+        """Lay a card aside, face down (S4); after the last the first trick begins."""
         self.hands[seat] = self.hands[seat].replace(GONE[action], b"")
         self.predictions[seat] = action - PREDICT
         if -1 in self.predictions:
@@ -282,7 +282,7 @@ class SixthSenseState:
         self._next_trick()
 
     def _block(self, place: int, seat: int) -> None:
-        """Takes the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""
+        """Take the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""
         self._blocked = place
         self.blocks = self.blocks + SINGLE[len(self.plays) - 1]
         if place == 0:
@@ -290,7 +290,7 @@ class SixthSenseState:
             self._due = COLOUR_OF[self.plays[-blocker]] if blocker > 1 else _LEAD
 
     def _complete(self) -> None:
-        """Finds who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
+        """Find who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
         seats = self._seats
         led = self._due
         if led < 0:
@@ -327,7 +327,7 @@ class SixthSenseState:
             self._next_trick()
 
     def _answer(self, action: int) -> None:
-        """Takes the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
+        """Take the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
         if action == SPLIT:
             self.worths = self.worths[:-1] + SINGLE[2]
             self.taken[self._leader] += 1
@@ -344,7 +344,7 @@ class SixthSenseState:
         self._peeker = -1
 
     def _next_trick(self) -> None:
-        """Begins a trick, whose leader is to play, or ends the round."""
+        """Begin a trick, whose leader is to play, or end the round."""
         if len(self.takers) == self._tricks:
             self._end_round()
         else:
@@ -354,7 +354,7 @@ class SixthSenseState:
             self.leaders = self.leaders + SINGLE[self._leader]
 
     def _end_round(self) -> None:
-        """Counts the points (S14); then the next round, or the end (S3, S15, S16)."""
+        """Count the points (S14); then the next round, or the end (S3, S15, S16)."""
         taken = self.taken
         table = POINTS[self.setting.novice]
         won = tuple([table[card][taken[seat]] for seat, card in enumerate(self.predictions)])

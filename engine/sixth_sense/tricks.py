@@ -48,22 +48,22 @@ _PREDICTION: Final = bytes(card if card == NOTHING else PREDICT + card for card 
 
 
 def hand_of(cards: Iterable[int]) -> bytes:
-    """The hand of these cards."""
+    """Return the hand that these cards make."""
     return b"".join([PLAYS_OF[card] for card in sorted(cards)])
 
 
 def cards_of(hand: bytes) -> bytes:
-    """The cards of a hand, in card order."""
+    """Return the cards of a hand, in card order."""
     return hand.translate(_CARD).replace(_SECOND, b"")  # to translate and delete at once takes twice as long
 
 
 def predictions_of(hand: bytes) -> bytes:
-    """The predictions a hand offers (S4)."""
+    """Return the predictions a hand offers (S4)."""
     return hand.translate(_PREDICTION).replace(_SECOND, b"")
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:
-    """All plays of a hand, and its 0s as blocks of so many places (S7)."""
+    """Return all plays of a hand, with its 0s as blocks of so many places (S7)."""
     if 1 not in hand.translate(_IS_ZERO):
         return hand
     for colour, zero in enumerate(ZEROS):

@@ -50,7 +50,7 @@ def parked(*source: object) -> dict[str, str]:
 def test_the_operator_replaces_and_revokes_a_token_without_a_server(empty: Path, token: str) -> None:
     new = shown("bots", "rotate", "Ada", "--data", empty).strip()
     assert (known(empty, token), known(empty, new)) == (False, True)
-    assert shown("bots", "revoke", "Ada", "--data", empty) == "The token of Ada is dead.\n"
+    assert shown("bots", "revoke", "Ada", "--data", empty) == "The token of Ada is no longer valid.\n"
     assert not known(empty, new)
     newest = json.loads(shown("bots", "rotate", "Ada", "--data", empty, "--json"))
     assert newest["bot"] == "Ada"
@@ -76,7 +76,7 @@ def test_the_author_does_it_with_the_token_and_finds_the_new_one_in_the_file(
         new = shown("bots", "rotate", "Ada", *there).strip()
         assert (file.read_text(), known(empty, token), known(empty, new)) == (new, False, True)
         assert shown("bots", "unpark", "ada", *there) == "ada is given seats again.\n"
-        assert shown("bots", "revoke", "Ada", *there) == "The token of Ada is dead.\n"
+        assert shown("bots", "revoke", "Ada", *there) == "The token of Ada is no longer valid.\n"
         assert not known(empty, new)
         refused = arena("bots", "rotate", "Ada", *there)
         assert refused.exit_code == 1

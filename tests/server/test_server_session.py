@@ -19,7 +19,7 @@ from arena.server.sessions.messages import (
     Reason,
     Welcome,
 )
-from arena.server.sessions.session import LAST_WORDS, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
+from arena.server.sessions.session import CLOSE_TIMEOUT, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
 from tests.server.server_rig import CODEC, GAME, POLICY, Line, turns
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ async def test_closing_ends_the_line_with_the_reason(rig: Rig, autojump_clock: M
 async def test_what_waits_is_sent_before_the_line_ends(rig: Rig, autojump_clock: MockClock) -> None:
     rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
     rig.session.close(Reason.STOPPING, "come back later")
-    with trio.fail_after(LAST_WORDS / 2):
+    with trio.fail_after(CLOSE_TIMEOUT / 2):
         await rig.over.wait()
     assert [notice.text for notice in (await rig.line.read()).notices] == ["the last words"]
 
@@ -257,7 +257,7 @@ async def test_who_does_not_read_the_last_words_is_not_waited_for(
     rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
     await wait_all_tasks_blocked()
     rig.session.close(Reason.STOPPING, "come back later")
-    with trio.fail_after(2 * LAST_WORDS):
+    with trio.fail_after(2 * CLOSE_TIMEOUT):
         await rig.over.wait()
     assert isinstance(rig.end, Closed)
     assert rig.end.reason is Reason.STOPPING

@@ -41,7 +41,7 @@ Sent: TypeAlias = "Callable[[float, Ask, int], None]"
 
 SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
-LAST_WORDS: Final = 1.0
+CLOSE_TIMEOUT: Final = 1.0
 """Seconds that what still waits has to leave when the server ends a stream."""
 ROUND_TRIPS: Final = 9
 """Heartbeats whose median is the round trip."""
@@ -104,7 +104,7 @@ class Session:
     def close(self, reason: Reason, text: str) -> None:
         """End the stream once what waits is sent; `run` raises `Closed` with this reason."""
         self._end = self._end or Closed(reason, text)
-        self._scope.deadline = min(self._scope.deadline, trio.current_time() + LAST_WORDS)
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
 
     def welcome(self, welcome: Welcome) -> None:

@@ -1,4 +1,4 @@
-"""Runs any bot class from the command line: `arena-bot MODULE:CLASS HOST:PORT`."""
+"""Run any bot class from the command line: `arena-bot MODULE:CLASS HOST:PORT`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena_client.command import add_options, run_with
 
 
 def load(name: str) -> Bot:
-    """The bot that "module:Class" names, made without arguments. Raises ValueError with what is wrong with the name."""
+    """Make the bot that "module:Class" names, without arguments. Raises ValueError with what is wrong with the name."""
     module_name, _, class_name = name.partition(":")
     if not module_name or not class_name:
         raise ValueError(f"{name!r} is not of the form MODULE:CLASS")
@@ -28,7 +28,7 @@ def load(name: str) -> Bot:
 
 
 def main() -> None:
-    """The console script `arena-bot`."""
+    """Run the console script `arena-bot`."""
     parser = argparse.ArgumentParser(prog="arena-bot", description=__doc__)
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
     parser.add_argument("address", metavar="HOST:PORT", help="the server")

@@ -65,11 +65,11 @@ class Bot:
             self.version = version
 
     def decide(self, decision: Decision) -> int:
-        """Chooses one of `decision.legal`."""
+        """Choose one of `decision.legal`."""
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
-        """Chooses for everything that is due at once: one action for each decision, in their order.
+        """Choose for everything that is due at once: one action for each decision, in their order.
 
         Override it where many decisions together are cheaper than one by one (a neural network, say). It may be a
         generator: what it has yielded is sent while it goes on thinking.
@@ -78,13 +78,13 @@ class Bot:
             yield self.decide(decision)
 
     def on_match_start(self, invitation: Invitation) -> None:
-        """A match is about to begin: the seat is accepted when this returns."""
+        """Handle the beginning of a match: the seat is accepted when this returns."""
 
     def on_round(self, report: RoundReport) -> None:
-        """A round is over; its cards are face up in the report."""
+        """Handle the end of a round; its cards are face up in the report."""
 
     def on_match_end(self, report: MatchReport) -> None:
-        """A match is over. The default logs place, points and rating."""
+        """Handle the end of a match. The default logs place, points and rating."""
         if report.interrupted:
             _log.warning("match %d was interrupted: %s", report.match_id, report.interrupted)
             return
@@ -100,7 +100,7 @@ class Bot:
         )
 
     def on_notice(self, notice: Notice) -> None:
-        """Something is out of the ordinary. The default logs one line: a warning where the bot is at fault."""
+        """Handle a notice from the server. The default logs one line: a warning where the bot is at fault."""
         kind = KINDS.get(notice.kind, f"notice {notice.kind}")
         where = f"match {notice.match_id}" if notice.match_id else "server"
         if notice.decision_id:

@@ -1,4 +1,4 @@
-"""A connection to a server: how it is opened, and what its failures mean."""
+"""Open a connection to a server, and explain its failures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DroppedError(Exception):
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
-    """A channel to "host:port". It connects at the first call. Raises OSError when the certificate cannot be read."""
+    """Open a channel to "host:port", which connects at the first call. OSError: the certificate cannot be read."""
     if not tls:
         return grpc.aio.insecure_channel(address, options=_OPTIONS)
     roots = None if tls is True else Path(tls).read_bytes()
@@ -50,7 +50,7 @@ def _one_line(details: str | None) -> str:
 
 
 def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
-    """What the end of a stream means."""
+    """Return the error that the end of a stream means."""
     text = _one_line(details)
     match code:
         case grpc.StatusCode.UNAUTHENTICATED:
@@ -70,7 +70,7 @@ def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | Dro
 
 
 def registration_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
-    """What a failed registration means."""
+    """Return the error that a failed registration means."""
     text = _one_line(details)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:

@@ -11,7 +11,7 @@ from arena_client.running import run
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds everything that `run` can be told."""
+    """Add an option for everything that `run` can be told."""
     parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
     parser.add_argument(
         "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, or its name)"
@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
-    """Runs a bot as its command line says; what it cannot do ends the program with status 1 and one line of reason."""
+    """Run a bot as its command line says; an `ArenaError` ends the program with status 1 and one line of reason."""
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)
@@ -65,7 +65,7 @@ def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
 
 
 def main(make: type[Bot], description: str | None) -> None:
-    """The command line of a program that is one bot."""
+    """Run the command line of a program that is one bot."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
     add_options(parser)

@@ -51,12 +51,12 @@ _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
 
 
 def waiting_time(tries: int) -> float:
-    """Seconds before the next try: half to all of 0.5, 1, 2, 4 … 30, so that many bots do not come back at once."""
+    """Return the seconds before the next try: 0.5, 1, 2, 4 … 30, of which a random 0 to 50 % is taken off."""
     return _chance.uniform(0.5, 1.0) * min(LONGEST_WAIT, 0.5 * 2.0 ** min(tries, 10))
 
 
 class Connection:
-    """Everything that `play` and `run` are told, and the one stream at a time."""
+    """The arguments of `play` and `run`, and one stream at a time."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Connection:
         return self._session is not None and self._session.thinking
 
     async def play(self) -> None:
-        """Returns when the matches wanted are played; raises `ArenaError` and what the bot raises."""
+        """Play until the matches wanted are played; raises `ArenaError` and what the bot raises."""
         tries, seen = 0, time.monotonic()
         while True:
             begun = time.monotonic()
@@ -182,7 +182,7 @@ class Connection:
 
 
 async def _read(call: Call) -> PlayResponse:
-    """The next message. Raises what the end of the stream means."""
+    """Return the next message. Raises the error that the end of the stream means."""
     try:
         message = await call.read()
     except _ENDS:

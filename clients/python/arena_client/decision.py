@@ -62,7 +62,7 @@ class Catalog:
 
     @classmethod
     def of(cls, message: game_pb2.GameCatalog) -> Catalog:
-        """The catalogue in a message."""
+        """Build the catalogue from a message."""
 
         def given(action: game_pb2.Action, field: str) -> int | None:
             return getattr(action, field) if action.HasField(field) else None  # type: ignore[arg-type]
@@ -100,6 +100,6 @@ class Decision:
 
     @property
     def actions(self) -> list[Action]:
-        """What the legal actions mean, in the order of `legal`."""
+        """The legal actions with their meaning, in the order of `legal`."""
         actions = self.game.actions
         return [actions[number] for number in self.legal]

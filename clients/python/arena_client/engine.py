@@ -24,7 +24,7 @@ class EngineMissingError(ArenaError):
 
 
 def seat_view(message: View) -> SeatView:
-    """The view of a decision as the engine's `SeatView`: the fields have the same names.
+    """Return a decision's view as the engine's `SeatView`: the fields have the same names.
 
     Raises `EngineMissingError` where the rules, or those of this game, are not installed.
     """
@@ -35,7 +35,7 @@ def seat_view(message: View) -> SeatView:
 
 @cache
 def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any, str], Any]], ...]]:
-    """The engine's view that a kind of message is of, and how the message gives each of its fields."""
+    """Return the engine's view class of a kind of message, and a reader for each of its fields."""
     try:
         from engine.deal import KEY_BYTES, SeededDecks
         from engine.registry import GAMES
@@ -54,7 +54,7 @@ def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callabl
 
 
 def _reader(hint: Any) -> Callable[[Any, str], Any]:
-    """Reads a field of a message as what the engine has there."""
+    """Return a function that reads a field of a message as the engine's type."""
     if NoneType in get_args(hint):
         return lambda message, name: getattr(message, name) if message.HasField(name) else None
     kind = get_origin(hint) or hint

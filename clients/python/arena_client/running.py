@@ -35,7 +35,7 @@ async def play(
     on_error: OnError = "raise",
     give_up_after: float | None = None,
 ) -> None:
-    """Plays like `run`, inside the caller's event loop; cancel it to stop."""
+    """Play like `run`, inside the caller's event loop; cancel it to stop."""
     await Connection(
         bot,
         address,
@@ -64,7 +64,7 @@ def run(
     give_up_after: float | None = None,
     verbose: bool = True,
 ) -> None:
-    """Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
+    """Connect a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 
     At the first run the bot is registered (`owner` goes before the bot's own, `invitation` where the server wants
     one) and its token kept in `token_file`, by default a file of its own in `~/.arena/tokens`; a `token` given here
@@ -133,7 +133,7 @@ async def _glance() -> None:
 
 @contextmanager
 def _ctrl_c(pressed: threading.Event, connection: Connection, task: asyncio.Task[None]) -> Iterator[None]:
-    """Turns Ctrl-C into an orderly end: at once where the bot computes, between two messages otherwise."""
+    """Turn Ctrl-C into an orderly end: at once where the bot computes, between two messages otherwise."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         pressed.set()

@@ -31,7 +31,7 @@ HOLD = 0.01
 
 @dataclass(slots=True)
 class Progress:
-    """What outlives a stream: how many matches are wanted, and which are being played."""
+    """The state that outlives a stream: how many matches are wanted, and which are being played."""
 
     wanted: int | None = None
     """How many matches to play in all; None for no end."""
@@ -40,11 +40,11 @@ class Progress:
 
     @property
     def more(self) -> bool:
-        """Whether another match may begin."""
+        """Return whether another match may begin."""
         return self.wanted is None or self.finished + len(self.playing) < self.wanted
 
     def room(self, capacity: int) -> int:
-        """How many matches may be played at once, of a capacity."""
+        """Return how many matches may be played at once, given a capacity."""
         return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
 
     @property
@@ -84,7 +84,7 @@ class Session:
             )
 
     def react(self, message: PlayResponse) -> Iterator[PlayRequest]:
-        """What to send because of a message: all in one, or piece by piece where the bot takes its time.
+        """Yield the replies to a message: one, or several where the bot takes its time.
 
         Raises what the bot raises (unless told to go on), `BadAnswerError` and `ProtocolMismatchError`.
         """
@@ -101,22 +101,22 @@ class Session:
             yield self._take()
 
     def _reply(self) -> PlayRequest:
-        """What is to be said, to be added to."""
+        """Return the pending reply, made if there is none."""
         if self._out is None:
             self._out = PlayRequest()
         return self._out
 
     def _take(self) -> PlayRequest:
-        """What is to be said; then nothing is."""
+        """Return the pending reply and clear it."""
         reply, self._out, self._since = self._reply(), None, self._clock()
         return reply
 
     def _held(self) -> bool:
-        """Whether something to be said has waited long enough."""
+        """Return whether the pending reply has waited long enough to be sent."""
         return self._out is not None and self._clock() - self._since > HOLD
 
     def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
-        """Answers a heartbeat at once; tells the bot the rest, and puts into the reply what is to be said about it."""
+        """Answer a heartbeat at once; tell the bot the other news, and add what they call for to the reply."""
         if message.HasField("heartbeat"):
             yield PlayRequest(heartbeat=message.heartbeat)
         for invitation in message.invitations:
@@ -178,7 +178,7 @@ class Session:
         )
 
     def _answers(self, decisions: list[Decision]) -> Iterator[PlayRequest]:
-        """Fills the message; yields what is to be sent before everything is answered."""
+        """Fill the reply with answers; yield the parts to be sent before everything is answered."""
         while decisions:
             done = 0
             try:
@@ -228,7 +228,7 @@ class Session:
 
 
 def _checked(decision: Decision, choice: object, count: int, of: int) -> int:
-    """The choice as a plain int (numpy's are taken too), or `BadAnswerError`."""
+    """Return the choice as a plain int (numpy's are taken too), or raise `BadAnswerError`."""
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
     except TypeError:

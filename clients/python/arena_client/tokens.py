@@ -1,4 +1,4 @@
-"""Where a bot's token is kept between runs: a small file of its own, readable only by its owner where modes exist."""
+"""Keep a bot's token between runs: a small file of its own, readable only by its owner where modes exist."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def default_token_file(address: str, name: str) -> Path:
-    """The file for one bot on one server, in the user's home. As on the server, capitals make no difference."""
+    """Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference."""
     safe_address, safe_name = (re.sub(r"[^a-z0-9._-]", "_", text.lower()) for text in (address, name))
     return Path.home() / ".arena" / "tokens" / f"{safe_address}-{safe_name}.token"
 
 
 def read_token(file: Path) -> str | None:
-    """The token in the file; None where there is no file or nothing in it."""
+    """Return the token in the file; None where there is no file or nothing in it."""
     try:
         return file.read_text(encoding="ascii").strip() or None
     except FileNotFoundError:
@@ -30,7 +30,7 @@ class NewToken:
     """
 
     def __init__(self, file: Path) -> None:
-        """The one that an earlier try left beside `file`, or a new one. Raises OSError where it cannot be written."""
+        """Take the token that an earlier try left beside `file`, or make a new one. OSError: it cannot be written."""
         self._file = file
         self._draft = file.with_name(f"{file.name}.new")
         if (offered := read_token(self._draft)) is not None:
@@ -41,13 +41,13 @@ class NewToken:
         self._write(self.token)
 
     def keep(self, token: str) -> None:
-        """Puts the token that the server answered with in its place: whoever reads the file finds it whole."""
+        """Put the token that the server answered with in its place, atomically."""
         if token != self.token:  # the server is an older one, which makes its own
             self._write(token)
         self._draft.replace(self._file)
 
     def drop(self) -> None:
-        """Forgets the token: the server does not want it."""
+        """Delete the token that the server refused."""
         self._draft.unlink(missing_ok=True)
 
     def _write(self, token: str) -> None:

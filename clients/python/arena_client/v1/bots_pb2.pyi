@@ -279,7 +279,7 @@ global___RevokeTokenRequest = RevokeTokenRequest
 
 @typing.final
 class RevokeTokenResponse(google.protobuf.message.Message):
-    """The token is dead."""
+    """The token is no longer valid."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test test-quick test-long check format pictures bench compiled test-compiled proto clean
+.PHONY: help setup lock demo test test-quick test-long check format pictures bench compiled test-compiled proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -59,6 +59,7 @@ check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, set
 	$(BIN)/python checks/structure.py
 	$(BIN)/python checks/settings.py
 	$(BIN)/buf lint
+	$(BIN)/buf breaking --against proto/promised.binpb
 	.venv-proto/bin/python proto/generate.py --check
 
 format: .venv/.ready ## Put the code in shape
@@ -96,6 +97,9 @@ proto: .venv-proto/.ready ## Generate the protocol's code
 	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt
 	@touch $@
+
+promise: .venv/.ready ## Promise today's protocol: `make check` refuses what breaks it from now on
+	$(BIN)/buf build --exclude-source-info -o proto/promised.binpb
 
 clean: ## Remove what was built
 	rm -rf .venv .venv-proto build dist demo-data .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -1,7 +1,9 @@
 """Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Generator
 from pathlib import Path
@@ -11,12 +13,20 @@ from coverage import Coverage
 from coverage.exceptions import CoverageWarning
 from hypothesis import settings
 
+# A shell that runs the tests in the background has Ctrl-C ignored, which all they start would inherit.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.load_profile("arena")
 
 OF_PROCESSES = ("bots", "cli", "clients", "crash", "end_to_end", "interop", "processes")
 """Folders in which every test counts as marked `process`."""
+UNMEASURED = ("bench", "bots", "crash", "end_to_end", "interop")
+"""Folders in which every test counts as marked `unmeasured`."""
 SLOW_TO_IMPORT = ("adapters",)
+TOLD = "COVERAGE_PROCESS_CONFIG"
+"""The variable by which a program that is started knows that it is measured."""
 STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind", "socket.connect")
 """What Python tells its auditors where a process is started, or a socket used."""
 COMPILED = str(Path(__file__).parent / "build" / "compiled")
@@ -45,6 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.parent.name in OF_PROCESSES:
             item.add_marker("process")
+        if item.path.parent.name in UNMEASURED:
+            item.add_marker("unmeasured")
     if config.getoption("--quick"):
         left_out = [item for item in items if {"process", "thorough", "unmeasured", "long"} & set(item.keywords)]
         config.hook.pytest_deselected(items=left_out)
@@ -54,6 +66,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "long" in item.keywords:
                 item.add_marker(skip)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Coverage looks away from the programs, too, that tests marked `unmeasured` start."""
+    told = os.environ.pop(TOLD, None) if "unmeasured" in item.keywords else None
+    try:
+        return (yield)
+    finally:
+        if told is not None:
+            os.environ[TOLD] = told
 
 
 @pytest.hookimpl(wrapper=True)

@@ -29,7 +29,7 @@ from statistics import mean, median, quantiles
 from typing import Final, NamedTuple
 
 import click
-from arena_client import Bot, Decision, Invitation, MatchReport, play
+from arena_client import Bot, Decision, MatchReport, MatchStart, play
 from rich.console import Console
 from rich.table import Table
 
@@ -174,7 +174,7 @@ class Player(Bot):
         self._measurements = measurements
         self._chance = Random(name).random
 
-    def on_match_start(self, invitation: Invitation) -> None:
+    def on_match_start(self, start: MatchStart) -> None:
         """Note that the bot has a seat."""
         self.seated = True
 

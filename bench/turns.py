@@ -149,7 +149,7 @@ class Bots:
         self.decisions += len(decisions)
         self.asked += bool(decisions)
         return PlayRequest(
-            ready=[Ready(match_id=each.match_id, nonce=NONCE) for each in message.invitations],
+            ready=[Ready(invitation_id=each.invitation_id, nonce=NONCE) for each in message.invitations],
             answers=[
                 Answer(
                     match_id=each.match_id,

@@ -41,6 +41,7 @@ from arena.server.sessions.messages import Outgoing, Question, Welcome
 from arena.store import bots, matches, schema
 from arena.store.journal import Journal, open_journal
 from arena.store.sqlite.engine import in_memory
+from arena.transport.settings import TransportSettings
 from arena.v1 import play_pb2
 from bench._compiled import environment, option
 from engine.game import settle_options
@@ -119,7 +120,8 @@ def measure() -> dict[str, tuple[float, float]]:
     shown = [[codec.encode(Outgoing(questions=chunk)) for chunk in each] for each in chunks]
     said = [[_answers(chunk).SerializeToString() for chunk in each] for each in chunks]
     # The server's message instead of the SDK's, which differs in the name of its package only.
-    bot = Session(First(), cast("Any", codec._welcome(Welcome("bench", (GAME,), POLICY, 5.0, 3))), Progress())
+    welcome = Welcome("bench", (GAME,), POLICY, 5.0, 3, BATCH, 10.0, TransportSettings())
+    bot = Session(First(), cast("Any", codec._welcome(welcome)), Progress())
 
     def time(part: Callable[[T], object], subjects: Sequence[T]) -> float:
         return _time(lambda: deque(map(part, subjects), maxlen=0)) / len(asks)

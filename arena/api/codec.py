@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from arena.api import nullern, sixth_sense
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
+from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     Answer,
     BotMessage,
@@ -18,6 +19,7 @@ from arena.server.sessions.messages import (
     Hello,
     Invitation,
     MatchOver,
+    MatchStart,
     MessageCodec,
     Notice,
     NoticeKind,
@@ -77,18 +79,16 @@ _VIEWS: Final = {view: (FieldPrefix(play_pb2.Decision, codec.field), codec.encod
 def decode_hello(message: bytes) -> Hello:
     """Decode the first message of a bot. Raises `Closed` unless it is a valid hello."""
     if len(message) > LARGEST_HELLO:
-        raise Closed(Reason.NONSENSE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
+        raise Closed(Reason.BAD_MESSAGE, f"the first message has at most {LARGEST_HELLO} bytes, not {len(message)}")
     request = _parsed(message)
     hello = request.hello
     if not request.HasField("hello"):
-        raise Closed(Reason.NONSENSE, "the first message must hold a hello")
+        raise Closed(Reason.BAD_MESSAGE, "the first message must hold a hello")
     if not hello.games:
-        raise Closed(Reason.NONSENSE, "hello.games is empty; name the games the bot plays")
-    if hello.capacity < 1:
-        raise Closed(Reason.NONSENSE, "hello.capacity is 0; say how many matches the bot can play at once, 1 or more")
+        raise Closed(Reason.BAD_MESSAGE, "hello.games is empty; name the games the bot plays")
     if len(hello.version) > LONGEST_VERSION or not hello.version.isprintable():
         text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
-        raise Closed(Reason.NONSENSE, text)
+        raise Closed(Reason.BAD_MESSAGE, text)
     return Hello(
         tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version, tuple(hello.playing)
     )
@@ -97,19 +97,19 @@ def decode_hello(message: bytes) -> Hello:
 def decode(message: bytes, at: float) -> BotMessage:
     """Decode a later message of a bot that arrived at the instant `at`. Raises `Closed` for a protocol violation."""
     if (only := read_answers(message)) is not None and len(only) <= MOST_AT_ONCE:
-        return BotMessage(at, (), only, None, None, (), len(message))
+        return BotMessage(at, (), only, None, size=len(message))
     request = _parsed(message)
     if request.HasField("hello"):
-        raise Closed(Reason.NONSENSE, "a hello came twice; it belongs in the first message only")
+        raise Closed(Reason.BAD_MESSAGE, "a hello came twice; it belongs in the first message only")
     answers, acceptances, declined = request.answers, request.ready, request.declined
-    if len(answers) + len(acceptances) + len(declined) > MOST_AT_ONCE:
-        raise Closed(Reason.NONSENSE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
+    if len(answers) + len(acceptances) + len(declined) + len(request.resumed) > MOST_AT_ONCE:
+        raise Closed(Reason.BAD_MESSAGE, f"a message carries at most {MOST_AT_ONCE} acceptances and answers")
     ready: Sequence[Ready] = ()
     if acceptances:
-        ready = [Ready(each.match_id, each.nonce) for each in acceptances]
+        ready = [Ready(each.invitation_id, each.nonce) for each in acceptances]
         for _, nonce in ready:
             if len(nonce) not in (0, NONCE_SIZE):
-                raise Closed(Reason.NONSENSE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
+                raise Closed(Reason.BAD_MESSAGE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
     return BotMessage(
         at,
         ready,
@@ -117,6 +117,8 @@ def decode(message: bytes, at: float) -> BotMessage:
         request.heartbeat if request.HasField("heartbeat") else None,
         request.capacity if request.HasField("capacity") else None,
         declined or (),
+        request.resumed or (),
+        request.leave,
         len(message),
     )
 
@@ -125,7 +127,7 @@ def _parsed(message: bytes) -> play_pb2.PlayRequest:
     try:
         return play_pb2.PlayRequest.FromString(message)
     except DecodeError:
-        raise Closed(Reason.NONSENSE, "the message cannot be parsed") from None
+        raise Closed(Reason.BAD_MESSAGE, "the message cannot be parsed") from None
 
 
 def encode(message: Outgoing) -> bytes:
@@ -137,6 +139,7 @@ def encode(message: Outgoing) -> bytes:
     response = play_pb2.PlayResponse(
         welcome=None if message.welcome is None else _welcome(message.welcome),
         invitations=map(_invitation, message.invitations),
+        starts=map(_start, message.starts),
         notices=map(_notice, message.notices),
         reports=map(_report, message.reports),
         heartbeat=message.heartbeat,
@@ -204,17 +207,36 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             substituted_percent=policy.substituted_percent,
             park_after=welcome.park_after,
         ),
+        limits=play_pb2.StreamLimits(
+            capacity=welcome.capacity,
+            max_request=welcome.transport.max_request,
+            max_metadata=welcome.transport.max_metadata,
+            heartbeat_ms=round(welcome.heartbeat * 1000),
+        ),
     )
 
 
 def _invitation(invitation: Invitation) -> play_pb2.Invitation:
     return play_pb2.Invitation(
-        match_id=invitation.match_id,
+        invitation_id=invitation.invitation_id,
         game=invitation.game,
-        seat=invitation.seat,
-        bots=invitation.bots,
+        kind=_KINDS[invitation.kind],
         options=invitation.options,
         commitment=invitation.commitment,
+    )
+
+
+def _start(start: MatchStart) -> play_pb2.MatchStart:
+    return play_pb2.MatchStart(
+        match_id=start.match_id,
+        invitation_id=start.invitation_id,
+        game=start.game,
+        kind=_KINDS[start.kind],
+        seat=start.seat,
+        bots=start.bots,
+        options=start.options,
+        commitment=start.commitment,
+        salt=start.salt,
     )
 
 
@@ -228,9 +250,11 @@ def _notice(notice: Notice) -> play_pb2.Notice:
         legal=notice.legal,
         time_ms=None if notice.time is None else notice.time // 1000,
         seat=notice.seat,
+        invitation_id=notice.invitation_id,
     )
 
 
+_KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
 NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
 
 
@@ -243,4 +267,5 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
         counts=over.counts,
         interrupted=over.interrupted,
+        kind=_KINDS[over.kind],
     )

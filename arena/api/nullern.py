@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from arena.transport.protobuf_fields import CACHED_PARTS, small_fields
+from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
 from arena.v1 import nullern_pb2
 from engine.nullern import NULLERN, NullernRound, NullernView
 
 _View: Final = nullern_pb2.NullernView
 _SEAT: Final = small_fields(_View, "seat")
 _HAND: Final = small_fields(_View, "hand")
-_BIDS: Final = small_fields(_View, "bids")
+_BIDS: Final = small_map_fields(_View, "bids")
 _PLAYS: Final = small_fields(_View, "plays")
 _LEADERS: Final = small_fields(_View, "leaders")
 _TAKERS: Final = small_fields(_View, "takers")
@@ -46,8 +46,7 @@ def encode_view(view: NullernView) -> bytes:
             _SEAT[seat],
             _HAND[len(hand)],
             hand,
-            _BIDS[len(bids)],
-            bids,
+            *[entries[bid] for entries, bid in zip(_BIDS, bids, strict=False)],
             _PLAYS[len(plays)],
             plays,
             _LEADERS[len(leaders)],
@@ -78,7 +77,7 @@ def _settled(
         round=round,
         rounds=rounds,
         dealer=dealer,
-        hand_size=hand_size,
+        cards_each=hand_size,
         turned=turned,
         scores=scores,
     ).SerializeToString()
@@ -93,6 +92,6 @@ def encode_round(report: NullernRound) -> nullern_pb2.NullernRound:
         leaders=report.leaders,
         takers=report.takers,
         taken=report.taken,
-        missed=report.missed,
+        missed=map(bool, report.missed),
         hupfers=report.hupfers,
     )

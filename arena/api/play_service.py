@@ -8,10 +8,10 @@ import grpc
 import trio
 
 from arena.api.codec import PROTOBUF, decode_hello
-from arena.api.statuses import looked_up
+from arena.api.statuses import looked_up, refused
 from arena.server.sessions.messages import Closed, Reason
 from arena.store.errors import StoreError
-from arena.transport.call import CallRefused, PeerVanished, Stream, bearer
+from arena.transport.call import PeerVanished, Stream, bearer
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -22,13 +22,14 @@ PlayStream: TypeAlias = Stream[bytes, bytes]
 STATUS: Final = {
     Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,
     Reason.STOPPING: grpc.StatusCode.UNAVAILABLE,
-    Reason.NOT_READING: grpc.StatusCode.DEADLINE_EXCEEDED,
-    Reason.NONSENSE: grpc.StatusCode.INVALID_ARGUMENT,
+    Reason.NOT_READING: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    Reason.BAD_MESSAGE: grpc.StatusCode.INVALID_ARGUMENT,
     Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.SILENT: grpc.StatusCode.CANCELLED,
-    Reason.TOKEN_DEAD: grpc.StatusCode.UNAUTHENTICATED,
+    Reason.NO_HELLO: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.TOKEN_REVOKED: grpc.StatusCode.UNAUTHENTICATED,
 }
+"""None of them is CANCELLED or DEADLINE_EXCEEDED, which clients make themselves; the reason says the rest."""
 
 
 class PlayService:
@@ -52,9 +53,9 @@ class PlayService:
         except PeerVanished:
             return
         except StoreError as error:
-            raise CallRefused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+            raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
         except Closed as closed:
-            raise CallRefused(STATUS[closed.reason], str(closed)) from closed
+            raise refused(STATUS[closed.reason], closed.reason.name, str(closed)) from closed
 
     async def _hello(self, stream: PlayStream) -> Hello:
         hello_timeout = self._arena.config.limits.hello_timeout
@@ -63,4 +64,4 @@ class PlayService:
             if message is None:
                 raise PeerVanished
             return decode_hello(message)
-        raise Closed(Reason.SILENT, f"no hello came within {hello_timeout:g} s of the opening of the stream")
+        raise Closed(Reason.NO_HELLO, f"no hello came within {hello_timeout:g} s of the opening of the stream")

@@ -48,7 +48,7 @@ class QueryServices:
     ) -> ladder_pb2.GetLadderResponse:
         """Return a game's ladder, of all tables or of one table size."""
         game = self._game(request.game)
-        if request.seats:
+        if request.HasField("seats"):
             ladder = await self._of_tables(game, request.seats)
         else:
             ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
@@ -59,10 +59,7 @@ class QueryServices:
     ) -> ladder_pb2.GetHistoryResponse:
         """Return a bot's rating after each of its latest matches."""
         self._game(request.game)
-        if request.limit > LARGEST_HISTORY:
-            text = f"a limit of {request.limit} is too high; ask for {LARGEST_HISTORY} matches at most"
-            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
-        limit = request.limit or HISTORY
+        limit = _limit(request, HISTORY, LARGEST_HISTORY)
         job = partial(standings.history, bot=request.bot, game=request.game, limit=limit)
         rows = await looked_up(self._arena.store.read(job))
         return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
@@ -71,10 +68,8 @@ class QueryServices:
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
         """List matches, the newest first."""
-        if request.limit > LARGEST_PAGE:
-            text = f"a limit of {request.limit} is too high; ask for {LARGEST_PAGE} at most and page with 'before'"
-            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
-        if request.game:
+        limit = _limit(request, PAGE, LARGEST_PAGE)
+        if request.HasField("game"):
             self._game(request.game)
         rows = await looked_up(
             self._arena.store.read(
@@ -82,8 +77,8 @@ class QueryServices:
                     matches.list_matches,
                     game=request.game,
                     bot=request.bot,
-                    limit=request.limit or PAGE,
-                    before=min(request.before, LARGEST_NUMBER),
+                    limit=limit,
+                    before=min(request.before, LARGEST_NUMBER) if request.HasField("before") else None,
                 )
             )
         )
@@ -116,3 +111,13 @@ class QueryServices:
                 return game
         played = ", ".join(game.name for game in self._arena.config.games)
         raise CallRefused(grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {played}")
+
+
+def _limit(request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest, default: int, largest: int) -> int:
+    """Return how many rows a request asks for. Raises CallRefused."""
+    if not request.HasField("limit"):
+        return default
+    if not 1 <= request.limit <= largest:
+        text = f"a limit is 1 to {largest}, not {request.limit}"
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+    return request.limit

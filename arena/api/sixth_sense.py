@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from arena.transport.protobuf_fields import CACHED_PARTS, small_fields
+from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
 from arena.v1 import sixth_sense_pb2
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import BLOCKABLE, CARDS, HIDDEN_BLOCKS
@@ -20,7 +20,7 @@ _TAKERS: Final = small_fields(_View, "takers")
 _WORTHS: Final = small_fields(_View, "worths")
 _PEEKS: Final = small_fields(_View, "peeks")
 _TAKEN: Final = small_fields(_View, "taken")
-_KNOWN: Final = small_fields(_View, "known_predictions")
+_KNOWN: Final = small_map_fields(_View, "known_predictions")
 assert max(len(CARDS), HIDDEN_BLOCKS + BLOCKABLE - 1) < 128, "every number and every length in a view is small"
 
 
@@ -67,8 +67,7 @@ def encode_view(view: SixthSenseView) -> bytes:
             peeks,
             _TAKEN[len(taken)],
             taken,
-            _KNOWN[len(known)],
-            known,
+            *[entries[card] for entries, card in zip(_KNOWN, known, strict=False)],
         )
     )
 
@@ -90,12 +89,12 @@ def _settled(
     return _View(
         seats=seats,
         round=round,
-        rounds=rounds,
-        target=target,
+        rounds=rounds or None,
+        target=target or None,
         novice=novice,
         late_trump=late_trump,
         dealer=dealer,
-        hand_size=hand_size,
+        cards_each=hand_size,
         turned=turned,
         scores=scores,
     ).SerializeToString()

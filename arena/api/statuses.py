@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import grpc
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
 
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.store import errors
@@ -31,19 +34,35 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.ResultVoid: grpc.StatusCode.FAILED_PRECONDITION,
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
-LARGEST_NUMBER: Final = (1 << 63) - 1
-"""The largest number of a match; larger ones cannot be stored."""
+LARGEST_NUMBER: Final = (1 << 53) - 1
+"""The largest number of a match: every language counts so far exactly."""
+ERROR_DOMAIN: Final = "arena"
+"""The domain of the reasons in `google.rpc.ErrorInfo`."""
+
+
+def refused(code: grpc.StatusCode, reason: str, text: str) -> CallRefused:
+    """Return the end of a call with a status, a text for people and a reason, such as "TAKEN_OVER", for programs."""
+    details = any_pb2.Any()
+    details.Pack(error_details_pb2.ErrorInfo(reason=reason, domain=ERROR_DOMAIN))
+    number: int = code.value[0]
+    status = status_pb2.Status(code=number, message=text, details=[details])
+    return CallRefused(code, text, status.SerializeToString())
 
 
 async def looked_up(answer: Awaitable[T]) -> T:
     """Await an answer of the server. Raises CallRefused with the gRPC status of its refusal or error."""
     try:
         return await answer
-    except Unauthenticated as refused:
-        raise CallRefused(grpc.StatusCode.UNAUTHENTICATED, str(refused)) from refused
-    except NotPermitted as refused:
-        raise CallRefused(grpc.StatusCode.PERMISSION_DENIED, str(refused)) from refused
-    except errors.Refused as refused:
-        raise CallRefused(STATUS[type(refused)], str(refused)) from refused
+    except Unauthenticated as error:
+        raise refused(grpc.StatusCode.UNAUTHENTICATED, "TOKEN_UNKNOWN", str(error)) from error
+    except NotPermitted as error:
+        raise refused(grpc.StatusCode.PERMISSION_DENIED, "NOT_PERMITTED", str(error)) from error
+    except errors.Refused as error:
+        raise refused(STATUS[type(error)], _reason(type(error)), str(error)) from error
     except errors.StoreError as error:
-        raise CallRefused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+        raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
+
+
+def _reason(error: type[errors.Refused]) -> str:
+    """Return the reason that an error's name gives: NAME_TAKEN for NameTaken."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", error.__name__).upper()

@@ -32,7 +32,9 @@ class DataSource(Protocol):
     def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
     def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
-    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]: ...  # noqa: D102
+    def matches(  # noqa: D102
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]: ...
     def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
     def replay(self, match_id: int) -> bytes: ...  # noqa: D102
 

@@ -158,13 +158,13 @@ def _caption(ladder: LadderRows) -> str:
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
-    if not ladder.through:
+    if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:
         words.append(f"fitted {ladder.published.astimezone():%d %b %H:%M:%S} up to event {ladder.through}")
     else:
         words.append(f"fitted now up to event {ladder.through}")
-    if ladder.through and any(row.best is None for row in rows):
+    if ladder.through is not None and any(row.best is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)
 

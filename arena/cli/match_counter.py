@@ -41,7 +41,7 @@ class MatchCounter:
         """Return the matches that are not settled, newest first."""
         found: list[MatchRow] = []
         while True:
-            page = self._source.matches(limit=LARGEST_PAGE, before=found[-1].match_id if found else 0)
+            page = self._source.matches(limit=LARGEST_PAGE, before=found[-1].match_id if found else None)
             new = [row for row in page if row.match_id > self._settled]
             found += new
             if len(new) < LARGEST_PAGE:

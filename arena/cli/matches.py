@@ -34,7 +34,7 @@ def command(game: str, bot: str, limit: int, before: int | None, place: DataPlac
     result is void and is empty if it counts.
     """
     with place.open() as source:
-        rows = source.matches(game=game, bot=bot, limit=limit, before=before or 0)
+        rows = source.matches(game=game, bot=bot, limit=limit, before=before)
     if as_json:
         print_json({"matches": rows})
         return

@@ -61,7 +61,7 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
     console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
 
 
-def finished(source: DataSource, game: str, bot: str, limit: int, before: int = 0) -> list[MatchRow]:
+def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
     """Return the newest matches that have a replay, newest first."""
     found: list[MatchRow] = []
     while len(found) < limit:

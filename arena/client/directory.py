@@ -61,7 +61,9 @@ class Directory:
         _require(game)
         return standings.history(self._connection, bot, game, limit)
 
-    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
+    def matches(
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]:
         """See `Client.matches`."""
         if game:
             _require(game)

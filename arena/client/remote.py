@@ -77,7 +77,7 @@ class Client:
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
         """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
-        request = ladder_pb2.GetLadderRequest(game=game, seats=seats)
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None)
         with self._translated_errors():
             answer = self._ladder.GetLadder(request, timeout=FIT_TIMEOUT if seats else CALL_TIMEOUT)
         ladder = unpack(answer, LadderRows, seats=seats)
@@ -90,9 +90,11 @@ class Client:
             answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, RatedRow) for match in answer.matches)
 
-    def matches(self, game: str = "", bot: str = "", limit: int = 50, before: int = 0) -> tuple[MatchRow, ...]:
+    def matches(
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]:
         """Return the newest matches, newest first, at most 1000; see `arena.store.matches.list_matches`."""
-        request = matches_pb2.ListMatchesRequest(game=game, bot=bot, limit=limit, before=before)
+        request = matches_pb2.ListMatchesRequest(game=game or None, bot=bot or None, limit=limit, before=before)
         with self._translated_errors():
             answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, MatchRow) for match in answer.matches)

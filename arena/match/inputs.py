@@ -72,6 +72,8 @@ class Left(NamedTuple):
 
     at: Instant
     seat: int
+    in_order: bool = False
+    """Whether it said that it leaves: a house bot plays its seat on at once, and that is no trouble."""
 
 
 class Returned(NamedTuple):
@@ -85,6 +87,8 @@ class Restored(NamedTuple):
     """The server was restarted and the match continues where it stood; all bots have yet to return."""
 
     at: Instant
+    stand_in: str = ""
+    """The house bot, with its version, that plays on for bots that are gone from here; as before where empty."""
 
 
 class Interrupted(NamedTuple):

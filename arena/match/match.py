@@ -192,7 +192,7 @@ class Match:
             return
         since = len(effects)
         if isinstance(event, Left):
-            self._presence.leave(event.seat, self._begun, self._now, effects)
+            self._presence.leave(event.seat, self._begun, event.in_order, self._now, effects)
         else:
             self._presence.come_back(event.seat, self._now, effects)
             if seat.decision != NO_DECISION and not seat.substituted:

@@ -68,9 +68,15 @@ class Presence:
             if seat.away:
                 self._mark_gone(number, seat, now, effects)
 
-    def leave(self, number: int, begun: bool, now: Instant, effects: list[Effect]) -> None:
-        """Note that the bot of a seat is gone; it costs nothing before the match begins or while clocks are held."""
+    def leave(self, number: int, begun: bool, in_order: bool, now: Instant, effects: list[Effect]) -> None:
+        """Note that the bot of a seat is gone; it costs nothing before the match begins or while clocks are held.
+
+        A bot that leaves `in_order` hands its seat over at once, even then.
+        """
         seat = self.seats[number]
+        if in_order and begun:
+            self._hand_over(number, seat, now, effects)
+            return
         if not seat.away:
             seat.away = True
             seat.sent = False
@@ -91,8 +97,7 @@ class Presence:
             seat.suspended = False
             seat.lates_in_a_row = 0
         self._update_due()
-        if self.held and not any(each.away and not each.substituted for each in self.seats):
-            self._release(now, effects)
+        self._release_if_complete(now, effects)
 
     def next_round(self, effects: list[Effect]) -> None:
         """Give seats that house bots play back to their own bots, if these are there."""
@@ -147,6 +152,24 @@ class Presence:
         elif seat.decision != NO_DECISION:
             seat.clock.start(now)
         self._update_due()
+
+    def _hand_over(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
+        """Have a house bot play on for a bot that leaves in order, which is no trouble."""
+        seat.away = True
+        seat.sent = False
+        if seat.substituted:
+            return
+        if seat.away_until == NEVER:
+            effects.append(Gone(number, 0))
+        troubled = seat.troubled
+        self._substitute(number, seat, now, effects)
+        seat.troubled = troubled
+        self._release_if_complete(now, effects)
+
+    def _release_if_complete(self, now: Instant, effects: list[Effect]) -> None:
+        """End the hold when nobody is waited for any more."""
+        if self.held and not any(each.away and not each.substituted for each in self.seats):
+            self._release(now, effects)
 
     def _substitute(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
         seat.substituted = seat.troubled = True

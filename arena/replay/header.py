@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from enum import Enum
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from arena.match.effects import Effect
 from arena.match.inputs import Input
@@ -12,6 +13,43 @@ from arena.match.match import Match
 from arena.match.policy import Policy
 from engine.deal import SeededDecks, match_key
 from engine.game import Decks, Game, Option, RoundReport, SeatView, State
+
+
+class MatchKind(Enum):
+    """A kind of match."""
+
+    RATED = "rated"
+    CASUAL = "casual"
+    """It moves no rating."""
+    CHALLENGE = "challenge"
+    """It moves no rating; its bots were asked by name and agreed."""
+
+
+class OfferOutcome(Enum):
+    """What became of a seat that was offered to a bot."""
+
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+    SILENT = "silent"
+    """The bot did not answer in time."""
+    LEFT = "left"
+    """The bot disconnected before it answered."""
+
+
+class SeatOffer(NamedTuple):
+    """A seat that was offered to a bot by an invitation."""
+
+    seat: int
+    bot: str
+    """The bot's name."""
+    outcome: OfferOutcome
+    invitation_id: int
+    salt: bytes
+    """32 bytes; SHA-256 of these and the match's commitment is the commitment that the invitation showed."""
+
+
+DEALT_BY_SERVER: Final = "server"
+"""The party that drew a match's seed: the server, which committed to it before the bots sent their nonces."""
 
 
 class SeatedBot(NamedTuple):
@@ -44,6 +82,11 @@ class Header:
     """Start of the match in microseconds since 1970 (UTC)."""
     server: str
     """Version of the server."""
+    kind: MatchKind = MatchKind.RATED
+    dealt_by: str = DEALT_BY_SERVER
+    """The party that drew the seed."""
+    offers: tuple[SeatOffer, ...] = ()
+    """The seats offered to bots, in the order of the answers; of matches from before format 4 unknown."""
 
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""

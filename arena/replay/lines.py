@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.header import ChangeLike, Header
+from arena.replay.header import ChangeLike, Header, SeatOffer
 from arena.replay.view_digests import QUESTION_ENCODERS, RoundDigests
 from engine.game import Game, RoundReport
 
@@ -32,6 +32,8 @@ INPUTS: Final[dict[str, type[Input]]] = {
     "interrupted": Interrupted,
 }
 """Types of inputs by their names in a replay."""
+ADDED_IN_4: Final[dict[type[Input], tuple[str, bool | str]]] = {Left: ("in_order", False), Restored: ("stand_in", "")}
+"""Fields of inputs that older formats lack, with their defaults."""
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
 _Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
@@ -48,10 +50,13 @@ def header_line(header: Header, rated: bool = False, version: int = VERSION) -> 
 
 
 def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
+    known: dict[str, Any] = {} if version < 4 else {"kind": header.kind.value, "dealt_by": header.dealt_by}
+    offered: dict[str, Any] = {} if version < 4 else {"offers": [_offer(each) for each in header.offers]}
     return {
         "arena_replay": version,
         "match": header.match_id,
         "game": header.game.name,
+        **known,
         "rated": rated,
         "options": dict(sorted(header.options.items())),
         "seats": len(header.bots),
@@ -59,11 +64,16 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
         "seed": header.seed.hex(),
         "commitment": header.commitment.hex(),
         "nonces": [nonce.hex() for nonce in header.nonces],
+        **offered,
         "stand_in": header.stand_in,
         "policy": _policy(header.policy),
         "started": written_instant(header.started),
         "server": header.server,
     }
+
+
+def _offer(offer: SeatOffer) -> dict[str, Any]:
+    return {**offer._asdict(), "outcome": offer.outcome.value, "salt": offer.salt.hex()}
 
 
 def written_instant(microseconds: int) -> str:
@@ -82,8 +92,11 @@ def read_instant(text: str) -> int:
     raise ValueError(f"{text!r} is not an instant as replays have them")
 
 
-def input_line(event: Input, game: Game) -> str:
-    """Write the line of an input. Nearly all are `Sent` or `Acted`, for which formatting is faster than an encoder."""
+def input_line(event: Input, game: Game, version: int = VERSION) -> str:
+    """Write the line of an input in a version of the format.
+
+    Nearly all are `Sent` or `Acted`, for which formatting is faster than an encoder.
+    """
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
     if isinstance(event, Acted):
@@ -92,7 +105,10 @@ def input_line(event: Input, game: Game) -> str:
             f'"action":{event.action},"name":{_quoted(_name(game, event.action))}}}'
         )
     named = {"name": _name(game, event.action)} if isinstance(event, StoodIn) else {}
-    return _write({"in": _NAMES[type(event)], **event._asdict(), **named})
+    line = {"in": _NAMES[type(event)], **event._asdict(), **named}
+    if version < 4 and (added := ADDED_IN_4.get(type(event))) is not None:
+        del line[added[0]]
+    return _write(line)
 
 
 def effect_line(effect: Effect, game: Game) -> str:

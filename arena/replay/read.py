@@ -11,8 +11,8 @@ from arena.match.inputs import Input
 from arena.match.policy import Policy
 from arena.replay import shape
 from arena.replay.hash_chain import LIMIT, Chain, PackingError, unpack, without_chain
-from arena.replay.header import Header, SeatedBot
-from arena.replay.lines import INPUTS, VERSION, read_instant
+from arena.replay.header import Header, MatchKind, OfferOutcome, SeatedBot, SeatOffer
+from arena.replay.lines import ADDED_IN_4, INPUTS, VERSION, read_instant
 from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedResult, Replay, ReplayError
 from arena.replay.shape import ShapeError, check
 from arena.replay.view_digests import QUESTION_ENCODERS
@@ -43,6 +43,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self._source = source
         self._line: int | None = None
+        self._version = VERSION
 
     def replay(self, content: bytes) -> Replay:
         lines = self._lines(content)
@@ -127,11 +128,13 @@ class _Reader:
             self._fail('it is no replay of an arena: its first line has no version in the field "arena_replay"')
         if version not in QUESTION_ENCODERS:
             made_by = "a newer arena" if version > VERSION else "another arena"
-            known = " and ".join(map(str, QUESTION_ENCODERS))
+            known = f"{min(QUESTION_ENCODERS)} to {VERSION}"
             self._fail(f"it was made by {made_by}: its format is {version}, and this arena reads {known}")
+        self._version = version
 
     def _header(self, line: dict[str, Any]) -> Header:
-        check(line, shape.HEADER)
+        recent = line["arena_replay"] >= 4
+        check(line, {**shape.HEADER, **shape.ADDED_TO_HEADER_IN_4} if recent else shape.HEADER)
         check(line["policy"], shape.POLICY)
         for bot in line["bots"]:
             check(bot, shape.BOT)
@@ -155,6 +158,7 @@ class _Reader:
             policy=Policy(**line["policy"]),
             started=started,
             server=line["server"],
+            **(_added_in_4(line) if recent else {}),
         )
 
     def _body(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[tuple[Input, ...], RecordedResult]:
@@ -182,9 +186,12 @@ class _Reader:
         name = line.pop("in")
         if not isinstance(name, str) or name not in INPUTS:
             self._fail(f"there is no input {name!r}; there are {', '.join(INPUTS)}")
+        kind = INPUTS[name]
+        if self._version < 4 and (added := ADDED_IN_4.get(kind)) is not None:
+            line.setdefault(*added)  # the journal of a match may go on in a newer version
         check(line, shape.INPUTS[name])
         line.pop("name", None)
-        return INPUTS[name](**line)
+        return kind(**line)
 
     def _check_effect(self, line: dict[str, Any]) -> None:
         name = line.pop("out")
@@ -209,6 +216,16 @@ class _Reader:
             )
             for each in line["ratings"]
         )
+
+
+def _added_in_4(line: dict[str, Any]) -> dict[str, Any]:
+    for offer in line["offers"]:
+        check(offer, shape.OFFER)
+    offers = tuple(
+        SeatOffer(**{**offer, "outcome": OfferOutcome(offer["outcome"]), "salt": bytes.fromhex(offer["salt"])})
+        for offer in line["offers"]
+    )
+    return {"kind": MatchKind(line["kind"]), "dealt_by": line["dealt_by"], "offers": offers}
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -127,7 +127,7 @@ def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> 
     """Record a match from all its entries."""
     recorder = Recorder(header, version)
     for event, effects in entries:
-        recorder.add(event, effects, input_line(event, header.game))
+        recorder.add(event, effects, input_line(event, header.game, version))
     return recorder
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from arena.match.clock import NEVER
 from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
+from arena.replay.header import MatchKind, OfferOutcome
 
 
 class FieldKind(NamedTuple):
@@ -84,6 +85,18 @@ HEADER: Final[Shape] = {
     "started": TEXT,
     "server": TEXT,
 }
+ADDED_TO_HEADER_IN_4: Final[Shape] = {
+    "kind": _one_of(*(kind.value for kind in MatchKind)),
+    "dealt_by": TEXT,
+    "offers": OBJECTS,
+}
+OFFER: Final[Shape] = {
+    "seat": NATURAL,
+    "bot": TEXT,
+    "outcome": _one_of(*(outcome.value for outcome in OfferOutcome)),
+    "invitation_id": NATURAL,
+    "salt": _hex(32),
+}
 BOT: Final[Shape] = {"name": TEXT, "house": YES_NO}
 POLICY: Final[Shape] = {field.name: NATURAL for field in fields(Policy)}
 _SEAT: Final[Shape] = {"at": INSTANT, "seat": WHOLE}
@@ -94,9 +107,9 @@ INPUTS: Final[Mapping[str, Shape]] = {
     "acted": {"at": INSTANT, **_CHOICE},
     "stood_in": {"at": INSTANT, **_CHOICE},
     "time_up": {"at": INSTANT},
-    "left": _SEAT,
+    "left": {**_SEAT, "in_order": YES_NO},
     "returned": _SEAT,
-    "restored": {"at": INSTANT},
+    "restored": {"at": INSTANT, "stand_in": TEXT},
     "interrupted": {"at": INSTANT, "reason": TEXT},
 }
 _OVER: Final[Shape] = {

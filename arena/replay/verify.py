@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from arena.replay.hash_chain import Chain, without_chain
+from arena.replay.header import DEALT_BY_SERVER, OfferOutcome
 from arena.replay.record import record
 from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedResult, Replay
 from engine.deal import opens
@@ -56,7 +57,7 @@ class ReplayVerdict:
 
 def verify(replay: Replay, rate: Rate | None = None) -> ReplayVerdict:
     """Verify a replay by playing it again. Without `rate` the ratings after the match are taken from the file."""
-    difference = _commitment(replay) or _body(replay, rate)
+    difference = _commitment(replay) or _offers(replay) or _body(replay, rate)
     rated = replay.ratings is not None and rate is not None and difference is None
     return ReplayVerdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
 
@@ -66,6 +67,18 @@ def _commitment(replay: Replay) -> ReplayDifference | None:
     if opens(header.seed, header.commitment):
         return None
     return ReplayDifference(1, None, replay.lines[0], "the seed does not open the commitment: SHA-256 gives another")
+
+
+def _offers(replay: Replay) -> ReplayDifference | None:
+    """Check that the seats that bots accepted are those they have; what formats before 4 do not tell is not asked."""
+    header = replay.header
+    if replay.version < 4 or header.dealt_by != DEALT_BY_SERVER:
+        return None
+    accepted = sorted((offer.seat, offer.bot) for offer in header.offers if offer.outcome is OfferOutcome.ACCEPTED)
+    seated = [(seat, bot.name) for seat, bot in enumerate(header.bots) if not bot.house]
+    if accepted == seated:
+        return None
+    return ReplayDifference(1, None, replay.lines[0], f"the seats accepted are {accepted}, those of bots are {seated}")
 
 
 def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:

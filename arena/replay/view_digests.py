@@ -84,5 +84,9 @@ def _packed(questions: list[QuestionFields]) -> bytes:
     return pack(f">{len(numbers)}i", *numbers)
 
 
-QUESTION_ENCODERS: Final[Mapping[int, Callable[[list[QuestionFields]], bytes]]] = {2: _packed, 3: _marshalled}
+QUESTION_ENCODERS: Final[Mapping[int, Callable[[list[QuestionFields]], bytes]]] = {
+    2: _packed,
+    3: _marshalled,
+    4: _marshalled,
+}
 """Encoders of the questions of a seat in a round, by version of the replay format."""

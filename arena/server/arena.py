@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots import Bot
     from arena.store.store import Store
+    from engine.game import Game
 
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 
@@ -157,7 +158,7 @@ class Arena:
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
         session = Session(link, codec, hello, self.turns, self.config.limits)
-        session.welcome(Welcome(bot.name, games, self.config.policy, self.config.ready_limit, self.config.park_after))
+        session.welcome(self._welcome(bot, games, hello))
         bot_player.parked = bot.parked is not None
         if bot_player.parked:
             session.notify(parked_notice(bot))
@@ -174,6 +175,19 @@ class Arena:
             bot_player.disconnected(trio.current_time(), session)
             self.players.release(bot_player)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
+
+    def _welcome(self, bot: Bot, games: tuple[Game, ...], hello: Hello) -> Welcome:
+        config = self.config
+        return Welcome(
+            bot.name,
+            games,
+            config.policy,
+            config.ready_limit,
+            config.park_after,
+            min(hello.capacity, config.matches_per_bot),
+            config.heartbeat,
+            config.transport,
+        )
 
     async def void(self, match_id: int, reason: str) -> None:
         """Take the result of a match off the ladder; raises what `matches.void` raises."""

@@ -73,7 +73,8 @@ class Config:
         default=256, metadata={"least": 1, "help": "Most matches one bot plays at once, whatever it announces."}
     )
     heartbeat: float = field(
-        default=10.0, metadata={"unit": "s", "least": 0.1, "help": "Time between two heartbeats of a stream."}
+        default=10.0,
+        metadata={"unit": "s", "least": 0.1, "help": "Time between two heartbeats of a stream."},
     )
     park_after: int = field(
         default=3,

@@ -148,7 +148,7 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
 
 
 def list_matches(
-    connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int = 0
+    connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
     """Return the newest matches, newest first; filter by game, bot name (ignoring case) and numbers below `before`."""
     columns = schema.matches.c
@@ -159,7 +159,7 @@ def list_matches(
         seats = schema.match_seats.join(schema.bots)
         own = select(schema.match_seats.c.match_id).select_from(seats).where(schema.bots.c.key == bot.lower())
         query = query.where(columns.id.in_(own))
-    if before:
+    if before is not None:
         query = query.where(columns.id < before)
     return _with_seats(connection, connection.execute(query).all())
 

@@ -92,8 +92,8 @@ class LadderRows:
     """Size of the tables whose results are included; 0 for all sizes."""
     standings: tuple[LadderRow, ...]
     """Best first."""
-    through: int
-    """Number of the last of the game's events included in the fit; 0 before the first fit."""
+    through: int | None
+    """Number of the last of the game's events included in the fit; None before the first fit."""
     digest: str
     """SHA-256 of all its figures, in hex; empty before the first fit."""
     published: datetime | None

@@ -24,7 +24,7 @@ def current(connection: Connection, game: str) -> LadderRows:
         game=game,
         seats=0,
         standings=standings(connection, game),
-        through=0 if row is None else row.through,
+        through=None if row is None else row.through,
         digest="" if row is None else row.digest,
         published=None if row is None else instant(row.at),
     )

@@ -19,10 +19,12 @@ SentT = TypeVar("SentT")
 class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an error of the program
     """The end of a call with a status other than OK, raised by its handler; the text is sent to the peer."""
 
-    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+    def __init__(self, code: grpc.StatusCode, text: str, details: bytes = b"") -> None:
+        """`details`: a serialized `google.rpc.Status`, for programs."""
         super().__init__(code, text)
         self.code = code
         self.text = text
+        self.details = details
 
 
 class PeerVanished(trio.BrokenResourceError):
@@ -92,8 +94,8 @@ SEND_LIMIT: Final = 30.0
 
 
 async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:
-    """Send a message within `SEND_LIMIT`. Raises CallRefused with DEADLINE_EXCEEDED where the peer does not read."""
+    """Send a message within `SEND_LIMIT`. Raises CallRefused with RESOURCE_EXHAUSTED where the peer does not read."""
     with trio.move_on_after(SEND_LIMIT) as limit:
         await stream.send(message)
     if limit.cancelled_caught:
-        raise CallRefused(grpc.StatusCode.DEADLINE_EXCEEDED, f"nothing was read for {SEND_LIMIT:.0f} s")
+        raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"nothing was read for {SEND_LIMIT:.0f} s")

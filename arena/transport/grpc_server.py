@@ -231,7 +231,7 @@ class _Calls:
         if refusal is None:
             stream.close(grpc.StatusCode.OK)
         else:
-            stream.close(refusal.code, refusal.text)
+            stream.close(refusal.code, refusal.text, details=refusal.details)
 
     async def _enforce_deadline(self, stream: GrpcStream, timeout: float) -> None:
         """Close a bidirectional call after `timeout` seconds; to its handler the peer seems to have vanished."""

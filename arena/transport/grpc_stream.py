@@ -7,6 +7,7 @@ handler asks for them are queued with their arrival instants; flow control bound
 from __future__ import annotations
 
 import zlib
+from base64 import b64encode
 from collections import deque
 from collections.abc import Callable, Mapping
 from struct import Struct
@@ -134,9 +135,15 @@ class GrpcStream(Http2Stream):
         self.write(_prefix(0, len(message)) + message)
 
     def close(
-        self, status: grpc.StatusCode, text: str = "", reason: type[Exception] = trio.ClosedResourceError
+        self,
+        status: grpc.StatusCode,
+        text: str = "",
+        reason: type[Exception] = trio.ClosedResourceError,
+        details: bytes = b"",
     ) -> None:
         """End the call with a status once all messages have been sent; from now on `receive` and `send` raise `reason`.
+
+        `details`: a serialized `google.rpc.Status`.
 
         Does nothing on a call that has ended.
         """
@@ -146,6 +153,8 @@ class GrpcStream(Http2Stream):
         trailers = [(b"grpc-status", b"%d" % code)]
         if text:
             trailers.append((b"grpc-message", quote(text[:MAX_STATUS_TEXT], safe=UNESCAPED).encode()))
+        if details:
+            trailers.append((b"grpc-status-details-bin", b64encode(details).rstrip(b"=")))
         self._mark_closed(reason)
         self.end(trailers if self._headers_sent else (*RESPONSE_HEADERS, *trailers))
 

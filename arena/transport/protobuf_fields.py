@@ -3,7 +3,8 @@
 A serialized message is its fields one after the other, in any order; a field is its tag and a number, or its tag, a
 length and that many bytes; a packed list of numbers below 128 is one byte for each. Joining strings costs a fraction of
 filling a message number by number and serializing it. Names, numbers and types of the fields come from the generated
-classes, which parse what is written here. Only unsigned numbers, packed lists of them and messages are supported.
+classes, which parse what is written here. Only booleans, unsigned numbers, packed lists and maps of them, and messages
+are supported.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _SHORT: Final = (*_LAST, *(more + last for last in _LAST[1:8] for more in _MORE)
 """The varints below 1024, prepared: most numbers and lengths are."""
 
 _WIRE_TYPES: Final = {
+    FieldDescriptor.TYPE_BOOL: 0,
     FieldDescriptor.TYPE_UINT32: 0,
     FieldDescriptor.TYPE_UINT64: 0,
     FieldDescriptor.TYPE_MESSAGE: 2,
@@ -46,6 +48,20 @@ def small_fields(message: type[Message], name: str) -> tuple[bytes, ...]:
     """
     begin, present = tag(message, name), message.DESCRIPTOR.fields_by_name[name].has_presence
     return tuple(begin + varint(number) if number or present else b"" for number in range(128))
+
+
+def small_map_fields(message: type[Message], name: str) -> tuple[tuple[bytes, ...], ...]:
+    """Return a table of the serialized entries of a map of unsigned numbers, by key below 16 and by value plus one.
+
+    At 0 stands the empty string: the key is not in the map. Raises KeyError as `tag` does.
+    """
+    entry = message.DESCRIPTOR.fields_by_name[name].message_type
+    if entry is None:
+        raise KeyError(name)
+    begin = tag(message, name)
+    key_tag, value_tag = (varint(entry.fields_by_name[part].number << 3) for part in ("key", "value"))
+    pairs = [[key_tag + varint(key) + value_tag + varint(value) for value in range(128)] for key in range(16)]
+    return tuple([(b"", *[begin + varint(len(pair)) + pair for pair in row]) for row in pairs])
 
 
 def varint(number: int) -> bytes:

@@ -25,27 +25,34 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/ladder.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"/\n\x10GetLadderRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\r\n\x05seats\x18\x02 \x01(\r\"\x98\x01\n\x11GetLadderResponse\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\tstandings\x18\x02 \x03(\x0b\x32\x12.arena.v1.Standing\x12\x0f\n\x07through\x18\x03 \x01(\x04\x12\x0e\n\x06\x64igest\x18\x04 \x01(\t\x12-\n\tpublished\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xc1\x03\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0f\n\x07matches\x18\x07 \x01(\r\x12\x0c\n\x04wins\x18\x08 \x01(\r\x12\x11\n\tmean_rank\x18\t \x01(\x01\x12\x13\n\x0blast_change\x18\n \x01(\x01\x12\x0f\n\x07version\x18\x0b \x01(\t\x12\x10\n\x08rank_low\x18\x0c \x01(\r\x12\x11\n\trank_high\x18\r \x01(\r\x12\x11\n\x04\x62\x65st\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\x11\n\topponents\x18\x0f \x01(\r\x12\x13\n\x0bprovisional\x18\x10 \x01(\x08\x12\x0c\n\x04live\x18\x11 \x01(\x01\x12\x16\n\x0elive_deviation\x18\x12 \x01(\x01\x12\x19\n\x0c\x66orced_share\x18\x13 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0bthink_95_us\x18\x14 \x01(\x04H\x02\x88\x01\x01\x12\x1c\n\x04luck\x18\x15 \x01(\x0b\x32\x0e.arena.v1.LuckB\x07\n\x05_bestB\x0f\n\r_forced_shareB\x0e\n\x0c_think_95_us\"\x92\x01\n\x04Luck\x12\x0f\n\x07matches\x18\x01 \x01(\r\x12\r\n\x05plain\x18\x02 \x01(\x01\x12\x18\n\x0bplain_error\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x08\x61\x64justed\x18\x04 \x01(\x01\x12\x1b\n\x0e\x61\x64justed_error\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\x0e\n\x0c_plain_errorB\x11\n\x0f_adjusted_error\"=\n\x11GetHistoryRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05limit\x18\x03 \x01(\r\";\n\x12GetHistoryResponse\x12%\n\x07matches\x18\x01 \x03(\x0b\x32\x14.arena.v1.RatedMatch\"\x9c\x01\n\nRatedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12)\n\x05\x65nded\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0e\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01\x12\r\n\x05\x61\x66ter\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0e\n\x06voided\x18\x07 \x01(\x08\x32\x9e\x01\n\rLadderService\x12\x44\n\tGetLadder\x12\x1a.arena.v1.GetLadderRequest\x1a\x1b.arena.v1.GetLadderResponse\x12G\n\nGetHistory\x12\x1b.arena.v1.GetHistoryRequest\x1a\x1c.arena.v1.GetHistoryResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rena/v1/ladder.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\">\n\x10GetLadderRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x12\n\x05seats\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_seats\"\xad\x01\n\x11GetLadderResponse\x12\x0c\n\x04game\x18\x01 \x01(\t\x12%\n\tstandings\x18\x02 \x03(\x0b\x32\x12.arena.v1.Standing\x12\x18\n\x07through\x18\x03 \x01(\x04\x42\x02\x30\x02H\x00\x88\x01\x01\x12\x0e\n\x06\x64igest\x18\x04 \x01(\t\x12-\n\tpublished\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\n\n\x08_through\"\xc5\x03\n\x08Standing\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\r\n\x05owner\x18\x03 \x01(\t\x12\r\n\x05house\x18\x04 \x01(\x08\x12\x0e\n\x06rating\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0f\n\x07matches\x18\x07 \x01(\r\x12\x0c\n\x04wins\x18\x08 \x01(\r\x12\x11\n\tmean_rank\x18\t \x01(\x01\x12\x13\n\x0blast_change\x18\n \x01(\x01\x12\x0f\n\x07version\x18\x0b \x01(\t\x12\x10\n\x08rank_low\x18\x0c \x01(\r\x12\x11\n\trank_high\x18\r \x01(\r\x12\x11\n\x04\x62\x65st\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\x11\n\topponents\x18\x0f \x01(\r\x12\x13\n\x0bprovisional\x18\x10 \x01(\x08\x12\x0c\n\x04live\x18\x11 \x01(\x01\x12\x16\n\x0elive_deviation\x18\x12 \x01(\x01\x12\x19\n\x0c\x66orced_share\x18\x13 \x01(\x01H\x01\x88\x01\x01\x12\x1c\n\x0bthink_95_us\x18\x14 \x01(\x04\x42\x02\x30\x02H\x02\x88\x01\x01\x12\x1c\n\x04luck\x18\x15 \x01(\x0b\x32\x0e.arena.v1.LuckB\x07\n\x05_bestB\x0f\n\r_forced_shareB\x0e\n\x0c_think_95_us\"\x92\x01\n\x04Luck\x12\x0f\n\x07matches\x18\x01 \x01(\r\x12\r\n\x05plain\x18\x02 \x01(\x01\x12\x18\n\x0bplain_error\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x10\n\x08\x61\x64justed\x18\x04 \x01(\x01\x12\x1b\n\x0e\x61\x64justed_error\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\x0e\n\x0c_plain_errorB\x11\n\x0f_adjusted_error\"L\n\x11GetHistoryRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0b\n\x03\x62ot\x18\x02 \x01(\t\x12\x12\n\x05limit\x18\x03 \x01(\rH\x00\x88\x01\x01\x42\x08\n\x06_limit\";\n\x12GetHistoryResponse\x12%\n\x07matches\x18\x01 \x03(\x0b\x32\x14.arena.v1.RatedMatch\"\xa0\x01\n\nRatedMatch\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12)\n\x05\x65nded\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x0e\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01\x12\r\n\x05\x61\x66ter\x18\x05 \x01(\x01\x12\x11\n\tdeviation\x18\x06 \x01(\x01\x12\x0e\n\x06voided\x18\x07 \x01(\x08\x32\x9e\x01\n\rLadderService\x12\x44\n\tGetLadder\x12\x1a.arena.v1.GetLadderRequest\x1a\x1b.arena.v1.GetLadderResponse\x12G\n\nGetHistory\x12\x1b.arena.v1.GetHistoryRequest\x1a\x1c.arena.v1.GetHistoryResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena.v1.ladder_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
+  _globals['_GETLADDERRESPONSE'].fields_by_name['through']._loaded_options = None
+  _globals['_GETLADDERRESPONSE'].fields_by_name['through']._serialized_options = b'0\002'
+  _globals['_STANDING'].fields_by_name['think_95_us']._loaded_options = None
+  _globals['_STANDING'].fields_by_name['think_95_us']._serialized_options = b'0\002'
+  _globals['_RATEDMATCH'].fields_by_name['match_id']._loaded_options = None
+  _globals['_RATEDMATCH'].fields_by_name['match_id']._serialized_options = b'0\002'
   _globals['_GETLADDERREQUEST']._serialized_start=68
-  _globals['_GETLADDERREQUEST']._serialized_end=115
-  _globals['_GETLADDERRESPONSE']._serialized_start=118
-  _globals['_GETLADDERRESPONSE']._serialized_end=270
-  _globals['_STANDING']._serialized_start=273
-  _globals['_STANDING']._serialized_end=722
-  _globals['_LUCK']._serialized_start=725
-  _globals['_LUCK']._serialized_end=871
-  _globals['_GETHISTORYREQUEST']._serialized_start=873
-  _globals['_GETHISTORYREQUEST']._serialized_end=934
-  _globals['_GETHISTORYRESPONSE']._serialized_start=936
-  _globals['_GETHISTORYRESPONSE']._serialized_end=995
-  _globals['_RATEDMATCH']._serialized_start=998
-  _globals['_RATEDMATCH']._serialized_end=1154
-  _globals['_LADDERSERVICE']._serialized_start=1157
-  _globals['_LADDERSERVICE']._serialized_end=1315
+  _globals['_GETLADDERREQUEST']._serialized_end=130
+  _globals['_GETLADDERRESPONSE']._serialized_start=133
+  _globals['_GETLADDERRESPONSE']._serialized_end=306
+  _globals['_STANDING']._serialized_start=309
+  _globals['_STANDING']._serialized_end=762
+  _globals['_LUCK']._serialized_start=765
+  _globals['_LUCK']._serialized_end=911
+  _globals['_GETHISTORYREQUEST']._serialized_start=913
+  _globals['_GETHISTORYREQUEST']._serialized_end=989
+  _globals['_GETHISTORYRESPONSE']._serialized_start=991
+  _globals['_GETHISTORYRESPONSE']._serialized_end=1050
+  _globals['_RATEDMATCH']._serialized_start=1053
+  _globals['_RATEDMATCH']._serialized_end=1213
+  _globals['_LADDERSERVICE']._serialized_start=1216
+  _globals['_LADDERSERVICE']._serialized_end=1374
 # @@protoc_insertion_point(module_scope)

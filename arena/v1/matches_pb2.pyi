@@ -59,22 +59,31 @@ class ListMatchesRequest(google.protobuf.message.Message):
     LIMIT_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
     game: builtins.str
-    """Only this game; all games where empty."""
+    """Only this game; all games where absent."""
     bot: builtins.str
-    """Only matches of this bot; all bots where empty."""
+    """Only matches of this bot; all bots where absent."""
     limit: builtins.int
-    """At most so many; 50 where 0."""
+    """At most so many; 50 where absent."""
     before: builtins.int
-    """Only matches with a smaller number; all where 0. For the next page."""
+    """Only matches with a smaller number; all where absent. For the next page."""
     def __init__(
         self,
         *,
-        game: builtins.str = ...,
-        bot: builtins.str = ...,
-        limit: builtins.int = ...,
-        before: builtins.int = ...,
+        game: builtins.str | None = ...,
+        bot: builtins.str | None = ...,
+        limit: builtins.int | None = ...,
+        before: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_bot", b"_bot"]) -> typing.Literal["bot"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_game", b"_game"]) -> typing.Literal["game"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListMatchesRequest = ListMatchesRequest
 

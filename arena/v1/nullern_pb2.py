@@ -24,15 +24,20 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/nullern.proto\x12\x08\x61rena.v1\"\xf8\x01\n\x0bNullernView\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\r\n\x05seats\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12\x0e\n\x06rounds\x18\x04 \x01(\r\x12\x0e\n\x06\x64\x65\x61ler\x18\x05 \x01(\r\x12\x11\n\thand_size\x18\x06 \x01(\r\x12\x0e\n\x06turned\x18\x07 \x01(\r\x12\x0c\n\x04hand\x18\x08 \x03(\r\x12\x0c\n\x04\x62ids\x18\t \x03(\r\x12\r\n\x05plays\x18\n \x03(\r\x12\x0f\n\x07leaders\x18\x0b \x03(\r\x12\x0e\n\x06takers\x18\x0c \x03(\r\x12\r\n\x05taken\x18\r \x03(\r\x12\x0e\n\x06scores\x18\x0e \x03(\x11\x12\x0f\n\x07hupfers\x18\x0f \x03(\r\"\x8c\x01\n\x0cNullernRound\x12\x0e\n\x06turned\x18\x01 \x01(\r\x12\x0c\n\x04\x62ids\x18\x02 \x03(\r\x12\r\n\x05plays\x18\x03 \x03(\r\x12\x0f\n\x07leaders\x18\x04 \x03(\r\x12\x0e\n\x06takers\x18\x05 \x03(\r\x12\r\n\x05taken\x18\x06 \x03(\r\x12\x0e\n\x06missed\x18\x07 \x03(\r\x12\x0f\n\x07hupfers\x18\x08 \x03(\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x61rena/v1/nullern.proto\x12\x08\x61rena.v1\"\xc7\x02\n\x0bNullernView\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\r\n\x05seats\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12\x0e\n\x06rounds\x18\x04 \x01(\r\x12\x0e\n\x06\x64\x65\x61ler\x18\x05 \x01(\r\x12\x12\n\ncards_each\x18\x06 \x01(\r\x12\x0e\n\x06turned\x18\x07 \x01(\r\x12\x0c\n\x04hand\x18\x08 \x03(\r\x12-\n\x04\x62ids\x18\t \x03(\x0b\x32\x1f.arena.v1.NullernView.BidsEntry\x12\r\n\x05plays\x18\n \x03(\r\x12\x0f\n\x07leaders\x18\x0b \x03(\r\x12\x0e\n\x06takers\x18\x0c \x03(\r\x12\r\n\x05taken\x18\r \x03(\r\x12\x0e\n\x06scores\x18\x0e \x03(\x11\x12\x0f\n\x07hupfers\x18\x0f \x03(\r\x1a+\n\tBidsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\"\x8c\x01\n\x0cNullernRound\x12\x0e\n\x06turned\x18\x01 \x01(\r\x12\x0c\n\x04\x62ids\x18\x02 \x03(\r\x12\r\n\x05plays\x18\x03 \x03(\r\x12\x0f\n\x07leaders\x18\x04 \x03(\r\x12\x0e\n\x06takers\x18\x05 \x03(\r\x12\r\n\x05taken\x18\x06 \x03(\r\x12\x0e\n\x06missed\x18\x07 \x03(\x08\x12\x0f\n\x07hupfers\x18\x08 \x03(\rB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena.v1.nullern_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
+  _globals['_NULLERNVIEW_BIDSENTRY']._loaded_options = None
+  _globals['_NULLERNVIEW_BIDSENTRY']._serialized_options = b'8\001'
   _globals['_NULLERNVIEW']._serialized_start=37
-  _globals['_NULLERNVIEW']._serialized_end=285
-  _globals['_NULLERNROUND']._serialized_start=288
-  _globals['_NULLERNROUND']._serialized_end=428
+  _globals['_NULLERNVIEW']._serialized_end=364
+  _globals['_NULLERNVIEW_BIDSENTRY']._serialized_start=321
+  _globals['_NULLERNVIEW_BIDSENTRY']._serialized_end=364
+  _globals['_NULLERNROUND']._serialized_start=367
+  _globals['_NULLERNROUND']._serialized_end=507
 # @@protoc_insertion_point(module_scope)

@@ -24,21 +24,24 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"5\n\x11VoidResultRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x04\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\x96\x01\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\x96\x01\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena.v1.operator_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
+  _globals['_VOIDRESULTREQUEST'].fields_by_name['match_id']._loaded_options = None
+  _globals['_VOIDRESULTREQUEST'].fields_by_name['match_id']._serialized_options = b'0\002'
   _globals['_DRAINREQUEST']._serialized_start=37
   _globals['_DRAINREQUEST']._serialized_end=87
   _globals['_VOIDRESULTREQUEST']._serialized_start=89
-  _globals['_VOIDRESULTREQUEST']._serialized_end=142
-  _globals['_VOIDRESULTRESPONSE']._serialized_start=144
-  _globals['_VOIDRESULTRESPONSE']._serialized_end=164
-  _globals['_DRAINRESPONSE']._serialized_start=166
-  _globals['_DRAINRESPONSE']._serialized_end=212
-  _globals['_OPERATORSERVICE']._serialized_start=215
-  _globals['_OPERATORSERVICE']._serialized_end=365
+  _globals['_VOIDRESULTREQUEST']._serialized_end=146
+  _globals['_VOIDRESULTRESPONSE']._serialized_start=148
+  _globals['_VOIDRESULTRESPONSE']._serialized_end=168
+  _globals['_DRAINRESPONSE']._serialized_start=170
+  _globals['_DRAINRESPONSE']._serialized_end=216
+  _globals['_OPERATORSERVICE']._serialized_start=219
+  _globals['_OPERATORSERVICE']._serialized_end=369
 # @@protoc_insertion_point(module_scope)

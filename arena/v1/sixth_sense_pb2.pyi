@@ -20,6 +20,22 @@ class SixthSenseView(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class KnownPredictionsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.int
+        value: builtins.int
+        def __init__(
+            self,
+            *,
+            key: builtins.int = ...,
+            value: builtins.int = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     SEAT_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     ROUND_FIELD_NUMBER: builtins.int
@@ -28,7 +44,7 @@ class SixthSenseView(google.protobuf.message.Message):
     NOVICE_FIELD_NUMBER: builtins.int
     LATE_TRUMP_FIELD_NUMBER: builtins.int
     DEALER_FIELD_NUMBER: builtins.int
-    HAND_SIZE_FIELD_NUMBER: builtins.int
+    CARDS_EACH_FIELD_NUMBER: builtins.int
     TURNED_FIELD_NUMBER: builtins.int
     HAND_FIELD_NUMBER: builtins.int
     PREDICTION_FIELD_NUMBER: builtins.int
@@ -47,16 +63,16 @@ class SixthSenseView(google.protobuf.message.Message):
     round: builtins.int
     """The round being played, counted from 0."""
     rounds: builtins.int
-    """The number of rounds the game has; 0 when it is played to a target score."""
+    """The number of rounds the game has; absent when it is played to a target score."""
     target: builtins.int
-    """The score that ends the game; 0 when it has a fixed number of rounds."""
+    """The score that ends the game; absent when it has a fixed number of rounds."""
     novice: builtins.bool
     """Whether the novice rules are in force: no trump, points by distance."""
     late_trump: builtins.bool
     """Whether the trump is turned over only once all have predicted."""
     dealer: builtins.int
     """The dealer of this round."""
-    hand_size: builtins.int
+    cards_each: builtins.int
     """The number of cards each seat was dealt this round."""
     turned: builtins.int
     """The card turned over, whose colour is trump; absent where none is turned, or not yet."""
@@ -85,8 +101,8 @@ class SixthSenseView(google.protobuf.message.Message):
         """What it counts, for every completed trick: 0, 1 or 2. A trick that waits for the taker's choice counts 1 until then."""
 
     @property
-    def peeks(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Whether its leader looked at the taker's prediction card, for every completed trick: 0 or 1."""
+    def peeks(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
+        """Whether its leader looked at the taker's prediction card, for every completed trick."""
 
     @property
     def taken(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -97,8 +113,8 @@ class SixthSenseView(google.protobuf.message.Message):
         """Points before this round, by seat."""
 
     @property
-    def known_predictions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """What this seat knows of the prediction cards, by seat: the card plus one, or 0 where unknown."""
+    def known_predictions(self) -> google.protobuf.internal.containers.ScalarMap[builtins.int, builtins.int]:
+        """The prediction cards that this seat knows, by seat; a seat whose card it does not know is not in it."""
 
     def __init__(
         self,
@@ -106,12 +122,12 @@ class SixthSenseView(google.protobuf.message.Message):
         seat: builtins.int = ...,
         seats: builtins.int = ...,
         round: builtins.int = ...,
-        rounds: builtins.int = ...,
-        target: builtins.int = ...,
+        rounds: builtins.int | None = ...,
+        target: builtins.int | None = ...,
         novice: builtins.bool = ...,
         late_trump: builtins.bool = ...,
         dealer: builtins.int = ...,
-        hand_size: builtins.int = ...,
+        cards_each: builtins.int = ...,
         turned: builtins.int | None = ...,
         hand: collections.abc.Iterable[builtins.int] | None = ...,
         prediction: builtins.int | None = ...,
@@ -119,15 +135,19 @@ class SixthSenseView(google.protobuf.message.Message):
         leaders: collections.abc.Iterable[builtins.int] | None = ...,
         takers: collections.abc.Iterable[builtins.int] | None = ...,
         worths: collections.abc.Iterable[builtins.int] | None = ...,
-        peeks: collections.abc.Iterable[builtins.int] | None = ...,
+        peeks: collections.abc.Iterable[builtins.bool] | None = ...,
         taken: collections.abc.Iterable[builtins.int] | None = ...,
         scores: collections.abc.Iterable[builtins.int] | None = ...,
-        known_predictions: collections.abc.Iterable[builtins.int] | None = ...,
+        known_predictions: collections.abc.Mapping[builtins.int, builtins.int] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_prediction", b"_prediction", "_turned", b"_turned", "prediction", b"prediction", "turned", b"turned"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_prediction", b"_prediction", "_turned", b"_turned", "dealer", b"dealer", "hand", b"hand", "hand_size", b"hand_size", "known_predictions", b"known_predictions", "late_trump", b"late_trump", "leaders", b"leaders", "novice", b"novice", "peeks", b"peeks", "plays", b"plays", "prediction", b"prediction", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "target", b"target", "turned", b"turned", "worths", b"worths"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_prediction", b"_prediction", "_rounds", b"_rounds", "_target", b"_target", "_turned", b"_turned", "prediction", b"prediction", "rounds", b"rounds", "target", b"target", "turned", b"turned"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_prediction", b"_prediction", "_rounds", b"_rounds", "_target", b"_target", "_turned", b"_turned", "cards_each", b"cards_each", "dealer", b"dealer", "hand", b"hand", "known_predictions", b"known_predictions", "late_trump", b"late_trump", "leaders", b"leaders", "novice", b"novice", "peeks", b"peeks", "plays", b"plays", "prediction", b"prediction", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "target", b"target", "turned", b"turned", "worths", b"worths"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_prediction", b"_prediction"]) -> typing.Literal["prediction"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_rounds", b"_rounds"]) -> typing.Literal["rounds"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_target", b"_target"]) -> typing.Literal["target"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_turned", b"_turned"]) -> typing.Literal["turned"] | None: ...
 

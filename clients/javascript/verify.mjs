@@ -14,7 +14,7 @@ const check = (holds, problem) => { if (!holds) throw Error(problem); };
  */
 async function shownBy({ arena_replay: version, game }) {
   const file = new URL(`./games/${game}.mjs`, import.meta.url);
-  check([2, 3].includes(version) && /^[a-z0-9_]+$/.test(game) && existsSync(file), "not a replay of format 2 or 3 of a game known here");
+  check([2, 3, 4].includes(version) && /^[a-z0-9_]+$/.test(game) && existsSync(file), "not a replay of format 2 to 4 of a game known here");
   return (await import(file)).default;
 }
 
@@ -25,6 +25,14 @@ function opened({ seed, commitment, nonces, bots, seats }) {
   check(sha256(bytes[0]).toString("hex") === commitment, "the seed does not open the commitment");
   check(bots.every(({ house }, seat) => !house || /^0+$/.test(nonces[seat])), "a house bot has a nonce");
   return matchKey(bytes[0], bytes.slice(1));
+}
+
+/** The seats that bots accepted are the seats they have; formats before 4 do not tell. */
+function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
+  if (version < 4 || dealtBy !== "server") return;
+  const accepted = offers.filter(({ outcome }) => outcome === "accepted").map(({ seat, bot }) => `${seat} ${bot}`).sort();
+  const players = bots.flatMap(({ name, house }, seat) => (house ? [] : `${seat} ${name}`)).sort();
+  check(`${accepted}` === `${players}`, `the seats accepted are ${accepted}, those of bots are ${players}`);
 }
 
 function checkRound(game, header, key, report) {
@@ -45,7 +53,7 @@ async function verify(file) {
       digest = sha256(digest, text.slice(0, -CHAIN));
       check(text.endsWith(`,"chain":"${digest.toString("hex")}"}`), "the chain is broken");
       const line = JSON.parse(text);
-      if (at === 0) [header, game, key] = [line, await shownBy(line), opened(line)];
+      if (at === 0) [header, game, key] = [line, await shownBy(line), opened(line)], seated(line);
       if (line.out === "round") check(line.round === rounds++, "a round is missing"), checkRound(game, header, key, line);
     } catch (error) {
       throw Error(`line ${at + 1}: ${error.message}`);

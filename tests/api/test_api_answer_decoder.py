@@ -34,7 +34,7 @@ def test_numbers_too_large_are_left_to_the_parser(number: int) -> None:
     [
         pb.PlayRequest(heartbeat=1),
         pb.PlayRequest(capacity=1),
-        pb.PlayRequest(ready=[pb.Ready(match_id=1)]),
+        pb.PlayRequest(ready=[pb.Ready(invitation_id=1)]),
         pb.PlayRequest(declined=[1]),
         pb.PlayRequest(hello=pb.Hello(capacity=1)),
     ],

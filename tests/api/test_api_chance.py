@@ -45,6 +45,7 @@ class Guest:
     sent: list[bytes] = field(default_factory=list)
     """Up to and with the report of the match."""
     invitations: list[pb.Invitation] = field(default_factory=list)
+    starts: list[pb.MatchStart] = field(default_factory=list)
     readied: int | None = None
     """How many messages it had got when it sent its nonce."""
     hands: dict[int, bytes] = field(default_factory=dict)
@@ -69,10 +70,11 @@ class Guest:
 
     def _look(self, store: MemoryStore, message: pb.PlayResponse, peer: MemoryPeer[bytes, bytes]) -> None:
         self.invitations += message.invitations
+        self.starts += message.starts
         for invitation in message.invitations:
             self.readied = len(self.sent)
-            match = invitation.match_id
-            twice = [pb.Ready(match_id=match, nonce=nonce) for nonce in (self.nonce, self.nonce[::-1])]
+            number = invitation.invitation_id
+            twice = [pb.Ready(invitation_id=number, nonce=nonce) for nonce in (self.nonce, self.nonce[::-1])]
             peer.send(pb.PlayRequest(ready=twice).SerializeToString())
         for decision in message.decisions:
             view: Any = getattr(decision, decision.WhichOneof("view") or "")
@@ -82,7 +84,7 @@ class Guest:
             except (NoReplay, UnknownMatch) as error:
                 self.replays.append(type(error))
             answer = pb.Answer(match_id=decision.match_id, decision_id=decision.decision_id, action=decision.legal[0])
-            again = pb.Ready(match_id=decision.match_id, nonce=self.nonce[::-1])  # as after a suspension: no new nonce
+            again = pb.Ready(invitation_id=self.invitations[0].invitation_id, nonce=self.nonce[::-1])  # no new nonce
             peer.send(pb.PlayRequest(ready=[again], answers=[answer]).SerializeToString())
 
 
@@ -112,9 +114,20 @@ async def test_nobody_steers_or_foresees_a_deal(game: Game, autojump_clock: Mock
     assert [header.nonces[seat] for seat, bot in enumerate(header.bots) if bot.house] == [ZERO]
     for name, guest in guests.items():
         (invitation,) = guest.invitations
-        assert invitation.commitment == header.commitment == sha256(header.seed).digest()
+        (start,) = guest.starts
+        assert start.commitment == header.commitment == sha256(header.seed).digest()
+        assert invitation.commitment == sha256(start.salt + start.commitment).digest()
+        assert (start.invitation_id, list(start.bots)) == (
+            invitation.invitation_id,
+            [bot.name for bot in header.bots],
+        )
+        assert start.seat == seats[name]
         assert guest.readied is not None
-        assert header.commitment in b"".join(guest.sent[: guest.readied]), "it was there before the nonce was sent"
+        before = b"".join(guest.sent[: guest.readied])
+        assert invitation.commitment in before, "it was there before the nonce was sent"
+        told = {"the commitment": header.commitment, "a name": next(iter(NONCES.keys() - {name})).encode()}
+        for what, secret in told.items():
+            assert secret not in before, f"{name} was sent {what} before its nonce"
         others = {f"the nonce of {other}": nonce for other, nonce in NONCES.items() if other != name}
         for what, secret in (secrets | others).items():
             assert not any(secret in message for message in guest.sent), f"{name} was sent {what}"

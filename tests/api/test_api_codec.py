@@ -18,6 +18,7 @@ from arena.api import codec
 from arena.api.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
 from arena.match.effects import Ask
 from arena.match.policy import Policy
+from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     Answer,
     BotMessage,
@@ -25,6 +26,7 @@ from arena.server.sessions.messages import (
     Hello,
     Invitation,
     MatchOver,
+    MatchStart,
     Notice,
     NoticeKind,
     Outgoing,
@@ -35,6 +37,7 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.transport.protobuf_fields import tag, varint
+from arena.transport.settings import TransportSettings
 from arena.v1 import play_pb2 as pb
 from arena.v1 import sixth_sense_pb2
 from arena.version import __version__
@@ -80,10 +83,6 @@ def test_a_hello_is_taken() -> None:
         (pb.PlayRequest(heartbeat=1), "the first message must hold a hello"),
         (pb.PlayRequest(hello=pb.Hello(capacity=1)), "hello.games is empty; name the games the bot plays"),
         (
-            pb.PlayRequest(hello=pb.Hello(games=["a"])),
-            "hello.capacity is 0; say how many matches the bot can play at once, 1 or more",
-        ),
-        (
             pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="x" * 41)),
             f"hello.version has at most 40 printable characters; it is {'x' * 41!r}",
         ),
@@ -94,20 +93,34 @@ def test_a_hello_is_taken() -> None:
     ],
 )
 def test_a_first_message_that_is_no_good_hello_says_why(request_: pb.PlayRequest, text: str) -> None:
-    assert closed(request_, hello=True) == (Reason.NONSENSE, text)
+    assert closed(request_, hello=True) == (Reason.BAD_MESSAGE, text)
+
+
+def test_a_bot_may_come_without_room() -> None:
+    assert decode_hello(pb.PlayRequest(hello=pb.Hello(games=["a"])).SerializeToString()).capacity == 0
 
 
 def test_a_message_carries_many_things() -> None:
     request = pb.PlayRequest(
-        ready=[pb.Ready(match_id=1, nonce=bytes(16)), pb.Ready(match_id=2)],
+        ready=[pb.Ready(invitation_id=1, nonce=bytes(16)), pb.Ready(invitation_id=2)],
         answers=[pb.Answer(match_id=3, decision_id=4, action=5), pb.Answer(match_id=6)],
         heartbeat=0,
         capacity=9,
         declined=[7, 8],
+        resumed=[9],
+        leave=True,
     )
     said = decode(request.SerializeToString(), 2.5)
     assert said == BotMessage(
-        2.5, [Ready(1, bytes(16)), Ready(2, b"")], [Answer(3, 4, 5), Answer(6, 0, 0)], 0, 9, [7, 8], request.ByteSize()
+        2.5,
+        [Ready(1, bytes(16)), Ready(2, b"")],
+        [Answer(3, 4, 5), Answer(6, 0, 0)],
+        0,
+        9,
+        [7, 8],
+        [9],
+        leaves=True,
+        size=request.ByteSize(),
     )
 
 
@@ -117,14 +130,14 @@ def test_an_empty_message_says_nothing() -> None:
 
 def test_a_second_hello_is_nonsense() -> None:
     reason, text = closed(pb.PlayRequest(hello=pb.Hello()))
-    assert reason is Reason.NONSENSE
+    assert reason is Reason.BAD_MESSAGE
     assert "a hello came twice" in text
 
 
 @pytest.mark.parametrize("size", [1, 15, 17, 1000])
 def test_a_nonce_of_a_wrong_size_is_nonsense(size: int) -> None:
-    request = pb.PlayRequest(ready=[pb.Ready(match_id=1, nonce=bytes(size))])
-    assert closed(request) == (Reason.NONSENSE, f"a nonce has 16 bytes or none, not {size}")
+    request = pb.PlayRequest(ready=[pb.Ready(invitation_id=1, nonce=bytes(size))])
+    assert closed(request) == (Reason.BAD_MESSAGE, f"a nonce has 16 bytes or none, not {size}")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +150,7 @@ def test_a_nonce_of_a_wrong_size_is_nonsense(size: int) -> None:
 )
 def test_more_than_anybody_can_owe_in_one_message_is_nonsense(many: dict[str, list[pb.Answer]]) -> None:
     reason, text = closed(pb.PlayRequest(**many))  # type: ignore[arg-type]
-    assert reason is Reason.NONSENSE
+    assert reason is Reason.BAD_MESSAGE
     assert str(MOST_AT_ONCE) in text
     assert decode(pb.PlayRequest(answers=[pb.Answer()] * MOST_AT_ONCE).SerializeToString(), 0.0).answers
 
@@ -155,7 +168,7 @@ def outcome(message: bytes, *, parsed: bool) -> BotMessage | tuple[Reason, str]:
     except Closed as closed:
         return closed.reason, str(closed)
     assert parsed or said.size == len(message)
-    return replace(said, declined=list(said.declined), size=0)
+    return replace(said, declined=list(said.declined), resumed=list(said.resumed), size=0)
 
 
 NUMBERS = st.sampled_from([*EDGES, *LARGE]) | st.integers(0, 300)
@@ -192,7 +205,7 @@ def test_whatever_bots_send_says_what_it_says_when_parsed(seed: int) -> None:
 
 @pytest.mark.parametrize("message", [b"\x1a", b"\x1a\x05\x08", b"\x1a\x01\x08", b"\xff" * 30])
 def test_bytes_that_cannot_be_parsed_are_nonsense(message: bytes) -> None:
-    assert outcome(message, parsed=False) == (Reason.NONSENSE, "the message cannot be parsed")
+    assert outcome(message, parsed=False) == (Reason.BAD_MESSAGE, "the message cannot be parsed")
 
 
 @pytest.mark.parametrize("number", [*EDGES, *LARGE])
@@ -212,7 +225,7 @@ def test_an_empty_message_is_empty() -> None:
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
-    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3)).welcome
+    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
     assert (welcome.server, welcome.bot) == (__version__, "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
@@ -228,20 +241,39 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         substituted_percent=26,
         park_after=3,
     )
+    assert welcome.limits == pb.StreamLimits(capacity=7, max_request=1 << 20, max_metadata=8 << 10, heartbeat_ms=2500)
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
 
 
-def test_an_invitation_carries_everything_but_the_seed() -> None:
-    invitation = Invitation(9, "sixth_sense", 2, ("ann", "bob", "cleo"), {"novice": "true"}, bytes(range(32)))
+def test_an_invitation_names_nobody() -> None:
+    invitation = Invitation(9, "sixth_sense", MatchKind.CASUAL, {"novice": "true"}, bytes(range(32)))
     assert list(sent(invitations=[invitation]).invitations) == [
         pb.Invitation(
-            match_id=9,
+            invitation_id=9,
             game="sixth_sense",
+            kind=pb.MATCH_KIND_CASUAL,
+            options={"novice": "true"},
+            commitment=bytes(range(32)),
+        )
+    ]
+
+
+def test_a_start_names_everybody_and_opens_the_commitment() -> None:
+    start = MatchStart(
+        4, 9, "sixth_sense", MatchKind.RATED, 2, ("ann", "bob", "cleo"), {"novice": "true"}, bytes(range(32)), b"s" * 32
+    )
+    assert list(sent(starts=[start]).starts) == [
+        pb.MatchStart(
+            match_id=4,
+            invitation_id=9,
+            game="sixth_sense",
+            kind=pb.MATCH_KIND_RATED,
             seat=2,
             bots=["ann", "bob", "cleo"],
             options={"novice": "true"},
             commitment=bytes(range(32)),
+            salt=b"s" * 32,
         )
     ]
 
@@ -268,8 +300,10 @@ MESSAGES: dict[type, Any] = {
 
 def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
     """What a field of a view may hold."""
+    if field.message_type is not None:  # a map, which the engine has by seat, each number plus one
+        return st.lists(SMALL, max_size=8).map(bytes)
     if field.type == FieldDescriptor.TYPE_BOOL:
-        return st.booleans()
+        return st.lists(st.integers(0, 1), max_size=127).map(bytes) if field.is_repeated else st.booleans()
     if field.is_repeated:
         return LISTS if field.type == FieldDescriptor.TYPE_UINT32 else st.lists(SINT32, max_size=8).map(tuple)
     if field.has_presence:
@@ -280,7 +314,27 @@ def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
 def views(kind: Any) -> st.SearchStrategy[Any]:
     """Any view, of a game that could be or not."""
     fields = MESSAGES[kind].DESCRIPTOR.fields_by_name
-    return st.builds(kind, **{name: values(fields[name]) for name in kind._fields})
+    return st.builds(kind, **{name: values(fields[RENAMED.get(name, name)]) for name in kind._fields})
+
+
+RENAMED = {"hand_size": "cards_each"}
+"""Fields of the engine's views that have another name in the protocol."""
+OR_ABSENT = {"sixth_sense": {"rounds", "target"}, "nullern": set[str]()}
+"""By game, the numbers that are absent where the engine has 0."""
+
+
+def fields_of(view: Any) -> dict[str, Any]:
+    """The fields of a view as the protocol has them."""
+    game, fields = VIEWS[type(view)].field, MESSAGES[type(view)].DESCRIPTOR.fields_by_name
+    found: dict[str, Any] = {}
+    for name, value in view._asdict().items():
+        if fields[there := RENAMED.get(name, name)].message_type is not None:
+            found[there] = {seat: number - 1 for seat, number in enumerate(value) if number}
+        elif fields[there].type == FieldDescriptor.TYPE_BOOL and fields[there].is_repeated:
+            found[there] = [*map(bool, value)]
+        elif value or name not in OR_ABSENT[game]:
+            found[there] = value
+    return found
 
 
 def by_field(question: Question) -> pb.Decision:
@@ -292,7 +346,7 @@ def by_field(question: Question) -> pb.Decision:
         soft_ms=ask.soft // 1000,
         bank_ms=ask.bank // 1000,
         legal=list(ask.legal),
-        **{VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](**ask.view._asdict())},
+        **{VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](**fields_of(ask.view))},
     )
 
 
@@ -347,7 +401,7 @@ def test_a_negative_number_is_not_written(wrong: dict[str, Any]) -> None:
         encode(Outgoing(questions=[Question(5, replace(ask, **wrong))]))
 
 
-@pytest.mark.parametrize("name", ["scores", "novice"])
+@pytest.mark.parametrize("name", ["scores"])
 def test_a_field_that_is_written_otherwise_has_no_tag_here(name: str) -> None:
     with pytest.raises(KeyError):
         tag(sixth_sense_pb2.SixthSenseView, name)
@@ -365,7 +419,7 @@ def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
 
 
 def test_a_notice_carries_what_it_is_about() -> None:
-    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, (5, 6), 1_234_567)]).notices
+    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, (5, 6), 1_234_567, 8)]).notices
     assert notice == pb.Notice(
         match_id=3,
         decision_id=4,
@@ -375,12 +429,13 @@ def test_a_notice_carries_what_it_is_about() -> None:
         legal=[5, 6],
         time_ms=1234,
         seat=2,
+        invitation_id=8,
     )
     assert notice.HasField("action"), "action 0 is an action"
 
 
 def test_a_match_report_with_a_result() -> None:
-    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingMove(1500.0, 1512.25), (True, False), "")
+    over = MatchOver(3, 1, (-4, 10), (2, 1), RatingMove(1500.0, 1512.25), (True, False), "", MatchKind.RATED)
     assert list(sent(reports=[over]).reports) == [
         pb.MatchReport(
             match_id=3,
@@ -389,18 +444,21 @@ def test_a_match_report_with_a_result() -> None:
             places=[2, 1],
             rating=pb.RatingChange(before=1500.0, after=1512.25),
             counts=[True, False],
+            kind=pb.MATCH_KIND_RATED,
         )
     ]
 
 
 def test_a_match_report_without_a_result() -> None:
-    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), "the server was stopped")]).reports
-    assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped")
+    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), "the server was stopped", MatchKind.CASUAL)]).reports
+    assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped", kind=pb.MATCH_KIND_CASUAL)
     assert not report.HasField("rating")
 
 
 def test_a_rating_of_zero_is_a_rating() -> None:
-    (report,) = sent(reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingMove(0.0, 0.0), (True, True), "")]).reports
+    (report,) = sent(
+        reports=[MatchOver(3, 1, (0, 0), (1, 1), RatingMove(0.0, 0.0), (True, True), "", MatchKind.RATED)]
+    ).reports
     assert report.HasField("rating")
 
 

@@ -65,6 +65,7 @@ def store() -> MemoryStore:
 def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
     """All chance comes from `rng`, that of the deals and of trio's scheduler included."""
     monkeypatch.setattr("arena.server.matches.lifecycle.secrets.token_bytes", rng.randbytes)
+    monkeypatch.setattr("arena.server.matches.ready_check.secrets.randbits", rng.getrandbits)
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", True)
     monkeypatch.setattr("trio._core._run._r", Random(rng.random()))
 
@@ -125,7 +126,7 @@ class HonestBot(Bot):
 
     def react(self, message: pb.PlayResponse) -> None:
         request = pb.PlayRequest(
-            ready=[pb.Ready(match_id=each.match_id) for each in message.invitations],
+            ready=[pb.Ready(invitation_id=each.invitation_id) for each in message.invitations],
             answers=[
                 pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[-1])
                 for each in message.decisions
@@ -247,7 +248,7 @@ class QuietBot(HonestBot):
         answers = [
             pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[0]) for each in due
         ]
-        ready = [pb.Ready(match_id=each.match_id) for each in message.invitations]
+        ready = [pb.Ready(invitation_id=each.invitation_id) for each in message.invitations]
         self.peer.send(pb.PlayRequest(ready=ready, answers=answers).SerializeToString())
 
 
@@ -282,7 +283,7 @@ async def overheard(world: World, seed: str, frames: int, monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         ours(patched, rng)
         patched.setattr("arena.replay.header.SeededDecks", world.decks)
-        quiet = {"policy": Policy(bank=3_600_000_000), "heartbeat": 1e9}
+        quiet = {"policy": Policy(bank=3_600_000_000), "heartbeat": 4e6}
         async with serving(store, rng, **quiet) as arena, trio.open_nursery() as nursery:
             spy = FuzzingBot(arena, store, "spy", observer, Random(f"{seed} spy"))
             spy.connect(nursery)

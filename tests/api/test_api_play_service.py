@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import grpc
 import pytest
 import trio
+from google.rpc import error_details_pb2, status_pb2
 from trio.testing import MockClock
 
 from arena.api.play_service import STATUS, PlayService
 from arena.server.arena import Arena
+from arena.server.sessions.messages import Reason
 from arena.store import bots
 from arena.store.errors import StoreError
 from arena.transport.call import CallRefused
@@ -23,6 +27,7 @@ from tests.server.server_rig import MemoryStore, running
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))
 Peer = MemoryPeer[bytes, bytes]
+PROTO = Path(__file__).parents[2] / "proto/arena/v1/play.proto"
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ async def until(peer: Peer, done: Callable[[pb.PlayResponse], object]) -> pb.Pla
 
 def answers(message: pb.PlayResponse) -> pb.PlayRequest:
     return pb.PlayRequest(
-        ready=[pb.Ready(match_id=each.match_id) for each in message.invitations],
+        ready=[pb.Ready(invitation_id=each.invitation_id) for each in message.invitations],
         answers=[
             pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[0])
             for each in message.decisions
@@ -203,6 +208,24 @@ async def test_two_bots_play_a_match_of_messages(
     assert first.rating.after - first.rating.before == pytest.approx(second.rating.before - second.rating.after)
 
 
-def test_every_reason_has_a_status_of_its_own() -> None:
-    assert len(set(STATUS.values())) == len(STATUS)
-    assert grpc.StatusCode.OK not in STATUS.values()
+def test_every_reason_has_a_status_that_no_client_makes_itself_and_is_in_the_protocol() -> None:
+    assert set(STATUS) == set(Reason)
+    assert not {grpc.StatusCode.OK, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED} & {*STATUS.values()}
+    described = PROTO.read_text().partition("service PlayService")[2].partition("rpc Play")[0]
+    found = re.findall(r"([A-Z_]+): ([^.]*)\.", re.sub(r"\s*//\s*", " ", described))
+    told = {reason: code for code, reasons in found for reason in re.findall(r"[A-Z]\w+[A-Z]", reasons)}
+    assert {reason.name: code.name for reason, code in STATUS.items()}.items() <= told.items()
+
+
+async def test_the_end_of_a_stream_carries_its_reason_for_programs(
+    store: MemoryStore, autojump_clock: MockClock
+) -> None:
+    async with running(store, games=(GAME,)) as arena:
+        peer: MemoryPeer[bytes, bytes] = MemoryPeer({"authorization": "Bearer nobody's"})
+        await peer.converse(PlayService(arena).Play)
+        assert peer.status is not None
+        told = status_pb2.Status.FromString(peer.status.details)
+        info = error_details_pb2.ErrorInfo()
+        assert told.details[0].Unpack(info)
+        assert (told.code, told.message) == (grpc.StatusCode.UNAUTHENTICATED.value[0], peer.status.text)
+        assert (info.reason, info.domain) == ("TOKEN_UNKNOWN", "arena")

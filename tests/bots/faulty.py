@@ -64,7 +64,7 @@ def late(bot: FaultyBot) -> None:
         bot.choose(decision)
     bot.read_until(lambda: bot.told(SUSPENDED))
     bot.decisions.clear()
-    bot.send(pb.PlayRequest(ready=[pb.Ready(match_id=bot.match_id)]))
+    bot.send(pb.PlayRequest(resumed=[bot.match_id]))
     bot.play_on()
 
 

@@ -35,7 +35,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         with connect(server.server) as client:
             client.ladder("sixth_sense", seats=3)  # takes as long as the process that fits takes to begin
             until = time.monotonic() + PATIENCE
-            while client.ladder("sixth_sense").through < MATCHES:
+            while (client.ladder("sixth_sense").through or 0) < MATCHES:
                 assert time.monotonic() < until, "the ladder is not fitted"
         yield server
 

@@ -161,7 +161,7 @@ def test_why_of_a_running_match_is_for_the_operator(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--seats", "sixth_sense:2") as server, Crowd(server.server) as crowd:
         silent = crowd.come("silent")
         silent.read_until(lambda: silent.decisions)
-        seat = silent.invitations[0].seat
+        seat = silent.starts[0].seat
         [told] = json.loads(shown("why", "1", "--json", "--data", server.data, "--seat", seat))["seats"]
         assert (told["bot"], told["lost"]) == ("silent", {})
         [due] = told["decisions"]

@@ -107,8 +107,8 @@ def change_header(**fields: Any) -> Callable[[list[Any]], None]:
         (change_header(seed="00" * 31), "seed or nonces too short"),
         (change_header(nonces=["00" * 16] * 3), "seed or nonces too short"),
         (change_header(nonces=["11" * 16] * 4), "a house bot has a nonce"),
-        (change_header(arena_replay=1), "not a replay of format 2 or 3 of a game known here"),
-        (change_header(game="patience"), "not a replay of format 2 or 3 of a game known here"),
+        (change_header(arena_replay=1), "not a replay of format 2 to 4 of a game known here"),
+        (change_header(game="patience"), "not a replay of format 2 to 4 of a game known here"),
     ],
 )
 def test_javascript_refuses_a_header_that_proves_nothing(

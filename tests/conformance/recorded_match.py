@@ -11,7 +11,7 @@ from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Returned, Sent
 from arena.match.match import Match
 from arena.match.policy import Policy
-from arena.replay.header import Entry, Header, SeatedBot
+from arena.replay.header import Entry, Header, OfferOutcome, SeatedBot, SeatOffer
 from arena.replay.record import encode
 from engine.deal import SeededDecks, commitment, match_key
 from tests.conformance.table import Table
@@ -34,6 +34,10 @@ def recorded(table: Table, chance: int) -> bytes:
         policy=POLICY,
         started=1_790_000_000_123_456,
         server="1.2.3",
+        offers=tuple(
+            SeatOffer(seat, f"bot-{seat}", OfferOutcome.ACCEPTED, 1000 + seat, sha256(b"salt %d" % seat).digest())
+            for seat in range(1, table.seats)
+        ),
     )
     match = Match(table.game, table.seats, table.options, SeededDecks(match_key(seed, header.nonces)), POLICY)
     entries: list[Entry] = []

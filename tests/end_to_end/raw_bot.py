@@ -58,6 +58,7 @@ class RawBot:
         self.matches: set[int] = set()
         """Those in which a decision came."""
         self.invitations: list[pb.Invitation] = []
+        self.starts: list[pb.MatchStart] = []
         self.notices: list[pb.Notice] = []
         self.reports: list[pb.MatchReport] = []
         self.rounds = 0
@@ -91,6 +92,7 @@ class RawBot:
             self.end = Ended(self._call.code(), self._call.details())
             raise self.end from error
         self.invitations += message.invitations
+        self.starts += message.starts
         self.decisions += message.decisions
         self.matches.update(each.match_id for each in message.decisions)
         self.notices += message.notices
@@ -100,7 +102,7 @@ class RawBot:
         if message.HasField("heartbeat"):
             request.heartbeat = message.heartbeat
         if self.accepts:
-            request.ready.extend(pb.Ready(match_id=each.match_id) for each in message.invitations)
+            request.ready.extend(pb.Ready(invitation_id=each.invitation_id) for each in message.invitations)
         if request.ByteSize():
             self.send(request)
         return message

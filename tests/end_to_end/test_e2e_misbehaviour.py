@@ -58,7 +58,7 @@ def ended(bot: RawBot) -> Ended:
         (b"\xff\xff\xff\xff", grpc.StatusCode.INVALID_ARGUMENT, "the message cannot be parsed"),
         (bytes(2 << 20), grpc.StatusCode.RESOURCE_EXHAUSTED, "a message has at most 1048576 bytes, not 2097152"),
         (
-            pb.PlayRequest(ready=[pb.Ready(match_id=1, nonce=b"short")]),
+            pb.PlayRequest(ready=[pb.Ready(invitation_id=1, nonce=b"short")]),
             grpc.StatusCode.INVALID_ARGUMENT,
             "a nonce has 16 bytes or none, not 5",
         ),

@@ -44,7 +44,7 @@ def nonces(bot: RawBot, secrets: set[bytes]) -> None:
     for invitation in bot.invitations:
         nonce = os.urandom(16)
         secrets.add(nonce)
-        bot.send(pb.PlayRequest(ready=[pb.Ready(match_id=invitation.match_id, nonce=nonce)]))
+        bot.send(pb.PlayRequest(ready=[pb.Ready(invitation_id=invitation.invitation_id, nonce=nonce)]))
     bot.invitations.clear()
 
 

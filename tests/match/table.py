@@ -41,8 +41,8 @@ class Table:
     def time_up(self, at: int) -> list[Effect]:
         return self._keep(self.match.receive(TimeUp(Instant(at))))
 
-    def leave(self, at: int, seat: int) -> list[Effect]:
-        return self._keep(self.match.receive(Left(Instant(at), seat)))
+    def leave(self, at: int, seat: int, in_order: bool = False) -> list[Effect]:
+        return self._keep(self.match.receive(Left(Instant(at), seat, in_order)))
 
     def desert(self, at: int, seat: int) -> list[Effect]:
         """Leaves for the second time, so that the clock runs."""

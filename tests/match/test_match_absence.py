@@ -90,6 +90,42 @@ def test_match_third_absence_of_two_allowed_seats_a_house_bot_at_once() -> None:
     assert table.match.substituted(0)
 
 
+def test_match_bot_that_leaves_in_order_hands_its_seat_over_at_once_and_is_in_no_trouble() -> None:
+    table = table_at_the_first_turn()
+    question = Ask(0, 3, (4, 5), CountingView(0, 0, 0, 0), 100, 1000)
+    assert table.leave(2, 0, in_order=True) == [Gone(0, 0), Substitute(0), question]
+    assert table.leave(3, 0, in_order=True) == [], "once"
+    assert table.leave(4, 0) == [], "its stream ends, too"
+    for _ in range(2):
+        play_round(table, stands_in=0, at=5)
+    assert over(table).troubled == (False, False)
+    assert over(table).places == (2, 1)
+
+
+def test_match_bot_that_leaves_in_order_was_in_trouble_where_it_was_before() -> None:
+    table = table_at_the_first_turn()
+    table.desert(0, 0)
+    table.time_up(10_000)
+    table.come_back(10_001, 0)
+    assert table.leave(10_002, 0, in_order=True) == []
+    for _ in range(2):
+        play_round(table, stands_in=0, at=10_003)
+    assert over(table).troubled == (True, False)
+
+
+def test_match_bot_that_leaves_in_order_before_the_beginning_is_gone_from_the_beginning() -> None:
+    table = Table(policy=POLICY)
+    assert table.leave(0, 0, in_order=True) == []
+    assert table.begin(1)[0] == Gone(0, 5000)
+
+
+def test_match_restored_does_not_wait_for_a_bot_that_leaves_in_order() -> None:
+    table = table_at_the_first_turn()
+    table.restore(60)
+    table.come_back(70, 0)
+    assert table.leave(80, 1, in_order=True) == [Gone(1, 0), Substitute(1), Release()]
+
+
 def test_match_grace_over_seats_a_house_bot_whose_choices_count_and_those_of_its_own_bot_do_not() -> None:
     table = table_at_the_first_turn()
     table.leave(0, 0)

@@ -87,6 +87,8 @@ class Present:
     def __init__(self) -> None:
         self.gone: set[int] = set()
         self.substituted: set[int] = set()
+        self.in_order: set[int] = set()
+        """Who has said at some time that it leaves."""
         self.held = False
 
     def see(self, effect: Effect) -> None:
@@ -111,7 +113,7 @@ class Present:
             case Over():
                 last = {max(effect.places)} if effect.places else set()
                 assert {place for seat, place in enumerate(effect.places) if seat in self.substituted} <= last
-                assert all(effect.troubled[seat] for seat in self.substituted)
+                assert all(effect.troubled[seat] for seat in self.substituted - self.in_order)
 
 
 class Watched:
@@ -129,6 +131,8 @@ class Watched:
     def receive(self, event: Input) -> None:
         self.latest = max(self.latest, event.at)
         effects = self.match.receive(event)
+        if isinstance(event, Left) and event.in_order:
+            self.present.in_order.add(event.seat)
         if isinstance(event, Acted) and not any(isinstance(effect, Refuse) for effect in effects):
             answered = self.open.pop(event.seat)
             assert (answered.decision, event.action in answered.legal) == (event.decision, True)

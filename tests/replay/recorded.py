@@ -27,7 +27,7 @@ from arena.match.inputs import (
 from arena.match.match import Match
 from arena.match.policy import Policy
 from arena.replay.hash_chain import Chain, pack, unpack, without_chain
-from arena.replay.header import Entry, Header, SeatedBot
+from arena.replay.header import Entry, Header, OfferOutcome, SeatedBot, SeatOffer
 from arena.replay.record import encode
 from arena.replay.replay import RecordedRating as RecordedRating
 from engine.deal import SeededDecks, commitment, match_key
@@ -53,6 +53,10 @@ def header_of(game: Game, seats: int, options: Mapping[str, Option], chance: int
         policy=Policy(soft_limit=100 * STEP, bank=1000 * STEP, incidents=1000),
         started=STARTED,
         server="0.1.0",
+        offers=tuple(
+            SeatOffer(seat, f"bot-{seat}", OfferOutcome.ACCEPTED, 1000 + seat, sha256(b"salt %d" % seat).digest())
+            for seat in range(1, seats)
+        ),
     )
 
 

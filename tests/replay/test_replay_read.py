@@ -45,14 +45,14 @@ def gzipped(text: bytes) -> bytes:
         (gzipped(b'{"hello":1}\n'), "line 1: it is no replay of an arena"),
         (gzipped(b'{"arena_replay":"1"}\n'), "line 1: it is no replay of an arena"),
         (
-            gzipped(b'{"arena_replay":4}\n'),
-            "line 1: it was made by a newer arena: its format is 4, and this arena reads 2 and 3",
+            gzipped(b'{"arena_replay":5}\n'),
+            "line 1: it was made by a newer arena: its format is 5, and this arena reads 2 to 4",
         ),
         (
             gzipped(b'{"arena_replay":1}\n'),
-            "line 1: it was made by another arena: its format is 1, and this arena reads 2 and 3",
+            "line 1: it was made by another arena: its format is 1, and this arena reads 2 to 4",
         ),
-        (gzipped(b'{"arena_replay":3}\n'), 'line 1: it does not end in the field "chain"'),
+        (gzipped(b'{"arena_replay":4}\n'), 'line 1: it does not end in the field "chain"'),
         (forged(OBJECTS[:1]), "the file ends before the result"),
         (forged(OBJECTS[:-2]), "the file ends before the result"),
         (forged(OBJECTS[:-1]), "the file ends before the ratings that its first line promises"),

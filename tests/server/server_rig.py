@@ -26,6 +26,7 @@ from arena.server.sessions.messages import (
     Hello,
     Invitation,
     MatchOver,
+    MatchStart,
     MessageCodec,
     Notice,
     NoticeKind,
@@ -108,8 +109,11 @@ class Line:
         heartbeat: int | None = None,
         capacity: int | None = None,
         declined: Sequence[int] = (),
+        resumed: Sequence[int] = (),
+        leaves: bool = False,
     ) -> None:
-        self._say.send_nowait(BotMessage(trio.current_time(), ready, answers, heartbeat, capacity, declined))
+        at = trio.current_time()
+        self._say.send_nowait(BotMessage(at, ready, answers, heartbeat, capacity, declined, resumed, leaves))
 
     def half_close(self) -> None:
         self._say.send_nowait(None)
@@ -227,6 +231,7 @@ class Bot:
         self.accepts = True
         self.answers = True
         self.invitations: list[Invitation] = []
+        self.starts: list[MatchStart] = []
         self.questions: list[Question] = []
         self.notices: list[Notice] = []
         self.reports: list[MatchOver] = []
@@ -274,13 +279,14 @@ class Bot:
 
     def hear(self, message: Outgoing) -> None:
         self.invitations += message.invitations
+        self.starts += message.starts
         self.questions += message.questions
         self.notices += message.notices
         self.reports += message.reports
         self.rounds += len(message.rounds)
         if message.heartbeat is not None:
             self.heartbeats.append(message.heartbeat)
-        ready = [Ready(each.match_id, NONCE) for each in message.invitations] if self.accepts else []
+        ready = [Ready(each.invitation_id, NONCE) for each in message.invitations] if self.accepts else []
         answers = [answer(each) for each in message.questions] if self.answers else []
         if ready or answers:
             self.line.say(ready, answers)

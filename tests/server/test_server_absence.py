@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from arena.server.sessions.messages import NoticeKind
-from arena.store import matches
+from arena.store import bots, matches
 from arena.store.rows import MatchState
 from arena.store.standings import history
 from tests.server.server_rig import GAME, POLICY, Bot, HouseBot, MemoryStore, answer, running
@@ -36,7 +36,7 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
         for bot in players:
             nursery.start_soon(bot.attend, arena)
         await bob.until(lambda: bob.questions)
-        seat = bob.invitations[0].seat
+        seat = bob.starts[0].seat
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
         await cleo.until(lambda: cleo.notices)
@@ -53,6 +53,61 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
         assert ann.reports[0].counts == (True, True, True)
 
 
+async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        began = trio.current_time()
+        bob.line.say(leaves=True)
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() == pytest.approx(began, abs=0.01)
+        assert bob.end is None, "its session ended in order"
+        assert ann.kinds()[:2] == [NoticeKind.GONE, NoticeKind.SUBSTITUTED]
+    seats = {seat.bot: seat for seat in store.now(partial(matches.get_match, match_id=1)).seats}
+    assert (seats["ann"].place, seats["bob"].place) == (1, 2)
+    assert store.now(partial(bots.find, name="bob")).troubles == ()
+
+
+async def test_a_bot_that_leaves_in_order_leaves_its_invitations(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.accepts = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.invitations)
+        bob.line.say(leaves=True)
+        await ann.until(lambda: ann.notices)
+        assert ann.notices[0].text == "the match does not take place: a bot left"
+        await trio.sleep(60)
+        assert len(bob.invitations) == 1
+
+
+async def test_a_bot_that_comes_back_is_told_its_seat_and_the_names_again(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    bob.answers = False
+    async with running(store, options={"rounds": 3}) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.questions)
+        bob.line.vanish()
+        await ann.until(lambda: ann.notices)
+        back = bob.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: back.questions)
+        assert back.starts == bob.starts
+        (start,) = back.starts
+        assert (start.match_id, start.bots[start.seat], start.options) == (1, "bob", {"rounds": "3"})
+
+
 async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_before_are_refused_with_a_notice(
     store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
@@ -62,7 +117,7 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         nursery.start_soon(ann.attend, arena)
         nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.questions)
-        seat, owed = bob.invitations[0].seat, bob.questions[0]
+        seat, owed = bob.starts[0].seat, bob.questions[0]
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
         await trio.sleep(GRACE - 0.1)

@@ -98,7 +98,7 @@ async def test_a_result_comes_with_the_next_invitation(
         store.gate.set()
         await attentive.until(lambda: attentive.reports)
     message = next(message for message in messages if message.reports)
-    assert [invitation.match_id for invitation in message.invitations] == [2]
+    assert len(message.invitations) == 1
 
 
 async def test_a_match_counts_for_the_versions_that_begin_it(
@@ -261,10 +261,10 @@ async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready
         await bob.until(lambda: NoticeKind.SUSPENDED in bob.kinds())
         assert bob.kinds()[:4] == [NoticeKind.FORCED_BY_TIME] * 3 + [NoticeKind.SUSPENDED]
         assert "time ran out: guess 0 was chosen for you" in bob.notices[0].text
-        assert "send Ready" in bob.notices[3].text
+        assert "PlayRequest.resumed" in bob.notices[3].text
         assert trio.current_time() - began == pytest.approx(2 + 1 + 1, abs=0.01), "twice the limit for the first"
         bob.answers = True
-        bob.line.say([Ready(bob.invitations[0].match_id, b"")])
+        bob.line.say(resumed=[bob.starts[0].match_id])
         await bob.until(lambda: bob.reports)
     seats = {seat.bot: seat for seat in listed(store)[0].seats}
     assert seats["ann"].forced == 0
@@ -337,7 +337,7 @@ async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(
         ann.line.say([Ready(8, b"")], [Answer(9, 3, 1)])
         await ann.until(lambda: len(ann.notices) == 2)
         ready, stray = ann.notices
-        assert (ready.kind, ready.match_id, ready.decision, ready.action) == (NoticeKind.UNKNOWN, 8, 0, None)
+        assert (ready.kind, ready.invitation_id, ready.match_id, ready.action) == (NoticeKind.UNKNOWN, 8, None, None)
         assert (stray.kind, stray.match_id, stray.decision, stray.action) == (NoticeKind.UNKNOWN, 9, 3, 1)
         assert "no seat at match 9" in stray.text
         nursery.start_soon(bob.attend, arena)
@@ -372,7 +372,7 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
         assert again.soft == pytest.approx(500_000, abs=2000), "its clock stood still while it was gone"
         assert again.bank == 10_000_000
         assert ann.kinds() == [NoticeKind.GONE, NoticeKind.BACK]
-        assert [notice.seat for notice in ann.notices] == [bob.invitations[0].seat] * 2
+        assert [notice.seat for notice in ann.notices] == [bob.starts[0].seat] * 2
         assert ann.notices[0].time == 30_000_000
         await back.until(lambda: back.reports)
         assert arena.players.get(ann.row.id) is not None
@@ -393,7 +393,7 @@ async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grac
         assert trio.current_time() - began == pytest.approx(30, abs=0.01)
         await wait_all_tasks_blocked()
         assert [player.bot_id for player in arena.players] == [ann.row.id], "bob is forgotten once his match is over"
-    gone = bob.invitations[0].seat
+    gone = bob.starts[0].seat
     assert ann.kinds()[:2] == [NoticeKind.GONE, NoticeKind.SUBSTITUTED]
     assert ann.notices[0].text == "bob is gone; in 30 s a house bot plays its seat on"
     assert ann.notices[1].text == "house-random plays the seat of bob on"
@@ -467,7 +467,7 @@ async def test_nobody_waits_for_a_bot_that_left(
         await bob.until(lambda: bob.invitations)
         bob.line.half_close()
         await ann.until(lambda: ann.notices)
-        assert ann.notices[0].text == "match 1 does not take place: bob left"
+        assert ann.notices[0].text == "the match does not take place: a bot left"
         assert trio.current_time() - began < 5
 
 
@@ -479,9 +479,10 @@ async def test_a_bot_that_declines_and_lowers_its_capacity_is_not_invited_until_
         nursery.start_soon(ann.attend, arena)
         nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.invitations)
-        bob.line.say(declined=[1, 99], capacity=0)
+        bob.line.say(declined=[bob.invitations[0].invitation_id, 99], capacity=0)
         await ann.until(lambda: ann.notices)
-        assert ann.notices[0].text == "match 1 does not take place: bob declined"
+        assert ann.notices[0].text == "the match does not take place: a bot declined"
+        assert [each.invitation_id for each in bob.notices if each.kind is NoticeKind.UNKNOWN] == [99]
         await trio.sleep(60)
         assert len(bob.invitations) == 1
         bob.accepts = True
@@ -500,11 +501,11 @@ async def test_a_bot_that_never_gets_ready_is_waited_for_and_nobody_is_rated(
         await ann.until(lambda: ann.notices)
         assert trio.current_time() - began == pytest.approx(30.0)
         assert ann.notices[0].kind is NoticeKind.WITHDRAWN
-        assert ann.notices[0].text == "match 1 does not take place: bob did not come"
+        assert ann.notices[0].text == "the match does not take place: not every bot accepted in time"
         assert listed(store) == []
         bob.accepts = True
-        await ann.until(lambda: len(ann.invitations) == 2)
-        assert ann.invitations[1].match_id == 2, "a number is not used twice"
+        await ann.until(lambda: ann.starts)
+        assert ann.starts[0].invitation_id != ann.invitations[0].invitation_id, "a number is not used twice"
 
 
 async def test_saying_ready_twice_changes_nothing(
@@ -515,7 +516,7 @@ async def test_saying_ready_twice_changes_nothing(
         nursery.start_soon(ann.attend, arena)
         nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.invitations)
-        match = bob.invitations[0].match_id
+        match = bob.invitations[0].invitation_id
         bob.line.say([Ready(match, bytes(16)), Ready(match, b"x" * 16)])
         await bob.until(lambda: bob.questions)
         bob.line.say([Ready(match, b"y" * 16)])
@@ -633,13 +634,14 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(
         await arena.drain(10)
         assert trio.current_time() == began
         await ann.until(lambda: NoticeKind.WITHDRAWN in ann.kinds())
-        ann.line.say([Ready(1, NONCE)])  # it crosses the withdrawal: that is nobody's mistake
-        bob.line.say([Ready(1, NONCE), Ready(2, NONCE)])  # the second is one
+        of_ann, of_bob = (bot.invitations[0].invitation_id for bot in (ann, bob))
+        ann.line.say([Ready(of_ann, NONCE)])  # it crosses the withdrawal: that is nobody's mistake
+        bob.line.say([Ready(of_bob, NONCE), Ready(of_ann, NONCE)])  # the second is one
         await bob.until(lambda: NoticeKind.UNKNOWN in bob.kinds())
-        assert [notice.match_id for notice in bob.notices if notice.kind is NoticeKind.UNKNOWN] == [2]
+        assert [each.invitation_id for each in bob.notices if each.kind is NoticeKind.UNKNOWN] == [of_ann]
         assert NoticeKind.UNKNOWN not in ann.kinds()
         withdrawn = [notice.text for notice in ann.notices if notice.kind is NoticeKind.WITHDRAWN]
-        assert withdrawn == ["match 1 does not take place: the server was stopped"]
+        assert withdrawn == ["the match does not take place: the server was stopped"]
     assert listed(store) == []
 
 

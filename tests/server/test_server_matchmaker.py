@@ -76,8 +76,7 @@ class Rig:
         return [round(at - self.start, 6) for at, _ in self.drivers]
 
     def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
-        number = len(self.drivers) + 1
-        ready_check = ReadyCheck(number, offer.game, {}, players, bytes(32), math.inf, lambda _: None)
+        ready_check = ReadyCheck(offer.game, {}, players, bytes(32), math.inf, lambda _: None)
         self.drivers.append((trio.current_time(), ready_check))
 
 

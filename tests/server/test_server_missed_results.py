@@ -34,7 +34,7 @@ async def test_a_bot_that_asks_is_told_once_how_its_matches_ended_without_it(
         await bob.until(lambda: bob.questions)
         bob.line.vanish()
         await ann.until(lambda: ann.reports)
-        seat = bob.invitations[0].seat
+        seat = bob.starts[0].seat
         forgetful, back = bob.again(), asking(bob, 1, 17, 1 << 63)
         forgetful.accepts = back.accepts = False
         nursery.start_soon(forgetful.attend, arena)

@@ -46,7 +46,7 @@ async def test_three_matches_in_a_row_with_a_suspended_seat_park_a_bot_that_is_t
         await park(arena, ann, nursery)
         assert len(ann.reports) == 3
         notice = ann.notices[-1]
-        assert (notice.kind, notice.match_id) == (NoticeKind.PARKED, 0)
+        assert (notice.kind, notice.match_id) == (NoticeKind.PARKED, None)
         assert "in matches 1, 2 and 3, in a row" in notice.text
         assert "arena bots unpark ann" in notice.text
         with trio.move_on_after(1000):
@@ -132,7 +132,7 @@ async def test_a_new_token_ends_the_stream_of_the_old_one(
             await change("ann")
             await bot.until(lambda bot=bot: bot.end)  # type: ignore[misc]
             assert isinstance(bot.end, Closed)
-            assert bot.end.reason is Reason.TOKEN_DEAD
+            assert bot.end.reason is Reason.TOKEN_REVOKED
             assert why in str(bot.end)
             with pytest.raises(UnknownBot):
                 await change("nobody")

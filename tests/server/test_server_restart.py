@@ -256,10 +256,25 @@ async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
     assert not any(isinstance(event, Restored) for event in replay_of(store).inputs)
 
 
+async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    async with ending(store, ann, bob, house=HOUSE):
+        await substituted(ann, bob)
+    async with running(store, (HouseBot("house-new"),), house=True) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    assert state_of(store).state is MatchState.FINISHED
+    replay = replay_of(store)
+    assert replay.header.stand_in == "house-two 1"
+    assert [event.stand_in for event in replay.inputs if isinstance(event, Restored)] == ["house-new 1"]
+
+
 @pytest.mark.parametrize(
     ("house", "words"),
     [
-        ((HouseBot("house-one"),), "its stand-in was house-two 1, this server has house-one 1"),
+        ((HouseBot("house-one"),), "this server has no house-two"),
         ((HouseBot("house-two"),), "this server has no house-one"),
     ],
 )

@@ -20,6 +20,7 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.server.sessions.session import CLOSE_TIMEOUT, MOST_NOTICES, ROUND_TRIPS, SEND_LIMIT, Session
+from arena.transport.settings import TransportSettings
 from tests.server.server_rig import CODEC, GAME, POLICY, Line, turns
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ async def rig(nursery: trio.Nursery) -> Rig:
 
 async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: MockClock) -> None:
     one, other = Asking(1), Asking(2)
-    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3))
+    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3, 8, 10.0, TransportSettings()))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     one.ask(rig.session, 1)
     other.ask(rig.session, 7)

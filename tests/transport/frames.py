@@ -35,7 +35,7 @@ class Frames:
     def hear(self, message: pb.PlayResponse) -> None:
         """Remember matches and decisions of a message of the server."""
         self._heard.extend(message.decisions)
-        self._invited.extend(invitation.match_id for invitation in message.invitations)
+        self._invited.extend(invitation.invitation_id for invitation in message.invitations)
 
     def hello(self) -> bytes:
         """Return a first message, mostly a good one; the next ones are well-formed, so that matches begin."""
@@ -69,7 +69,9 @@ class Frames:
         """Return the reply of a correct bot."""
         reply = pb.PlayRequest()
         for invitation in message.invitations:
-            reply.ready.add(match_id=invitation.match_id, nonce=self._rng.randbytes(self._rng.choice((0, 16))))
+            reply.ready.add(
+                invitation_id=invitation.invitation_id, nonce=self._rng.randbytes(self._rng.choice((0, 16)))
+            )
         for decision in message.decisions:
             action = self._rng.choice(decision.legal)
             reply.answers.add(match_id=decision.match_id, decision_id=decision.decision_id, action=action)
@@ -86,7 +88,7 @@ class Frames:
             decision = rng.choice([number for number in (0, 1, 2, 3, 4, 5, 6, (1 << 32) - 1) if number != own])
             request.answers.add(match_id=match, decision_id=decision, action=self._number() % (1 << 32))
         if rng.random() < 0.2:
-            request.ready.add(match_id=rng.choice((match, self._number())), nonce=rng.randbytes(16))
+            request.ready.add(invitation_id=rng.choice((match, self._number())), nonce=rng.randbytes(16))
         if rng.random() < 0.2:
             request.declined.append(match)
         return request.SerializeToString()
@@ -105,7 +107,7 @@ class Frames:
             )
         if rng.random() < 0.3:
             for _ in range(rng.choice((1, 1, 3))):
-                request.ready.add(match_id=self._match(), nonce=rng.randbytes(rng.choice((0, 16))))
+                request.ready.add(invitation_id=self._match(), nonce=rng.randbytes(rng.choice((0, 16))))
         if rng.random() < 0.03:
             request.declined.append(self._match())
         if rng.random() < 0.1:

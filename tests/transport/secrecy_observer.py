@@ -12,7 +12,7 @@ class ObservedMatch:
 
     def __init__(self) -> None:
         self.bots: tuple[str, ...] = ()
-        """By seat, from the invitations."""
+        """By seat, from the starts."""
         self.hands: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
         """By round and seat, from the views of their holders."""
 
@@ -24,6 +24,8 @@ class SecrecyObserver:
         self.matches: defaultdict[int, ObservedMatch] = defaultdict(ObservedMatch)
         self.decisions = self.notices = self.reports = 0
         """Numbers of these in the messages to all bots."""
+        self.invited: dict[int | bytes, str] = {}
+        """By what is an invitation's own, the bot that was sent it."""
 
     def of_bot(self, bot: str) -> BotObserver:
         """Return an observer of one bot's messages."""
@@ -50,10 +52,14 @@ class BotObserver:
         assert message.HasField("welcome") is not self._welcomed, "the first message has the welcome, and only that"
         self._welcomed = True
         for invitation in message.invitations:
-            match = self._observer.matches[invitation.match_id]
-            match.bots = match.bots or tuple(invitation.bots)
-            assert match.bots == tuple(invitation.bots)
-            self._check_seat(invitation.match_id, invitation.seat)
+            assert not invitation.bots, "who plays, before the bot is ready"
+            for word in (invitation.invitation_id, invitation.commitment):
+                assert self._observer.invited.setdefault(word, self._bot) == self._bot, "what another bot was sent, too"
+        for start in message.starts:
+            match = self._observer.matches[start.match_id]
+            match.bots = match.bots or tuple(start.bots)
+            assert match.bots == tuple(start.bots)
+            self._check_seat(start.match_id, start.seat)
         for decision in message.decisions:
             self._decision(decision)
         for notice in message.notices:
@@ -71,7 +77,7 @@ class BotObserver:
             assert self._bot in self._observer.matches[match].bots, "a match of others"
 
     def _check_seat(self, match: int, seat: int) -> None:
-        """Check that a match's seat never changes; it is learnt from a decision where the invitation was missed."""
+        """Check that a match's seat never changes; it is learnt from a decision where the start was missed."""
         assert self._seats.setdefault(match, seat) == seat, "another's seat"
 
     def _decision(self, decision: pb.Decision) -> None:
@@ -90,11 +96,11 @@ class BotObserver:
         if "known_predictions" in fields:
             own |= {view.prediction} if view.HasField("prediction") else set()
             peeked = [trick for trick, looked in enumerate(view.peeks) if looked and view.leaders[trick] == seat]
-            known = {other for other, card in enumerate(view.known_predictions) if card and other != seat}
+            known = view.known_predictions.keys() - {seat}
             assert known <= {view.takers[trick] for trick in peeked}, "a prediction that nobody showed it"
         hands = self._observer.matches[decision.match_id].hands[view.round]
         hands[seat] |= own
-        assert len(hands[seat]) <= view.hand_size, "more cards than it was dealt"
+        assert len(hands[seat]) <= view.cards_each, "more cards than it was dealt"
         for other, cards in hands.items():
             assert other == seat or not cards & hands[seat], "a card that somebody else holds"
 

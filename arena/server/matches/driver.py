@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import trio
 
+from arena.house import title
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
+from arena.replay.header import OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
 from arena.scheduling.pool import LastMatch
 from arena.server.matches.notices import NoticeTexts
-from arena.server.sessions.messages import MatchOver, RatingMove, RoundOver
+from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
 from arena.server.sessions.player import BotPlayer
+from engine.game import option_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,6 +116,8 @@ class MatchDriver:
     def begin(self) -> None:
         """Begin the match; bots that are gone already are absent from the start."""
         now = trio.current_time()
+        for seat in self._seats.values():
+            self._start(seat)
         self._feed(Begun(self._instant(now)))
         for bot_player in self._seats:
             if bot_player.session is None:
@@ -133,7 +138,7 @@ class MatchDriver:
         self._began = trio.current_time() - now / 1e6
         if not inputs:
             self._feed(Begun(now))
-        self._feed(Restored(now))
+        self._feed(Restored(now, title(self._stand_in)))
         for seat, player in enumerate(self.players):
             if not isinstance(player, BotPlayer):
                 self._feed(Returned(now, seat))
@@ -159,7 +164,16 @@ class MatchDriver:
             if bot_player.session is not None:
                 rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
                 bot_player.session.report(
-                    MatchOver(self.match_id, seat, over.scores, over.places, rating, over.counts, over.interrupted)
+                    MatchOver(
+                        self.match_id,
+                        seat,
+                        over.scores,
+                        over.places,
+                        rating,
+                        over.counts,
+                        over.interrupted,
+                        self._header.kind,
+                    )
                 )
 
     @property
@@ -194,12 +208,12 @@ class MatchDriver:
         if bot_player.session is not None and self._match.open_decision(seat) != answer.decision:
             bot_player.session.settle(self.match_id, answer.decision)
 
-    def left(self, now: float, bot_player: BotPlayer) -> None:
-        """Record that a bot is gone."""
-        self._feed(Left(self._instant(now), self._seats[bot_player]))
+    def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
+        """Record that a bot is gone; one that leaves in order hands its seat over at once."""
+        self._feed(Left(self._instant(now), self._seats[bot_player], in_order))
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """End the suspension of a bot that says Ready; at any other time Ready has no effect."""
+        """End the suspension of a bot that says it is ready again; at any other time that has no effect."""
         seat = self._seats[bot_player]
         if self._match.suspended(seat):
             self._feed(Returned(self._instant(now), seat))
@@ -207,6 +221,7 @@ class MatchDriver:
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Record that a bot is back; its open decisions are sent again."""
         seat = self._seats[bot_player]
+        self._start(seat)
         self._feed(Returned(self._instant(now), seat))
         if self._match.substituted(seat):
             self._notify(seat, self._notices.wait_for_the_round())
@@ -283,6 +298,27 @@ class MatchDriver:
         if isinstance(self.players[ask.seat], BotPlayer):
             return StoodIn(at, ask.seat, ask.decision, action)
         return Acted(at, ask.seat, ask.decision, action)
+
+    def _start(self, seat: int) -> None:
+        """Tell the bot of a seat that the match begins, or that it is back in it."""
+        header, session = self._header, self._session(seat)
+        if session is None:
+            return
+        offer = next(each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
+        defaults = {option.name: option.default for option in header.game.options}
+        session.start(
+            MatchStart(
+                self.match_id,
+                offer.invitation_id,
+                header.game.name,
+                header.kind,
+                seat,
+                tuple(bot.name for bot in header.bots),
+                {name: option_text(value) for name, value in header.options.items() if value != defaults[name]},
+                header.commitment,
+                offer.salt,
+            )
+        )
 
     def _sessions(self) -> list[Session]:
         return [bot_player.session for bot_player in self._seats if bot_player.session is not None]

@@ -111,10 +111,9 @@ class MatchLifecycle:
 
     def announce(self, offer: Offer, players: Sequence[Player]) -> None:
         """A driver was formed: its match is announced, which keeps the players' places."""
-        self.newest += 1
         seed = secrets.token_bytes(SEED_BYTES)
         deadline = trio.current_time() + self._config.ready_limit
-        ready_check = ReadyCheck(self.newest, offer.game, offer.options, players, seed, deadline, self._settled)
+        ready_check = ReadyCheck(offer.game, offer.options, players, seed, deadline, self._settled)
         self._ready_checks.add(ready_check)
         self._timers.watch(ready_check)
         ready_check.invite_all()
@@ -173,8 +172,9 @@ class MatchLifecycle:
     async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
         """The driver of a match that everybody is ready for; None if its beginning cannot be stored."""
         game, players = ready_check.game, ready_check.players
+        self.newest += 1
         header = Header(
-            match_id=ready_check.match_id,
+            match_id=self.newest,
             game=game,
             options=settle_options(game, len(players), ready_check.options),
             bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
@@ -185,11 +185,13 @@ class MatchLifecycle:
             policy=self._config.policy,
             started=now_us(),
             server=__version__,
+            kind=ready_check.kind,
+            offers=tuple(ready_check.offers),
         )
         try:
             await self._persistence.begin(header, ready_check.options, players)
         except StoreError as error:
-            log.error("match not begun", match_id=ready_check.match_id, error=str(error))
+            log.error("match not begun", match_id=header.match_id, error=str(error))
             self._observers.stuck(trio.current_time() + RETRY)
             ready_check.call_off("the server cannot store matches at the moment")
             return None

@@ -32,7 +32,7 @@ _REFUSALS: Final[Mapping[Refusal, tuple[NoticeKind, str]]] = {
 _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
-    Cause.SUSPENSION: (NoticeKind.SUSPENDED, "you are suspended; send Ready for this match to play on"),
+    Cause.SUSPENSION: (NoticeKind.SUSPENDED, "you are suspended; name the match in PlayRequest.resumed to play on"),
 }
 
 
@@ -60,7 +60,7 @@ class NoticeTexts:
                 text = f"{what}: {self._name(action)} was chosen for you"
                 return Notice(kind, text, self._match_id, decision=decision, action=action)
             case Suspend():
-                text = "you were late too often in a row and are suspended; send Ready for this match to play on"
+                text = "you were late too often in a row and are suspended; name it in PlayRequest.resumed to play on"
                 return Notice(NoticeKind.SUSPENDED, text, self._match_id)
         assert_never(effect)
 

@@ -109,7 +109,7 @@ class Accounts:
         self._changes += 1
         bot_player = self._players.get(bot.id)
         if bot_player is not None and bot_player.session is not None:
-            bot_player.session.close(Reason.TOKEN_DEAD, why)
+            bot_player.session.close(Reason.TOKEN_REVOKED, why)
 
 
 def parked_notice(bot: bots.Bot) -> Notice:

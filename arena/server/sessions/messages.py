@@ -12,11 +12,13 @@ from typing import NamedTuple, Protocol
 
 from arena.match.effects import Ask
 from arena.match.policy import Policy
+from arena.replay.header import MatchKind
+from arena.transport.settings import TransportSettings
 from engine.game import Game, RoundReport
 
 
 class Hello(NamedTuple):
-    """A bot's first words: what it plays, how many matches at once, with which library, and which version it is."""
+    """A bot's first message: what it plays, how many matches at once, with which library, and which version it is."""
 
     games: tuple[str, ...]
     capacity: int
@@ -27,9 +29,9 @@ class Hello(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A bot accepts an invitation, or is ready again after a suspension; the nonce goes into the deal."""
+    """A bot accepts an invitation; the nonce goes into the deal."""
 
-    match_id: int
+    invitation_id: int
     nonce: bytes
 
 
@@ -59,7 +61,11 @@ class BotMessage:
     capacity: int | None
     """How many matches it can play at once from now on."""
     declined: Sequence[int]
-    """Matches whose invitations it does not accept."""
+    """Invitations that it does not accept."""
+    resumed: Sequence[int]
+    """Matches in which it was suspended and is ready to choose again."""
+    leaves: bool
+    """Whether it leaves in order."""
     size: int
     """Bytes of its encoding."""
 
@@ -71,6 +77,8 @@ class BotMessage:
         heartbeat: int | None,
         capacity: int | None = None,
         declined: Sequence[int] = (),
+        resumed: Sequence[int] = (),
+        leaves: bool = False,
         size: int = 0,
     ) -> None:
         self.at = at
@@ -79,12 +87,14 @@ class BotMessage:
         self.heartbeat = heartbeat
         self.capacity = capacity
         self.declined = declined
+        self.resumed = resumed
+        self.leaves = leaves
         self.size = size
 
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The server's first words."""
+    """The server's first message."""
 
     bot: str
     games: tuple[Game, ...]
@@ -93,18 +103,38 @@ class Welcome:
     """Seconds to accept an invitation."""
     park_after: int
     """Troubled matches in a row that park a bot."""
+    capacity: int
+    """How many matches it plays at once at most."""
+    heartbeat: float
+    """Seconds between two heartbeats."""
+    transport: TransportSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A seat at a match that is about to begin."""
+    """A seat at a match that is about to begin. It says nothing that two bots at one table could compare."""
+
+    invitation_id: int
+    game: str
+    kind: MatchKind
+    options: Mapping[str, str]
+    commitment: bytes
+    """SHA-256 of a salt of this invitation and the match's commitment."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStart:
+    """A match begins, or its bot has come back to it."""
 
     match_id: int
+    invitation_id: int
     game: str
+    kind: MatchKind
     seat: int
     bots: tuple[str, ...]
     options: Mapping[str, str]
     commitment: bytes
+    salt: bytes
 
 
 @dataclass(init=False, slots=True)
@@ -136,6 +166,7 @@ class NoticeKind(Enum):
     WITHDRAWN = auto()
     DRAINING = auto()
     PARKED = auto()
+    TAKEN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +175,15 @@ class Notice:
 
     kind: NoticeKind
     text: str
-    match_id: int = 0
+    match_id: int | None = None
     seat: int | None = None
     """The seat it is about, where that is not the bot's own."""
-    decision: int = 0
+    decision: int | None = None
     action: int | None = None
     legal: Sequence[int] = ()
     time: int | None = None
     """Microseconds."""
+    invitation_id: int | None = None
 
 
 class RoundOver(NamedTuple):
@@ -180,6 +212,7 @@ class MatchOver:
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its bot."""
     interrupted: str
+    kind: MatchKind
 
 
 @dataclass(init=False, slots=True)
@@ -188,6 +221,7 @@ class Outgoing:
 
     welcome: Welcome | None
     invitations: list[Invitation]
+    starts: list[MatchStart]
     questions: list[Question]
     notices: list[Notice]
     rounds: list[RoundOver]
@@ -197,6 +231,7 @@ class Outgoing:
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
         self.invitations = []
+        self.starts = []
         self.questions = [*questions]
         self.notices = []
         self.rounds = []
@@ -215,7 +250,9 @@ class Outgoing:
     def routine(self) -> bool:
         """Whether it holds questions and rounds only, as nearly all messages do."""
         return (
-            not (self.notices or self.reports or self.invitations) and self.heartbeat is None and self.welcome is None
+            not (self.notices or self.reports or self.invitations or self.starts)
+            and self.heartbeat is None
+            and self.welcome is None
         )
 
 
@@ -270,13 +307,13 @@ class Reason(Enum):
     """The server stops."""
     NOT_READING = auto()
     """The bot did not read for too long."""
-    NONSENSE = auto()
+    BAD_MESSAGE = auto()
     """The bot said what the protocol does not allow."""
     NO_SUCH_GAME = auto()
     """The server plays none of the bot's games."""
     FLOODING = auto()
     """The bot said too much or came too often, or the bots of its owner have too many streams."""
-    SILENT = auto()
+    NO_HELLO = auto()
     """The bot opened a stream and said nothing."""
-    TOKEN_DEAD = auto()
+    TOKEN_REVOKED = auto()
     """The bot's token was replaced or revoked."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from arena.replay.header import MatchKind
 from arena.server.sessions.messages import MatchOver, RatingMove
 from arena.store import events, matches
 from arena.store.errors import UnknownMatch
@@ -49,7 +50,7 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
     if seat is None or match.state is MatchState.PLAYING:
         return None
     if match.state is MatchState.INTERRUPTED:
-        return MatchOver(number, seat, (), (), None, (), match.reason)
+        return MatchOver(number, seat, (), (), None, (), match.reason, MatchKind.RATED)
     before, after = match.seats[seat].rating_before, match.seats[seat].rating_after
     return MatchOver(
         number,
@@ -59,4 +60,5 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         None if before is None or after is None else RatingMove(before, after),
         events.result_of(connection, number).counts,
         "",
+        MatchKind.RATED,
     )

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from arena.house import HouseBot  # a compiled dataclass looks its types up at run time
+from arena.replay.header import OfferOutcome
 from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.scheduling.pool import LastMatch
-    from arena.server.sessions.messages import BotMessage, Ready
+    from arena.server.sessions.messages import BotMessage
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
-"""Withdrawn matches of a bot for which a Ready may still be on its way: as many as it plays at once."""
+"""Withdrawn invitations of a bot for which an answer may still be on its way: as many as it plays at once."""
 
 
 class PendingMatch(Protocol):
@@ -29,8 +30,8 @@ class PendingMatch(Protocol):
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
         """Count a bot as ready."""
 
-    def forgo(self, bot_player: BotPlayer, how: str) -> None:
-        """Count a bot as not coming: it "left" or "declined"."""
+    def forgo(self, bot_player: BotPlayer, how: OfferOutcome) -> None:
+        """Count a bot as not coming: it left or declined."""
 
 
 class RunningMatch(Protocol):
@@ -42,8 +43,8 @@ class RunningMatch(Protocol):
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """Let a suspended bot play again."""
 
-    def left(self, now: float, bot_player: BotPlayer) -> None:
-        """Count a bot as absent."""
+    def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
+        """Count a bot as absent; one that leaves in order hands its seat over at once."""
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
@@ -69,11 +70,12 @@ class BotPlayer:
         self.parked = False
         """Whether it is given no seats."""
         self.invitations: dict[int, PendingMatch] = {}
-        """By match, those it was invited to."""
+        """By the number of the invitation, the matches it was invited to."""
         self.matches: dict[int, RunningMatch] = {}
         """By match, those it plays."""
         self._changed = changed
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
+        self._begun: deque[int] = deque(maxlen=CROSSING)
 
     @property
     def busy(self) -> int:
@@ -95,25 +97,44 @@ class BotPlayer:
             self.session.beaten(message.at, message.heartbeat)
         if message.capacity is not None and self.session is not None:
             self.session.capacity = message.capacity
-        for match_id in message.declined:
-            if (pending := self.invitations.get(match_id)) is not None:
-                pending.forgo(self, "declined")
-        for ready in message.ready:
-            self._ready(message.at, ready)
+        self._hear_of_invitations(message)
+        for match_id in message.resumed:
+            if (resumed := self.matches.get(match_id)) is not None:
+                resumed.ready(message.at, self)
+            else:
+                self._unknown(match_id)
         for answer in message.answers:
             match = self.matches.get(answer.match_id)
             if match is None:
-                self._unknown(answer)
+                self._unknown(answer.match_id, answer.decision, answer.action)
             else:
                 match.answered(message.at, self, answer)
-        if message.capacity is not None:
+        if message.leaves:
+            self._leave(message.at)
+        if message.capacity is not None or message.leaves:
             self._changed(self)
 
-    def withdrawn(self, match_id: int, text: str) -> None:
-        """Tell it that a match takes no place to which it was invited; a Ready that crosses this is no mistake."""
-        self._withdrawn.append(match_id)
+    def _hear_of_invitations(self, message: BotMessage) -> None:
+        for invitation_id in message.declined:
+            if (pending := self.invitations.get(invitation_id)) is not None:
+                pending.forgo(self, OfferOutcome.DECLINED)
+            else:
+                self._unknown_invitation(invitation_id)
+        for ready in message.ready:
+            if (pending := self.invitations.get(ready.invitation_id)) is not None:
+                pending.ready(self, ready.nonce)
+            elif ready.invitation_id not in self._begun:
+                self._unknown_invitation(ready.invitation_id)
+
+    def begun(self, invitation_id: int) -> None:
+        """Remember that the match of an invitation has begun; another Ready for it is no mistake."""
+        self._begun.append(invitation_id)
+
+    def withdrawn(self, invitation_id: int, text: str) -> None:
+        """Tell it that an invitation is withdrawn; an answer to it that crosses this is no mistake."""
+        self._withdrawn.append(invitation_id)
         if self.session is not None:
-            self.session.notify(Notice(NoticeKind.WITHDRAWN, text, match_id))
+            self.session.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
 
     def connected(self, now: float, session: Session) -> None:
         """Begin a session: open decisions and invitations are put to it."""
@@ -130,34 +151,35 @@ class BotPlayer:
         if self.session is session:
             self.session = None
             for pending in self.invitations.values():
-                pending.forgo(self, "left")
+                pending.forgo(self, OfferOutcome.LEFT)
             for match in list(self.matches.values()):
                 match.left(now, self)
+
+    def _leave(self, now: float) -> None:
+        """Hand over all its seats, and end its session in order."""
+        if self.session is None:
+            return
+        self.session.capacity = 0
+        for pending in self.invitations.values():
+            pending.forgo(self, OfferOutcome.LEFT)
+        for match in list(self.matches.values()):
+            match.left(now, self, in_order=True)
+        self.session.leave()
 
     def shut_out(self, why: str) -> None:
         """Close its stream for flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
 
-    def _ready(self, at: float, ready: Ready) -> None:
-        if (pending := self.invitations.get(ready.match_id)) is not None:
-            pending.ready(self, ready.nonce)
-        elif (match := self.matches.get(ready.match_id)) is not None:
-            match.ready(at, self)
-        elif ready.match_id not in self._withdrawn:
-            self._unknown(ready)
+    def _unknown_invitation(self, invitation_id: int) -> None:
+        if self.session is not None and invitation_id not in self._withdrawn:
+            text = f"there is no invitation {invitation_id}: its match has begun, it was withdrawn or was never yours"
+            self.session.notify(Notice(NoticeKind.UNKNOWN, text, invitation_id=invitation_id))
 
-    def _unknown(self, about: Answer | Ready) -> None:
+    def _unknown(self, match_id: int, decision: int | None = None, action: int | None = None) -> None:
         if self.session is not None:
-            self.session.notify(
-                Notice(
-                    NoticeKind.UNKNOWN,
-                    f"you have no seat at match {about.match_id}: it is over, withdrawn or was never yours",
-                    about.match_id,
-                    decision=about.decision if isinstance(about, Answer) else 0,
-                    action=about.action if isinstance(about, Answer) else None,
-                )
-            )
+            text = f"you have no seat at match {match_id}: it is over or was never yours"
+            self.session.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
 
 
 @dataclass(frozen=True, slots=True)

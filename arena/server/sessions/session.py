@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Invitation,
         Link,
         MatchOver,
+        MatchStart,
         MessageCodec,
         Notice,
         RoundOver,
@@ -79,6 +80,7 @@ class Session:
         self._held = False  # something waits for the message before to leave
         self._over = False
         self._end: Exception | None = None
+        self._leaving = False  # the bot has left in order
         self._scope = trio.CancelScope()
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
@@ -95,7 +97,7 @@ class Session:
             self._end = self._end or end
         finally:
             self._over = True
-        if self._scope.cancelled_caught and self._end is None:
+        if self._scope.cancelled_caught and self._end is None and not self._leaving:
             text = f"nothing was read for {SEND_LIMIT:.0f} s; read the stream while you think"
             self._end = Closed(Reason.NOT_READING, text)
         if self._end is not None:
@@ -107,6 +109,12 @@ class Session:
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
 
+    def leave(self) -> None:
+        """End the stream of a bot that leaves in order, once what waits is sent; `run` returns."""
+        self._leaving = True
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
+        self._turns.due(self)
+
     def welcome(self, welcome: Welcome) -> None:
         """Queue the welcome."""
         self._letter().welcome = welcome
@@ -114,6 +122,10 @@ class Session:
     def invite(self, invitation: Invitation) -> None:
         """Queue an invitation."""
         self._letter().invitations.append(invitation)
+
+    def start(self, start: MatchStart) -> None:
+        """Queue the beginning of a match."""
+        self._letter().starts.append(start)
 
     def notify(self, notice: Notice) -> None:
         """Queue a notice; the session ends where too many are unread."""
@@ -180,7 +192,7 @@ class Session:
             return  # `run` is told, too
         except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
             self._end = fault
-        if self._end is not None:
+        if self._end is not None or self._leaving:
             self._scope.cancel()
         elif self._may_ask():
             self._turns.due(self)  # more than one message holds
@@ -237,9 +249,9 @@ class Session:
         """Take a message of the bot: one turn."""
         at = self.link.received_at
         message = self._codec.decode(encoded, at)
-        if self._end is not None:
-            return  # its last words are on their way, and what it says counts no more
-        things = len(message.ready) + len(message.answers) + len(message.declined)
+        if self._end is not None or self._leaving:
+            return  # the stream is being closed, and what the bot says counts no more
+        things = len(message.ready) + len(message.answers) + len(message.declined) + len(message.resumed)
         if excess := self._rate_limit.exceeded(things, message.size, at):
             raise Closed(Reason.FLOODING, excess)
         assert self._hear is not None, "`run` says who hears"

@@ -18,7 +18,7 @@ from arena_client.errors import (
 )
 from arena_client.running import play, run
 from arena_client.v1.nullern_pb2 import NullernRound, NullernView
-from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
+from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
 from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
 from arena_client.version import __version__
 
@@ -31,9 +31,9 @@ __all__ = [
     "Card",
     "Catalog",
     "Decision",
-    "Invitation",
     "InvitationNeededError",
     "MatchReport",
+    "MatchStart",
     "NameNotAllowedError",
     "NameTakenError",
     "NoGameInCommonError",

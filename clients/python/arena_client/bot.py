@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from arena_client.decision import GAMES, Decision
-from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, RoundReport
+from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
 
 _log = logging.getLogger("arena_client")
 
@@ -77,8 +77,8 @@ class Bot:
         for decision in decisions:
             yield self.decide(decision)
 
-    def on_match_start(self, invitation: Invitation) -> None:
-        """Handle the beginning of a match: the seat is accepted when this returns."""
+    def on_match_start(self, start: MatchStart) -> None:
+        """Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect."""
 
     def on_round(self, report: RoundReport) -> None:
         """Handle the end of a round; its cards are face up in the report."""
@@ -102,8 +102,8 @@ class Bot:
     def on_notice(self, notice: Notice) -> None:
         """Handle a notice from the server. The default logs one line: a warning where the bot is at fault."""
         kind = KINDS.get(notice.kind, f"notice {notice.kind}")
-        where = f"match {notice.match_id}" if notice.match_id else "server"
-        if notice.decision_id:
+        where = f"match {notice.match_id}" if notice.HasField("match_id") else "server"
+        if notice.HasField("decision_id"):
             where += f", decision {notice.decision_id}"
         _log.log(
             logging.WARNING if notice.kind in FAULTS else logging.INFO,

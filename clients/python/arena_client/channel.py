@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
 
 from arena_client.errors import (
     ArenaError,
@@ -32,6 +36,10 @@ _OPTIONS = (
 )
 
 
+_COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING"})
+"""Reasons for the end of a stream after which another try may succeed."""
+
+
 class DroppedError(Exception):
     """The connection is lost or was not made; another try may succeed."""
 
@@ -49,9 +57,23 @@ def _one_line(details: str | None) -> str:
     return " ".join(text.split())
 
 
-def play_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
-    """Return the error that the end of a stream means."""
+def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
+    """Return the reason in the `google.rpc.ErrorInfo` of a call that ended; empty where the server gives none."""
+    for name, value in trailers or ():
+        if name == "grpc-status-details-bin" and isinstance(value, bytes):
+            with contextlib.suppress(DecodeError):
+                for detail in status_pb2.Status.FromString(value).details:
+                    info = error_details_pb2.ErrorInfo()
+                    if detail.Unpack(info):
+                        return str(info.reason)
+    return ""
+
+
+def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
+    """Return the error that the end of a stream means; `reason` as in the protocol's `ErrorInfo`, if known."""
     text = _one_line(details)
+    if reason in _COME_BACK:
+        return DroppedError(f"{text} ({reason})")
     match code:
         case grpc.StatusCode.UNAUTHENTICATED:
             return TokenRefusedError(f"the server refuses the token: {text}")

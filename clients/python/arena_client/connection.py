@@ -18,7 +18,7 @@ import grpc
 import grpc.aio
 
 from arena_client.bot import Bot
-from arena_client.channel import DroppedError, Tls, open_channel, play_failure, registration_failure
+from arena_client.channel import DroppedError, Tls, error_reason, open_channel, play_failure, registration_failure
 from arena_client.errors import ArenaError, TokenRefusedError, UnreachableError
 from arena_client.session import OnError, Progress, Session
 from arena_client.tokens import NewToken, default_token_file, read_token
@@ -124,7 +124,7 @@ class Connection:
             call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
             try:
                 message = await self._greet(call)
-                self._progress.playing.clear()  # what goes on is asked for again
+                self._progress.reconnect()
                 self._session = Session(self._bot, message.welcome, self._progress, self._on_error)
                 await self._converse(call, self._session, message)
             except TokenRefusedError as refused:
@@ -200,9 +200,9 @@ async def _write(call: Call, request: PlayRequest) -> None:
 
 
 async def _ended(call: Call) -> NoReturn:
-    code, details = await call.code(), await call.details()
+    code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
     raise (
-        play_failure(code, details)
+        play_failure(code, details, error_reason(trailers))
         if code is not grpc.StatusCode.OK
         else DroppedError("the server closed the connection")
     ) from None

@@ -19,22 +19,29 @@ if TYPE_CHECKING:
     from engine.game import SeatView
 
 
+_RENAMED = {"hand_size": "cards_each"}
+"""Fields of the engine's views that have another name in the messages."""
+
+
 class EngineMissingError(ArenaError):
     """The package `engine` is not installed, or knows no such game."""
 
 
 def seat_view(message: View) -> SeatView:
-    """Return a decision's view as the engine's `SeatView`: the fields have the same names.
+    """Return a decision's view as the engine's `SeatView`.
+
+    The fields have the same names, but `cards_each` is the engine's `hand_size`. What the engine lists by seat
+    as a number plus one, or 0 where there is none, is a map in the message.
 
     Raises `EngineMissingError` where the rules, or those of this game, are not installed.
     """
     message_kind: Any = type(message)  # which mypy takes for one without a hash
     kind, fields = _kind(message_kind)
-    return kind(**{name: convert(message, name) for name, convert in fields})
+    return kind(**{name: convert(message) for name, convert in fields})
 
 
 @cache
-def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any, str], Any]], ...]]:
+def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any], Any]], ...]]:
     """Return the engine's view class of a kind of message, and a reader for each of its fields."""
     try:
         from engine.deal import KEY_BYTES, SeededDecks
@@ -50,12 +57,17 @@ def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callabl
             f"the rules that are installed have no game {name!r}; they have {', '.join(GAMES)}: install newer ones"
         )
     kind = type(GAMES[name].new(GAMES[name].seats.start, SeededDecks(bytes(KEY_BYTES))).view(0))
-    return kind, tuple((field, _reader(hint)) for field, hint in get_type_hints(kind).items())
+    fields = {each.name: each for each in message.DESCRIPTOR.fields}
+    hints = get_type_hints(kind).items()
+    return kind, tuple((field, _reader(fields[_RENAMED.get(field, field)], hint)) for field, hint in hints)
 
 
-def _reader(hint: Any) -> Callable[[Any, str], Any]:
+def _reader(field: Any, hint: Any) -> Callable[[Any], Any]:
     """Return a function that reads a field of a message as the engine's type."""
+    name = field.name
     if NoneType in get_args(hint):
-        return lambda message, name: getattr(message, name) if message.HasField(name) else None
+        return lambda message: getattr(message, name) if message.HasField(name) else None
     kind = get_origin(hint) or hint
-    return lambda message, name: kind(getattr(message, name))
+    if field.message_type is not None:  # a map by seat
+        return lambda message: kind(getattr(message, name).get(seat, -1) + 1 for seat in range(message.seats))
+    return lambda message: kind(getattr(message, name))

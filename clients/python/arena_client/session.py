@@ -5,6 +5,7 @@ It calls the bot, and what the bot raises comes out here. It never waits and mov
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import operator
 import os
@@ -18,12 +19,24 @@ from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
 from arena_client.errors import BadAnswerError, NoGameInCommonError, ProtocolMismatchError
 from arena_client.v1 import play_pb2
-from arena_client.v1.play_pb2 import Invitation, MatchReport, Notice, NoticeKind, PlayRequest, PlayResponse, Welcome
+from arena_client.v1.play_pb2 import (
+    Invitation,
+    MatchReport,
+    MatchStart,
+    Notice,
+    NoticeKind,
+    PlayRequest,
+    PlayResponse,
+    Welcome,
+)
 
 _log = logging.getLogger("arena_client")
 
 OnError: TypeAlias = Literal["raise", "continue"]
 """What an exception in the bot does: end the run, or be logged while the first legal action is played."""
+
+_NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
+"""Notices after which an accepted invitation leads to no match."""
 
 HOLD = 0.01
 """Seconds that finished answers wait for further ones before they are sent without them."""
@@ -37,11 +50,14 @@ class Progress:
     """How many matches to play in all; None for no end."""
     finished: int = 0
     playing: set[int] = field(default_factory=set)
+    """Matches that have begun."""
+    accepted: dict[int, bytes] = field(default_factory=dict)
+    """Invitations accepted whose matches have yet to begin, with their commitments."""
 
     @property
     def more(self) -> bool:
         """Return whether another match may begin."""
-        return self.wanted is None or self.finished + len(self.playing) < self.wanted
+        return self.wanted is None or self.finished + len(self.playing) + len(self.accepted) < self.wanted
 
     def room(self, capacity: int) -> int:
         """Return how many matches may be played at once, given a capacity."""
@@ -50,7 +66,12 @@ class Progress:
     @property
     def done(self) -> bool:
         """Whether nothing is left to play."""
-        return not self.more and not self.playing
+        return not (self.more or self.playing or self.accepted)
+
+    def reconnect(self) -> None:
+        """Forget what the server says again at a new connection: invitations, and the matches that go on."""
+        self.playing.clear()
+        self.accepted.clear()
 
 
 class Session:
@@ -123,6 +144,8 @@ class Session:
             self._accept(invitation)
             if self._held():
                 yield self._take()
+        for start in message.starts:
+            self._start(start)
         for round_report in message.rounds:
             with self._bots_code():
                 self._bot.on_round(round_report)
@@ -134,15 +157,24 @@ class Session:
                 yield self._take()
 
     def _accept(self, invitation: Invitation) -> None:
-        match = invitation.match_id
-        if self._progress.more or match in self._progress.playing:
-            self._progress.playing.add(match)
-            with self._bots_code():
-                self._bot.on_match_start(invitation)
-            self._reply().ready.add(match_id=match, nonce=os.urandom(16))
+        number = invitation.invitation_id
+        if self._progress.more or number in self._progress.accepted:
+            self._progress.accepted[number] = invitation.commitment
+            self._reply().ready.add(invitation_id=number, nonce=os.urandom(16))
         else:
-            self._reply().declined.append(match)
+            self._reply().declined.append(number)
             self._room = -1
+
+    def _start(self, start: MatchStart) -> None:
+        promised = self._progress.accepted.pop(start.invitation_id, None)
+        if promised not in (None, hashlib.sha256(start.salt + start.commitment).digest()):
+            _log.error(
+                "match %d: its commitment is not the one of the invitation: the server may have chosen the deal",
+                start.match_id,
+            )
+        self._progress.playing.add(start.match_id)
+        with self._bots_code():
+            self._bot.on_match_start(start)
 
     def _end(self, report: MatchReport) -> None:
         self._progress.playing.discard(report.match_id)
@@ -154,10 +186,10 @@ class Session:
     def _note(self, notice: Notice) -> None:
         with self._bots_code():
             self._bot.on_notice(notice)
-        if notice.kind == NoticeKind.NOTICE_KIND_WITHDRAWN:
-            self._progress.playing.discard(notice.match_id)
+        if notice.kind in _NO_MATCH:
+            self._progress.accepted.pop(notice.invitation_id, None)
         elif notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
-            self._reply().ready.add(match_id=notice.match_id)  # whoever reads this is back
+            self._reply().resumed.append(notice.match_id)  # whoever reads this is back
 
     def _decision(self, message: play_pb2.Decision) -> Decision:
         game = message.WhichOneof("view") or ""

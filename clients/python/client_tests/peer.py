@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,13 @@ VIEW = sixth_sense_pb2.SixthSenseView(
     leaders=[1],
     taken=[0] * 4,
     scores=[0] * 4,
-    known_predictions=[0, 1, 0, 0],
+    known_predictions={1: 0},
 )
+
+
+RATED = play_pb2.MatchKind.MATCH_KIND_RATED
+PROMISED = sha256(bytes(64)).digest()
+"""The commitment of every invitation: of a salt and a match's commitment that are all zeros."""
 
 
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
@@ -76,7 +82,26 @@ def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartb
 def invites(*matches: int) -> play_pb2.PlayResponse:
     return play_pb2.PlayResponse(
         invitations=[
-            play_pb2.Invitation(match_id=match, game="sixth_sense", seat=1, bots=["a", "bot"], commitment=bytes(32))
+            play_pb2.Invitation(invitation_id=match, game="sixth_sense", kind=RATED, commitment=PROMISED)
+            for match in matches
+        ]
+    )
+
+
+def starts(*matches: int, commitment: bytes = bytes(32)) -> play_pb2.PlayResponse:
+    """The beginnings of matches whose invitations had the same numbers."""
+    return play_pb2.PlayResponse(
+        starts=[
+            play_pb2.MatchStart(
+                match_id=match,
+                invitation_id=match,
+                game="sixth_sense",
+                kind=RATED,
+                seat=1,
+                bots=["a", "bot"],
+                commitment=commitment,
+                salt=bytes(32),
+            )
             for match in matches
         ]
     )

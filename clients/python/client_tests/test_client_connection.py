@@ -35,7 +35,7 @@ from arena_client import (
 from arena_client.channel import DroppedError, open_channel
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
-from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, welcome
+from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
 
 pytestmark = pytest.mark.process
 
@@ -50,7 +50,8 @@ def one_match(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     talk.next()
     yield welcome()
     yield invites(1)
-    assert [ready.match_id for ready in talk.next().ready] == [1]
+    assert [ready.invitation_id for ready in talk.next().ready] == [1]
+    yield starts(1)
     yield asks((1, 1))
     assert [(each.decision_id, each.action) for each in talk.next().answers] == [(1, 0)]
     yield reports(1)
@@ -194,13 +195,17 @@ def test_a_bot_comes_back_when_the_server_does(token_file: Path, caplog: pytest.
         yield welcome()
         yield invites(1)
         talk.next()
+        yield starts(1)
+        yield asks((1, 1))
+        talk.next()
         gone.set()
         talk.next()
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         assert list(talk.next().hello.playing) == [1]
         yield welcome()
-        yield asks((1, 1))
+        yield starts(1)
+        yield asks((1, 2))
         assert talk.next().answers[0].match_id == 1
         yield reports(1)
         talk.wait_for_goodbye()
@@ -219,6 +224,7 @@ def test_a_match_that_ended_while_the_bot_was_away_counts(token_file: Path) -> N
         yield welcome()
         yield invites(1)
         talk.next()
+        yield starts(1)
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -279,8 +285,9 @@ def test_a_server_may_say_everything_at_once(token_file: Path) -> None:
         message.MergeFrom(asks((1, 1)))
         yield message
         reply = talk.next()
-        assert [ready.match_id for ready in reply.ready] == [2]
+        assert [ready.invitation_id for ready in reply.ready] == [2]
         assert [answer.match_id for answer in reply.answers] == [1]
+        yield starts(2)
         yield reports(1, 2)
         talk.wait_for_goodbye()
 

@@ -14,6 +14,7 @@ from arena_client.engine import EngineMissingError, _kind, seat_view
 from arena_client.v1 import play_pb2
 from google.protobuf.message_factory import GetMessageClass
 
+from arena.api.codec import VIEWS
 from engine.deal import SeededDecks
 from engine.game import OVER, Game
 from engine.registry import GAMES
@@ -27,10 +28,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 def message(game: Game, view: Any) -> View:
     """The engine's view as it arrives at a bot."""
-    kind = MESSAGES[game.name]
-    names = [field.name for field in kind.DESCRIPTOR.fields]
-    sent = kind(**{name: getattr(view, name) for name in names if getattr(view, name) is not None})
-    return cast("View", kind.FromString(sent.SerializeToString()))
+    return cast("View", MESSAGES[game.name].FromString(VIEWS[type(view)].encode(view)))
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))

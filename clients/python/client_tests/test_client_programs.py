@@ -17,7 +17,7 @@ import pytest
 from arena_client import GAMES, samples
 from arena_client import __main__ as arena_bot
 from arena_client.v1 import game_pb2, play_pb2
-from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, welcome
+from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
 
 pytestmark = pytest.mark.process
 
@@ -41,6 +41,7 @@ def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     yield welcome()
     yield invites(1)
     talk.next()
+    yield starts(1)
     yield asks((1, 1), legal=(1, 2))
     talk.next()
     yield reports(1)
@@ -72,6 +73,7 @@ def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -
         yield welcome()
         yield invites(1)
         talk.next()
+        yield starts(1)
         playing.set()
         if line:
             yield asks((1, 1))
@@ -174,6 +176,7 @@ def test_a_sample_plays_every_game_or_those_it_is_told(
         yield welcome(*(game_pb2.GameCatalog(name=name) for name in heard))
         yield invites(1)
         talk.next()
+        yield starts(1)
         yield reports(1)
         talk.wait_for_goodbye()
 

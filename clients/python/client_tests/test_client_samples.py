@@ -19,6 +19,7 @@ from arena_client.samples.sixth_sense import Laid, points, read, taker
 from arena_client.v1 import play_pb2
 from google.protobuf.message_factory import GetMessageClass
 
+from arena.api.codec import VIEWS as CODECS
 from engine.game import Game
 from engine.registry import GAMES
 
@@ -46,9 +47,8 @@ ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
 
 
 def message(game: str, view: Any) -> View:
-    """The engine's view as a bot gets it: the fields have the same names."""
-    names = [field.name for field in VIEWS[game].DESCRIPTOR.fields]
-    return cast("View", VIEWS[game](**{name: getattr(view, name) for name in names if getattr(view, name) is not None}))
+    """The engine's view as a bot gets it."""
+    return cast("View", VIEWS[game].FromString(CODECS[type(view)].encode(view)))
 
 
 class SampledDecks:
@@ -159,7 +159,7 @@ def test_a_sample_reads_the_table_from_a_view() -> None:
         ],
         leaders=[3, 3],
         takers=[2],
-        known_predictions=[0, CARD["blue 1"] + 1, CARD["red 2"] + 1, 0],
+        known_predictions={1: CARD["blue 1"], 2: CARD["red 2"]},
     )
     table = read(CATALOG, view)
     assert table.trump == BLUE
@@ -171,7 +171,7 @@ def test_a_sample_reads_the_table_from_a_view() -> None:
 
 
 def test_two_seats_play_without_the_last_colour() -> None:
-    table = read(CATALOG, SixthSenseView(seat=0, seats=2, hand=[CARD["red 1"]], known_predictions=[0, 0]))
+    table = read(CATALOG, SixthSenseView(seat=0, seats=2, hand=[CARD["red 1"]]))
     assert table.trump is None
     assert len(table.unseen) == 55
 
@@ -186,10 +186,10 @@ def test_a_sample_reads_the_table_of_nullern_from_a_view() -> None:
     view = NullernView(
         seat=0,
         seats=3,
-        hand_size=3,
+        cards_each=3,
         turned=NULLERN_CARD["green 20"],
         hand=[NULLERN_CARD["red 1"], NULLERN_CARD["green 1"]],
-        bids=[1, 2, 4],
+        bids={0: 0, 1: 1, 2: 3},
         plays=[NULLERN_CARD[name] for name in played],
         leaders=[1, 1],
         takers=[1],
@@ -211,7 +211,7 @@ def test_a_sample_knows_what_a_bid_of_nullern_scores() -> None:
 
 @pytest.mark.parametrize("bot", [RuleBot(), CounterBot()], ids=lambda bot: bot.name)
 def test_a_sample_bids_nothing_on_a_card_it_cannot_see(bot: Bot) -> None:
-    view = NullernView(seat=1, seats=2, round=19, rounds=20, hand_size=1, turned=0, bids=[0, 0], taken=[0, 0])
+    view = NullernView(seat=1, seats=2, round=19, rounds=20, cards_each=1, turned=0, taken=[0, 0])
     legal = [number for number, action in enumerate(NULLERN.actions) if action.kind == "bid" and action.value in (0, 1)]
     decision = Decision(1, 1, NULLERN, view, legal, 1000, 30000)
     assert decision.game.actions[bot.decide(decision)].value == 0
@@ -222,10 +222,10 @@ def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bo
     view = NullernView(
         seat=0,
         seats=2,
-        hand_size=3,
+        cards_each=3,
         turned=NULLERN_CARD["green 20"],
         hand=[NULLERN_CARD[name] for name in ("red 1", "red 15", "blue 18")],
-        bids=[1, 3],
+        bids={0: 0, 1: 2},
         plays=[NULLERN_CARD["yellow 17"]],
         leaders=[1],
         taken=[0, 0],

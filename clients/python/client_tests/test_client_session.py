@@ -13,7 +13,7 @@ from arena_client import (
     Bot,
     Catalog,
     Decision,
-    Invitation,
+    MatchStart,
     NoGameInCommonError,
     Notice,
     NoticeKind,
@@ -22,7 +22,7 @@ from arena_client import (
 )
 from arena_client.session import HOLD, OnError, Progress, Session
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
-from client_tests.peer import CATALOG, First, asks, invites, notice, reports, welcome
+from client_tests.peer import CATALOG, First, asks, invites, notice, reports, starts, welcome
 
 
 def session(bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None):  # type: ignore[no-untyped-def]
@@ -69,7 +69,7 @@ def test_a_decision_is_of_the_game_whose_view_it_carries() -> None:
             asked.append(decision)
             return decision.legal[0]
 
-    view = nullern_pb2.NullernView(seat=1, seats=2, hand=[7], bids=[0, 0])
+    view = nullern_pb2.NullernView(seat=1, seats=2, hand=[7])
     decision = play_pb2.Decision(match_id=1, decision_id=1, legal=[81, 82], nullern=view)
     both = welcome(CATALOG, game_pb2.GameCatalog(name="nullern", title="Nullern")).welcome
     bot = Session(Keeps(games=["sixth_sense", "nullern"]), both, Progress(None), "raise", lambda: 0.0)
@@ -124,23 +124,40 @@ def test_a_heartbeat_is_answered_before_the_bot_thinks() -> None:
 
 
 def test_an_invitation_is_accepted_with_sixteen_bytes_of_chance() -> None:
-    met: list[Invitation] = []
+    met: list[MatchStart] = []
 
     class Greets(First):
-        def on_match_start(self, invitation: Invitation) -> None:
-            met.append(invitation)
+        def on_match_start(self, start: MatchStart) -> None:
+            met.append(start)
 
-    (reply,) = session(Greets()).react(invites(5, 6))
-    assert [ready.match_id for ready in reply.ready] == [5, 6]
+    playing = session(Greets())
+    (reply,) = playing.react(invites(5, 6))
+    assert [ready.invitation_id for ready in reply.ready] == [5, 6]
     assert all(len(ready.nonce) == 16 for ready in reply.ready)
     assert reply.ready[0].nonce != reply.ready[1].nonce
-    assert [list(invitation.bots) for invitation in met] == [["a", "bot"]] * 2
+    assert met == [], "nobody is told yet who plays"
+    assert not list(playing.react(starts(5, 6)))
+    assert [(start.match_id, start.seat, list(start.bots)) for start in met] == [
+        (5, 1, ["a", "bot"]),
+        (6, 1, ["a", "bot"]),
+    ]
+
+
+def test_a_deal_that_is_not_the_one_promised_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None:
+    playing = session(First())
+    list(playing.react(invites(5, 6)))
+    assert not list(playing.react(starts(5)))
+    assert caplog.messages == []
+    assert not list(playing.react(starts(6, commitment=bytes(31) + b"1")))
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "match 6" in caplog.text
+    assert "the server may have chosen the deal" in caplog.text
 
 
 def test_a_suspended_seat_is_taken_again(caplog: pytest.LogCaptureFixture) -> None:
     suspended = notice(NoticeKind.NOTICE_KIND_SUSPENDED, match_id=5, decision_id=9, text="late\n three times")
     (reply,) = session(First()).react(suspended)
-    assert [(ready.match_id, ready.nonce) for ready in reply.ready] == [(5, b"")]
+    assert (list(reply.resumed), list(reply.ready)) == ([5], [])
     assert caplog.messages == ["match 5, decision 9: suspended: late three times"]
 
 
@@ -178,12 +195,15 @@ def test_no_more_matches_are_begun_than_wanted() -> None:
     progress = Progress(2)
     playing = Session(First(), welcome().welcome, progress)
     (reply,) = playing.react(invites(1, 2, 3))
-    assert [ready.match_id for ready in reply.ready] == [1, 2]
+    assert [ready.invitation_id for ready in reply.ready] == [1, 2]
     assert (list(reply.declined), reply.capacity) == ([3], 2)
+    assert not list(playing.react(starts(1)))
+    assert not progress.more
     assert not list(playing.react(reports(1, interrupted="broken off")))
-    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_WITHDRAWN, match_id=2)))
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_WITHDRAWN, invitation_id=2)))
     assert progress.more
     assert len(next(playing.react(invites(4, 5))).ready) == 2
+    assert not list(playing.react(starts(4, 5)))
     assert not list(playing.react(reports(4)))
     assert not progress.done
     assert not list(playing.react(reports(5)))
@@ -192,7 +212,18 @@ def test_no_more_matches_are_begun_than_wanted() -> None:
 
 def test_an_invitation_that_is_repeated_is_accepted_again() -> None:
     playing = session(First(), wanted=1)
-    assert len(list(playing.react(invites(1)))) == len(list(playing.react(invites(1)))) == 1
+    for _ in range(2):
+        (reply,) = playing.react(invites(1))
+        assert [ready.invitation_id for ready in reply.ready] == [1]
+
+
+def test_a_seat_that_another_has_taken_is_no_match_begun() -> None:
+    progress = Progress(1)
+    playing = Session(First(), welcome().welcome, progress)
+    list(playing.react(invites(1)))
+    assert not progress.more
+    assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_TAKEN, invitation_id=1)))
+    assert progress.more
 
 
 def test_a_server_without_the_bot_s_games_is_refused() -> None:

@@ -124,7 +124,7 @@ func play(token string) (report map[string]any, answered int) {
 		found := fields(heard)
 		ready, answers := []any{}, []any{}
 		for _, each := range list(found["invitations"]) {
-			ready = append(ready, map[string]any{"match_id": each.(map[string]any)["match_id"], "nonce": bytes.Repeat([]byte{7}, 16)})
+			ready = append(ready, map[string]any{"invitation_id": each.(map[string]any)["invitation_id"], "nonce": bytes.Repeat([]byte{7}, 16)})
 		}
 		for _, each := range list(found["decisions"]) {
 			due := each.(map[string]any)

@@ -132,7 +132,7 @@ public class Client {
             }
             var reply = message("arena.v1.PlayRequest");
             for (var each : all(said, "invitations")) {
-                var ready = set(message("arena.v1.Ready"), "match_id", get(each, "match_id"));
+                var ready = set(message("arena.v1.Ready"), "invitation_id", get(each, "invitation_id"));
                 add(reply, "ready", set(ready, "nonce", ByteString.copyFrom(new byte[16])).build());
             }
             for (var each : all(said, "decisions")) {

@@ -62,7 +62,7 @@ function play(token) {
     stream.on("end", () => (report ? resolve({ report, answered }) : reject(new Error("the stream ended too soon"))));
     stream.on("data", (message) => {
       const said = {
-        ready: message.invitations.map(({ matchId }) => ({ matchId, nonce: Buffer.alloc(16, 7) })),
+        ready: message.invitations.map(({ invitationId }) => ({ invitationId, nonce: Buffer.alloc(16, 7) })),
         answers: message.decisions.map(({ matchId, decisionId, legal }) => ({ matchId, decisionId, action: legal[0] })),
       };
       if (message._heartbeat) said.heartbeat = message.heartbeat;

@@ -41,7 +41,7 @@ class Outlook:
             assert action.value is not None
             return self.worth(action.value, 0, list(self.chances.values()))
         assert action.card is not None
-        bid, taken = self.view.bids[self.view.seat] - 1, self.view.taken[self.view.seat]
+        bid, taken = self.view.bids[self.view.seat], self.view.taken[self.view.seat]
         rest = [chance for card, chance in self.chances.items() if card != action.card]
         without = self.worth(bid, taken, rest)
         strength = self.table.strengths[action.card]
@@ -64,8 +64,8 @@ class Outlook:
     def outcome(self, bid: int, tricks: int) -> float:
         """The points of a round. Of two seats each gains what the other loses, once both have bid."""
         own = points(bid, tricks)
-        if self.view.seats == 2 and (theirs := self.view.bids[1 - self.view.seat]):
-            return own - points(theirs - 1, self.view.hand_size - tricks)
+        if self.view.seats == 2 and (theirs := self.view.bids.get(1 - self.view.seat)) is not None:
+            return own - points(theirs, self.view.cards_each - tricks)
         return own
 
     def chance(self, strength: int) -> tuple[float, float]:
@@ -89,7 +89,7 @@ class Outlook:
             missing = wanted_tricks(self.view, seat)
             if seat == self.view.seat:
                 continue
-            if not self.view.bids[seat]:
+            if seat not in self.view.bids:
                 total += left / self.view.seats  # has yet to bid: say, its share
             else:
                 total += missing if 0 <= missing <= left else LOST * left

@@ -129,6 +129,6 @@ class Outlook:
 
     def eagerness(self, seat: int) -> float:
         """How often an opponent overtakes when it can."""
-        known = self.view.known_predictions[seat]
-        content = known and self.view.taken[seat] >= max(targets(self.game, known - 1))
+        known = self.view.known_predictions.get(seat)
+        content = known is not None and self.view.taken[seat] >= max(targets(self.game, known))
         return CONTENT if content else OVERTAKES

@@ -41,7 +41,7 @@ def read(game: Catalog, view: NullernView) -> Table:
 
 def wanted_tricks(view: NullernView, seat: int) -> int:
     """Tricks still missing for a seat's bid; negative when it has too many."""
-    return view.bids[seat] - 1 - view.taken[seat]
+    return view.bids.get(seat, -1) - view.taken[seat]
 
 
 def eager(view: NullernView, seat: int) -> bool:

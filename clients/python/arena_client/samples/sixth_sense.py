@@ -44,7 +44,7 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
     unseen.difference_update(view.hand)
     if view.HasField("turned"):
         unseen.discard(view.turned)
-    unseen.difference_update(known - 1 for known in view.known_predictions if known)
+    unseen.difference_update(view.known_predictions.values())
     void: set[tuple[int, int]] = set()
     trick: list[Laid] = []
     for index, number in enumerate(view.plays):

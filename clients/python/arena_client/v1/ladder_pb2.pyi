@@ -24,14 +24,16 @@ class GetLadderRequest(google.protobuf.message.Message):
     game: builtins.str
     """The game, by name."""
     seats: builtins.int
-    """Only results of tables of this size; all where 0. Such a ladder is computed when it is asked for."""
+    """Only results of tables of this size; all where absent. Such a ladder is computed when it is asked for."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
-        seats: builtins.int = ...,
+        seats: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["game", b"game", "seats", b"seats"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_seats", b"_seats", "seats", b"seats"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_seats", b"_seats", "game", b"game", "seats", b"seats"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_seats", b"_seats"]) -> typing.Literal["seats"] | None: ...
 
 global___GetLadderRequest = GetLadderRequest
 
@@ -49,7 +51,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     game: builtins.str
     """The game, by name."""
     through: builtins.int
-    """The number of the last of the game's events that is in it; 0 before the first fit."""
+    """The number of the last of the game's events that is in it; absent before the first fit."""
     digest: builtins.str
     """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
     @property
@@ -65,12 +67,13 @@ class GetLadderResponse(google.protobuf.message.Message):
         *,
         game: builtins.str = ...,
         standings: collections.abc.Iterable[global___Standing] | None = ...,
-        through: builtins.int = ...,
+        through: builtins.int | None = ...,
         digest: builtins.str = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["published", b"published"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["digest", b"digest", "game", b"game", "published", b"published", "standings", b"standings", "through", b"through"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_through", b"_through", "published", b"published", "through", b"through"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "standings", b"standings", "through", b"through"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_through", b"_through"]) -> typing.Literal["through"] | None: ...
 
 global___GetLadderResponse = GetLadderResponse
 
@@ -234,15 +237,17 @@ class GetHistoryRequest(google.protobuf.message.Message):
     bot: builtins.str
     """The bot, by name."""
     limit: builtins.int
-    """At most so many matches, the last ones; 1000 where 0."""
+    """At most so many matches, the last ones; 1000 where absent."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         bot: builtins.str = ...,
-        limit: builtins.int = ...,
+        limit: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetHistoryRequest = GetHistoryRequest
 

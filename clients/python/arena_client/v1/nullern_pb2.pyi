@@ -20,12 +20,28 @@ class NullernView(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    @typing.final
+    class BidsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.int
+        value: builtins.int
+        def __init__(
+            self,
+            *,
+            key: builtins.int = ...,
+            value: builtins.int = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     SEAT_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     ROUND_FIELD_NUMBER: builtins.int
     ROUNDS_FIELD_NUMBER: builtins.int
     DEALER_FIELD_NUMBER: builtins.int
-    HAND_SIZE_FIELD_NUMBER: builtins.int
+    CARDS_EACH_FIELD_NUMBER: builtins.int
     TURNED_FIELD_NUMBER: builtins.int
     HAND_FIELD_NUMBER: builtins.int
     BIDS_FIELD_NUMBER: builtins.int
@@ -45,7 +61,7 @@ class NullernView(google.protobuf.message.Message):
     """The number of rounds the game has."""
     dealer: builtins.int
     """The dealer of this round."""
-    hand_size: builtins.int
+    cards_each: builtins.int
     """The number of cards each seat was dealt this round."""
     turned: builtins.int
     """The card turned over, whose colour is trump."""
@@ -54,8 +70,8 @@ class NullernView(google.protobuf.message.Message):
         """The cards in hand, in card order; empty in the blind round, where nobody sees a card before it is played."""
 
     @property
-    def bids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """By seat: the bid plus one, or 0 where the seat has not bid yet."""
+    def bids(self) -> google.protobuf.internal.containers.ScalarMap[builtins.int, builtins.int]:
+        """The bids, by seat; a seat that has not bid yet is not in it."""
 
     @property
     def plays(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -91,10 +107,10 @@ class NullernView(google.protobuf.message.Message):
         round: builtins.int = ...,
         rounds: builtins.int = ...,
         dealer: builtins.int = ...,
-        hand_size: builtins.int = ...,
+        cards_each: builtins.int = ...,
         turned: builtins.int = ...,
         hand: collections.abc.Iterable[builtins.int] | None = ...,
-        bids: collections.abc.Iterable[builtins.int] | None = ...,
+        bids: collections.abc.Mapping[builtins.int, builtins.int] | None = ...,
         plays: collections.abc.Iterable[builtins.int] | None = ...,
         leaders: collections.abc.Iterable[builtins.int] | None = ...,
         takers: collections.abc.Iterable[builtins.int] | None = ...,
@@ -102,7 +118,7 @@ class NullernView(google.protobuf.message.Message):
         scores: collections.abc.Iterable[builtins.int] | None = ...,
         hupfers: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bids", b"bids", "dealer", b"dealer", "hand", b"hand", "hand_size", b"hand_size", "hupfers", b"hupfers", "leaders", b"leaders", "plays", b"plays", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "turned", b"turned"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bids", b"bids", "cards_each", b"cards_each", "dealer", b"dealer", "hand", b"hand", "hupfers", b"hupfers", "leaders", b"leaders", "plays", b"plays", "round", b"round", "rounds", b"rounds", "scores", b"scores", "seat", b"seat", "seats", b"seats", "taken", b"taken", "takers", b"takers", "turned", b"turned"]) -> None: ...
 
 global___NullernView = NullernView
 
@@ -143,8 +159,8 @@ class NullernRound(google.protobuf.message.Message):
         """Tricks taken, by seat."""
 
     @property
-    def missed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Whether the round brought a Hupfer, by seat: 0 or 1."""
+    def missed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
+        """Whether the round brought a Hupfer, by seat."""
 
     @property
     def hupfers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -159,7 +175,7 @@ class NullernRound(google.protobuf.message.Message):
         leaders: collections.abc.Iterable[builtins.int] | None = ...,
         takers: collections.abc.Iterable[builtins.int] | None = ...,
         taken: collections.abc.Iterable[builtins.int] | None = ...,
-        missed: collections.abc.Iterable[builtins.int] | None = ...,
+        missed: collections.abc.Iterable[builtins.bool] | None = ...,
         hupfers: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
     def ClearField(self, field_name: typing.Literal["bids", b"bids", "hupfers", b"hupfers", "leaders", b"leaders", "missed", b"missed", "plays", b"plays", "taken", b"taken", "takers", b"takers", "turned", b"turned"]) -> None: ...

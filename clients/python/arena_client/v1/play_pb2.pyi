@@ -22,6 +22,34 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _MatchKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MatchKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    MATCH_KIND_UNSPECIFIED: _MatchKind.ValueType  # 0
+    """Not used."""
+    MATCH_KIND_RATED: _MatchKind.ValueType  # 1
+    """Its result moves the ladder, unless a bot's own share in it is too small."""
+    MATCH_KIND_CASUAL: _MatchKind.ValueType  # 2
+    """Its result moves nothing."""
+    MATCH_KIND_CHALLENGE: _MatchKind.ValueType  # 3
+    """Its result moves nothing; its bots were asked by name and agreed."""
+
+class MatchKind(_MatchKind, metaclass=_MatchKindEnumTypeWrapper):
+    """A kind of match. It is known with the invitation and does not change."""
+
+MATCH_KIND_UNSPECIFIED: MatchKind.ValueType  # 0
+"""Not used."""
+MATCH_KIND_RATED: MatchKind.ValueType  # 1
+"""Its result moves the ladder, unless a bot's own share in it is too small."""
+MATCH_KIND_CASUAL: MatchKind.ValueType  # 2
+"""Its result moves nothing."""
+MATCH_KIND_CHALLENGE: MatchKind.ValueType  # 3
+"""Its result moves nothing; its bots were asked by name and agreed."""
+global___MatchKind = MatchKind
+
 class _NoticeKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -41,9 +69,9 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOTICE_KIND_FORCED_BY_ILLEGALITY: _NoticeKind.ValueType  # 5
     """Too many rejected answers, and the server played."""
     NOTICE_KIND_SUSPENDED: _NoticeKind.ValueType  # 6
-    """The seat is suspended and the server plays for it until the bot says Ready for the match again."""
+    """The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed."""
     NOTICE_KIND_WITHDRAWN: _NoticeKind.ValueType  # 7
-    """The invitation was withdrawn: it was not accepted in time, or another bot did not come."""
+    """The invitation was withdrawn: it was not accepted in time, or the match does not take place."""
     NOTICE_KIND_DRAINING: _NoticeKind.ValueType  # 8
     """The server is stopping and forms no more matches."""
     NOTICE_KIND_GONE: _NoticeKind.ValueType  # 9
@@ -58,6 +86,8 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The clocks of the match run again."""
     NOTICE_KIND_PARKED: _NoticeKind.ValueType  # 14
     """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
+    NOTICE_KIND_TAKEN: _NoticeKind.ValueType  # 15
+    """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -75,9 +105,9 @@ NOTICE_KIND_FORCED_BY_TIME: NoticeKind.ValueType  # 4
 NOTICE_KIND_FORCED_BY_ILLEGALITY: NoticeKind.ValueType  # 5
 """Too many rejected answers, and the server played."""
 NOTICE_KIND_SUSPENDED: NoticeKind.ValueType  # 6
-"""The seat is suspended and the server plays for it until the bot says Ready for the match again."""
+"""The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed."""
 NOTICE_KIND_WITHDRAWN: NoticeKind.ValueType  # 7
-"""The invitation was withdrawn: it was not accepted in time, or another bot did not come."""
+"""The invitation was withdrawn: it was not accepted in time, or the match does not take place."""
 NOTICE_KIND_DRAINING: NoticeKind.ValueType  # 8
 """The server is stopping and forms no more matches."""
 NOTICE_KIND_GONE: NoticeKind.ValueType  # 9
@@ -92,6 +122,8 @@ NOTICE_KIND_RELEASED: NoticeKind.ValueType  # 13
 """The clocks of the match run again."""
 NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
 """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
+NOTICE_KIND_TAKEN: NoticeKind.ValueType  # 15
+"""The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
 global___NoticeKind = NoticeKind
 
 @typing.final
@@ -106,17 +138,23 @@ class PlayRequest(google.protobuf.message.Message):
     HEARTBEAT_FIELD_NUMBER: builtins.int
     CAPACITY_FIELD_NUMBER: builtins.int
     DECLINED_FIELD_NUMBER: builtins.int
+    RESUMED_FIELD_NUMBER: builtins.int
+    LEAVE_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
     """The number of the heartbeat this answers; absent otherwise."""
     capacity: builtins.int
     """How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed."""
+    leave: builtins.bool
+    """The bot leaves in order: house bots play its matches on from here, which counts as a last place in each but is no trouble, its
+    invitations are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
+    """
     @property
     def hello(self) -> global___Hello:
         """Who the bot is and what it wants; in the first message, and only there."""
 
     @property
     def ready(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Ready]:
-        """Acceptances of invitations."""
+        """Acceptances of invitations. One that comes too late gets a notice and costs nothing."""
 
     @property
     def answers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Answer]:
@@ -124,7 +162,11 @@ class PlayRequest(google.protobuf.message.Message):
 
     @property
     def declined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Invitations that are not accepted, by their match. A bot that has no room should say so, or it is invited again."""
+        """Invitations that are not accepted, by their number. A bot that has no room should say so, or it is invited again."""
+
+    @property
+    def resumed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Suspended matches in which the bot is ready to choose again."""
 
     def __init__(
         self,
@@ -135,9 +177,11 @@ class PlayRequest(google.protobuf.message.Message):
         heartbeat: builtins.int | None = ...,
         capacity: builtins.int | None = ...,
         declined: collections.abc.Iterable[builtins.int] | None = ...,
+        resumed: collections.abc.Iterable[builtins.int] | None = ...,
+        leave: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_capacity", b"_capacity", "_heartbeat", b"_heartbeat", "capacity", b"capacity", "heartbeat", b"heartbeat", "hello", b"hello"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_capacity", b"_capacity", "_heartbeat", b"_heartbeat", "answers", b"answers", "capacity", b"capacity", "declined", b"declined", "heartbeat", b"heartbeat", "hello", b"hello", "ready", b"ready"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_capacity", b"_capacity", "_heartbeat", b"_heartbeat", "answers", b"answers", "capacity", b"capacity", "declined", b"declined", "heartbeat", b"heartbeat", "hello", b"hello", "leave", b"leave", "ready", b"ready", "resumed", b"resumed"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_capacity", b"_capacity"]) -> typing.Literal["capacity"] | None: ...
     @typing.overload
@@ -157,7 +201,7 @@ class Hello(google.protobuf.message.Message):
     VERSION_FIELD_NUMBER: builtins.int
     PLAYING_FIELD_NUMBER: builtins.int
     capacity: builtins.int
-    """How many matches it can play at once, 1 or more."""
+    """How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity."""
     client: builtins.str
     """The client library and its version, for the server's log; free text."""
     version: builtins.str
@@ -189,23 +233,23 @@ global___Hello = Hello
 
 @typing.final
 class Ready(google.protobuf.message.Message):
-    """A seat is taken."""
+    """A seat is accepted."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    MATCH_ID_FIELD_NUMBER: builtins.int
+    INVITATION_ID_FIELD_NUMBER: builtins.int
     NONCE_FIELD_NUMBER: builtins.int
-    match_id: builtins.int
-    """The match of the invitation."""
+    invitation_id: builtins.int
+    """The invitation."""
     nonce: builtins.bytes
     """16 bytes of the bot's own chance, which go into the deal; none means sixteen zeros."""
     def __init__(
         self,
         *,
-        match_id: builtins.int = ...,
+        invitation_id: builtins.int = ...,
         nonce: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "nonce", b"nonce"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["invitation_id", b"invitation_id", "nonce", b"nonce"]) -> None: ...
 
 global___Ready = Ready
 
@@ -248,6 +292,7 @@ class PlayResponse(google.protobuf.message.Message):
     ROUNDS_FIELD_NUMBER: builtins.int
     REPORTS_FIELD_NUMBER: builtins.int
     HEARTBEAT_FIELD_NUMBER: builtins.int
+    STARTS_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
     """A number to send back at once; absent otherwise."""
     @property
@@ -274,6 +319,10 @@ class PlayResponse(google.protobuf.message.Message):
     def reports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchReport]:
         """Matches that are over."""
 
+    @property
+    def starts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchStart]:
+        """Matches that begin, or that the bot has come back to."""
+
     def __init__(
         self,
         *,
@@ -284,9 +333,10 @@ class PlayResponse(google.protobuf.message.Message):
         rounds: collections.abc.Iterable[global___RoundReport] | None = ...,
         reports: collections.abc.Iterable[global___MatchReport] | None = ...,
         heartbeat: builtins.int | None = ...,
+        starts: collections.abc.Iterable[global___MatchStart] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "heartbeat", b"heartbeat", "welcome", b"welcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "welcome", b"welcome"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "starts", b"starts", "welcome", b"welcome"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_heartbeat", b"_heartbeat"]) -> typing.Literal["heartbeat"] | None: ...
 
 global___PlayResponse = PlayResponse
@@ -301,6 +351,7 @@ class Welcome(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     GAMES_FIELD_NUMBER: builtins.int
     CONDUCT_FIELD_NUMBER: builtins.int
+    LIMITS_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version."""
     bot: builtins.str
@@ -313,6 +364,10 @@ class Welcome(google.protobuf.message.Message):
     def conduct(self) -> global___Conduct:
         """What lateness and mistakes cost."""
 
+    @property
+    def limits(self) -> global___StreamLimits:
+        """What the stream may carry."""
+
     def __init__(
         self,
         *,
@@ -320,11 +375,42 @@ class Welcome(google.protobuf.message.Message):
         bot: builtins.str = ...,
         games: collections.abc.Iterable[arena_client.v1.game_pb2.GameCatalog] | None = ...,
         conduct: global___Conduct | None = ...,
+        limits: global___StreamLimits | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["conduct", b"conduct"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "conduct", b"conduct", "games", b"games", "server", b"server"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "conduct", b"conduct", "games", b"games", "limits", b"limits", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
+
+@typing.final
+class StreamLimits(google.protobuf.message.Message):
+    """What a stream may carry, and what the bot was granted."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    CAPACITY_FIELD_NUMBER: builtins.int
+    MAX_REQUEST_FIELD_NUMBER: builtins.int
+    MAX_METADATA_FIELD_NUMBER: builtins.int
+    HEARTBEAT_MS_FIELD_NUMBER: builtins.int
+    capacity: builtins.int
+    """How many matches the bot plays at once at most: the lower of what it said and what this server allows."""
+    max_request: builtins.int
+    """Bytes of a message to the server, at most."""
+    max_metadata: builtins.int
+    """Bytes of a call's headers, at most, as HTTP/2 counts them."""
+    heartbeat_ms: builtins.int
+    """Time between two heartbeats, in milliseconds."""
+    def __init__(
+        self,
+        *,
+        capacity: builtins.int = ...,
+        max_request: builtins.int = ...,
+        max_metadata: builtins.int = ...,
+        heartbeat_ms: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "heartbeat_ms", b"heartbeat_ms", "max_metadata", b"max_metadata", "max_request", b"max_request"]) -> None: ...
+
+global___StreamLimits = StreamLimits
 
 @typing.final
 class Conduct(google.protobuf.message.Message):
@@ -390,7 +476,67 @@ global___Conduct = Conduct
 
 @typing.final
 class Invitation(google.protobuf.message.Message):
-    """A seat at a match that is about to begin."""
+    """A seat at a match that is about to begin. It does not say which match, nor against whom: nobody chooses opponents."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class OptionsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    INVITATION_ID_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    OPTIONS_FIELD_NUMBER: builtins.int
+    COMMITMENT_FIELD_NUMBER: builtins.int
+    BOTS_FIELD_NUMBER: builtins.int
+    invitation_id: builtins.int
+    """The number of this invitation, drawn at random below 2^53: two bots at one table have different ones."""
+    game: builtins.str
+    """The game, by name."""
+    kind: global___MatchKind.ValueType
+    """The kind of the match."""
+    commitment: builtins.bytes
+    """SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
+    any nonce is accepted, so that neither side can steer it; and no two invitations have the same.
+    """
+    @property
+    def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The options that differ from their defaults, as text."""
+
+    @property
+    def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Who will play, by seat: in a challenge only, empty otherwise."""
+
+    def __init__(
+        self,
+        *,
+        invitation_id: builtins.int = ...,
+        game: builtins.str = ...,
+        kind: global___MatchKind.ValueType = ...,
+        options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        commitment: builtins.bytes = ...,
+        bots: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "options", b"options"]) -> None: ...
+
+global___Invitation = Invitation
+
+@typing.final
+class MatchStart(google.protobuf.message.Message):
+    """A match begins for which the bot said Ready. Sent again, the same, to a bot that comes back."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -411,19 +557,28 @@ class Invitation(google.protobuf.message.Message):
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
     MATCH_ID_FIELD_NUMBER: builtins.int
+    INVITATION_ID_FIELD_NUMBER: builtins.int
     GAME_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
     BOTS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
     COMMITMENT_FIELD_NUMBER: builtins.int
+    SALT_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
+    invitation_id: builtins.int
+    """The invitation that the bot accepted."""
     game: builtins.str
     """The game, by name."""
+    kind: global___MatchKind.ValueType
+    """The kind of the match."""
     seat: builtins.int
-    """The seat offered."""
+    """The bot's seat."""
     commitment: builtins.bytes
-    """SHA-256 of the server's seed, sent before any nonce is accepted: neither side can steer the deal."""
+    """SHA-256 of the server's seed, which the replay shows when the match is over."""
+    salt: builtins.bytes
+    """32 bytes: SHA-256 of these and the commitment is the commitment of the invitation."""
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The bots' names, by seat."""
@@ -436,15 +591,18 @@ class Invitation(google.protobuf.message.Message):
         self,
         *,
         match_id: builtins.int = ...,
+        invitation_id: builtins.int = ...,
         game: builtins.str = ...,
+        kind: global___MatchKind.ValueType = ...,
         seat: builtins.int = ...,
         bots: collections.abc.Iterable[builtins.str] | None = ...,
         options: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         commitment: builtins.bytes = ...,
+        salt: builtins.bytes = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "match_id", b"match_id", "options", b"options", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "commitment", b"commitment", "game", b"game", "invitation_id", b"invitation_id", "kind", b"kind", "match_id", b"match_id", "options", b"options", "salt", b"salt", "seat", b"seat"]) -> None: ...
 
-global___Invitation = Invitation
+global___MatchStart = MatchStart
 
 @typing.final
 class Decision(google.protobuf.message.Message):
@@ -510,10 +668,11 @@ class Notice(google.protobuf.message.Message):
     LEGAL_FIELD_NUMBER: builtins.int
     TIME_MS_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
+    INVITATION_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match; 0 where no match is concerned."""
+    """The match; absent where none is concerned."""
     decision_id: builtins.int
-    """The decision; 0 where none is concerned."""
+    """The decision; absent where none is concerned."""
     kind: global___NoticeKind.ValueType
     """What happened."""
     text: builtins.str
@@ -526,6 +685,8 @@ class Notice(google.protobuf.message.Message):
     """
     seat: builtins.int
     """The seat that is gone, substituted or back, where everybody at the table is told."""
+    invitation_id: builtins.int
+    """The invitation; absent where none is concerned."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The legal actions, where an answer was rejected and the decision is still open."""
@@ -533,19 +694,26 @@ class Notice(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        match_id: builtins.int = ...,
-        decision_id: builtins.int = ...,
+        match_id: builtins.int | None = ...,
+        decision_id: builtins.int | None = ...,
         kind: global___NoticeKind.ValueType = ...,
         text: builtins.str = ...,
         action: builtins.int | None = ...,
         legal: collections.abc.Iterable[builtins.int] | None = ...,
         time_ms: builtins.int | None = ...,
         seat: builtins.int | None = ...,
+        invitation_id: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_action", b"_action", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "kind", b"kind", "legal", b"legal", "match_id", b"match_id", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_action", b"_action", "_decision_id", b"_decision_id", "_invitation_id", b"_invitation_id", "_match_id", b"_match_id", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "invitation_id", b"invitation_id", "match_id", b"match_id", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_decision_id", b"_decision_id", "_invitation_id", b"_invitation_id", "_match_id", b"_match_id", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "invitation_id", b"invitation_id", "kind", b"kind", "legal", b"legal", "match_id", b"match_id", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_action", b"_action"]) -> typing.Literal["action"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_decision_id", b"_decision_id"]) -> typing.Literal["decision_id"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_invitation_id", b"_invitation_id"]) -> typing.Literal["invitation_id"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_match_id", b"_match_id"]) -> typing.Literal["match_id"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seat", b"_seat"]) -> typing.Literal["seat"] | None: ...
     @typing.overload
@@ -614,12 +782,15 @@ class MatchReport(google.protobuf.message.Message):
     RATING_FIELD_NUMBER: builtins.int
     INTERRUPTED_FIELD_NUMBER: builtins.int
     COUNTS_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     seat: builtins.int
     """The bot's seat."""
     interrupted: builtins.str
     """Why the match has no result; empty when it has one."""
+    kind: global___MatchKind.ValueType
+    """The kind of the match."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """Final points, by seat; empty when the match was interrupted."""
@@ -646,9 +817,10 @@ class MatchReport(google.protobuf.message.Message):
         rating: global___RatingChange | None = ...,
         interrupted: builtins.str = ...,
         counts: collections.abc.Iterable[builtins.bool] | None = ...,
+        kind: global___MatchKind.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["rating", b"rating"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat"]) -> None: ...
 
 global___MatchReport = MatchReport
 

@@ -49,9 +49,13 @@ class PlayServiceServicer(object):
     def Play(self, request_iterator, context):
         """Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
         The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
-        carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on; a call that ends
-        carries a status. The newest stream of a bot takes over from an older one. RESOURCE_EXHAUSTED: the bot said far more than it was
-        asked for, connects too often, or its owner's bots have too many streams.
+        carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
+        of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
+        "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
+        UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated or revoked while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+        INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
+        RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
+        its owner's bots have too many streams).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -24,15 +24,20 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61rena/v1/sixth_sense.proto\x12\x08\x61rena.v1\"\x82\x03\n\x0eSixthSenseView\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\r\n\x05seats\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12\x0e\n\x06rounds\x18\x04 \x01(\r\x12\x0e\n\x06target\x18\x05 \x01(\r\x12\x0e\n\x06novice\x18\x06 \x01(\x08\x12\x12\n\nlate_trump\x18\x14 \x01(\x08\x12\x0e\n\x06\x64\x65\x61ler\x18\x07 \x01(\r\x12\x11\n\thand_size\x18\x08 \x01(\r\x12\x13\n\x06turned\x18\t \x01(\rH\x00\x88\x01\x01\x12\x0c\n\x04hand\x18\n \x03(\r\x12\x17\n\nprediction\x18\x0b \x01(\rH\x01\x88\x01\x01\x12\r\n\x05plays\x18\x0c \x03(\r\x12\x0f\n\x07leaders\x18\r \x03(\r\x12\x0e\n\x06takers\x18\x0e \x03(\r\x12\x0e\n\x06worths\x18\x0f \x03(\r\x12\r\n\x05peeks\x18\x10 \x03(\r\x12\r\n\x05taken\x18\x11 \x03(\r\x12\x0e\n\x06scores\x18\x12 \x03(\x11\x12\x19\n\x11known_predictions\x18\x13 \x03(\rB\t\n\x07_turnedB\r\n\x0b_prediction\"\x95\x01\n\x0fSixthSenseRound\x12\x13\n\x06turned\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x0bpredictions\x18\x02 \x03(\r\x12\r\n\x05plays\x18\x03 \x03(\r\x12\x0f\n\x07leaders\x18\x04 \x03(\r\x12\x0e\n\x06takers\x18\x05 \x03(\r\x12\x0e\n\x06worths\x18\x06 \x03(\r\x12\r\n\x05taken\x18\x07 \x03(\rB\t\n\x07_turnedb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61rena/v1/sixth_sense.proto\x12\x08\x61rena.v1\"\x8c\x04\n\x0eSixthSenseView\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\r\n\x05seats\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12\x13\n\x06rounds\x18\x04 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x06target\x18\x05 \x01(\rH\x01\x88\x01\x01\x12\x0e\n\x06novice\x18\x06 \x01(\x08\x12\x12\n\nlate_trump\x18\x14 \x01(\x08\x12\x0e\n\x06\x64\x65\x61ler\x18\x07 \x01(\r\x12\x12\n\ncards_each\x18\x08 \x01(\r\x12\x13\n\x06turned\x18\t \x01(\rH\x02\x88\x01\x01\x12\x0c\n\x04hand\x18\n \x03(\r\x12\x17\n\nprediction\x18\x0b \x01(\rH\x03\x88\x01\x01\x12\r\n\x05plays\x18\x0c \x03(\r\x12\x0f\n\x07leaders\x18\r \x03(\r\x12\x0e\n\x06takers\x18\x0e \x03(\r\x12\x0e\n\x06worths\x18\x0f \x03(\r\x12\r\n\x05peeks\x18\x10 \x03(\x08\x12\r\n\x05taken\x18\x11 \x03(\r\x12\x0e\n\x06scores\x18\x12 \x03(\x11\x12I\n\x11known_predictions\x18\x13 \x03(\x0b\x32..arena.v1.SixthSenseView.KnownPredictionsEntry\x1a\x37\n\x15KnownPredictionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\r\x12\r\n\x05value\x18\x02 \x01(\r:\x02\x38\x01\x42\t\n\x07_roundsB\t\n\x07_targetB\t\n\x07_turnedB\r\n\x0b_prediction\"\x95\x01\n\x0fSixthSenseRound\x12\x13\n\x06turned\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x0bpredictions\x18\x02 \x03(\r\x12\r\n\x05plays\x18\x03 \x03(\r\x12\x0f\n\x07leaders\x18\x04 \x03(\r\x12\x0e\n\x06takers\x18\x05 \x03(\r\x12\x0e\n\x06worths\x18\x06 \x03(\r\x12\r\n\x05taken\x18\x07 \x03(\rB\t\n\x07_turnedB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena_client.v1.sixth_sense_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
+  _globals['_SIXTHSENSEVIEW_KNOWNPREDICTIONSENTRY']._loaded_options = None
+  _globals['_SIXTHSENSEVIEW_KNOWNPREDICTIONSENTRY']._serialized_options = b'8\001'
   _globals['_SIXTHSENSEVIEW']._serialized_start=41
-  _globals['_SIXTHSENSEVIEW']._serialized_end=427
-  _globals['_SIXTHSENSEROUND']._serialized_start=430
-  _globals['_SIXTHSENSEROUND']._serialized_end=579
+  _globals['_SIXTHSENSEVIEW']._serialized_end=565
+  _globals['_SIXTHSENSEVIEW_KNOWNPREDICTIONSENTRY']._serialized_start=462
+  _globals['_SIXTHSENSEVIEW_KNOWNPREDICTIONSENTRY']._serialized_end=517
+  _globals['_SIXTHSENSEROUND']._serialized_start=568
+  _globals['_SIXTHSENSEROUND']._serialized_end=717
 # @@protoc_insertion_point(module_scope)

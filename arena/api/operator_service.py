@@ -1,4 +1,4 @@
-"""`OperatorService`: draining the server for a planned stop, and voiding results."""
+"""`OperatorService`: draining the server for a planned stop, voiding results, moderation."""
 
 from __future__ import annotations
 
@@ -45,8 +45,27 @@ class OperatorService:
         self, request: operator_pb2.VoidResultRequest, call: Call
     ) -> operator_pb2.VoidResultResponse:
         """Void the result of a match."""
-        authorized = self._arena.authorization.require_operator(bearer(call), "only the operator takes results back")
-        await looked_up(authorized)
+        await self._require_operator(call, "takes results back")
         number = min(request.match_id, LARGEST_NUMBER)
         await looked_up(self._arena.void(number, request.reason))
         return operator_pb2.VoidResultResponse()
+
+    async def BanOwner(  # noqa: N802
+        self, request: operator_pb2.BanOwnerRequest, call: Call
+    ) -> operator_pb2.BanOwnerResponse:
+        """Ban an owner."""
+        await self._require_operator(call, "bans owners")
+        await looked_up(self._arena.accounts.ban(request.owner, request.reason))
+        return operator_pb2.BanOwnerResponse()
+
+    async def UnbanOwner(  # noqa: N802
+        self, request: operator_pb2.UnbanOwnerRequest, call: Call
+    ) -> operator_pb2.UnbanOwnerResponse:
+        """Lift the ban of an owner."""
+        await self._require_operator(call, "lifts bans")
+        await looked_up(self._arena.accounts.unban(request.owner, request.reason))
+        return operator_pb2.UnbanOwnerResponse()
+
+    async def _require_operator(self, call: Call, does: str) -> None:
+        """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
+        await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.store.rows import BotRow, MatchRow, MatchState, SeatRow
+from arena.store.rows import BotEventRow, BotRow, MatchRow, MatchState, SeatRow
 
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
@@ -55,8 +55,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
         table.add_column("Now", no_wrap=True)
         table.add_column("Round trip", justify="right", no_wrap=True)
     table.add_column("Registered", no_wrap=True)
-    if parked := any(row.parked for row in rows):
-        table.add_column("Parked")
+    if seatless := any(row.banned or row.parked for row in rows):
+        table.add_column("Given no seats")
     for row in rows:
         trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
         now_cells: list[RenderableType] = [_presence(row), trip] if live else []
@@ -67,8 +67,21 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
             str(row.matches),
             *now_cells,
             registered,
-            *([Text(row.parked, style="red")] if parked else []),
+            *([Text(row.banned or row.parked, style="red")] if seatless else []),
         )
+    return table
+
+
+def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> Table:
+    """Draw the operator's decisions about bots and owners."""
+    table = framed(title)
+    table.add_column("Event", justify="right", style="bold", no_wrap=True)
+    table.add_column("When", no_wrap=True)
+    table.add_column("What", no_wrap=True)
+    table.add_column("Reason")
+    for row in rows:
+        what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
+        table.add_row(str(row.number), f"{row.at.astimezone():%d %b %H:%M:%S}", what, Text(row.reason))
     return table
 
 

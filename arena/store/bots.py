@@ -18,6 +18,7 @@ from arena.store.errors import (
     NameNotAllowed,
     NameTaken,
     OfTheHouse,
+    OwnerBanned,
     TokenNotAllowed,
     TooManyBots,
     UnknownBot,
@@ -82,10 +83,10 @@ def register(
     With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
     `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
     the same token again changes nothing, so a client can repeat a call that got no answer.
-    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, TooManyBots.
+    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
-    _check(name)
-    _check(owner or name)
+    check_name(name)
+    check_name(owner or name)
     if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
         return Registered(registered, token)
     if by_invitation and not invitation:
@@ -96,6 +97,7 @@ def register(
     if holder is not None:
         raise NameTaken(name, holder)
     owner = owner or name
+    _require_welcome(connection, owner)
     if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
         raise TooManyBots(owner, bots_per_owner)
     token = token or _new_token()
@@ -107,21 +109,27 @@ def register(
 
 
 def invite(connection: Connection, owner: str, at: int) -> str:
-    """Return the code of a new invitation for one bot of this owner; only its hash is stored. NameNotAllowed."""
-    _check(owner)
+    """Return the code of a new invitation for one bot of this owner; only its hash is stored.
+
+    NameNotAllowed, OwnerBanned.
+    """
+    check_name(owner)
+    _require_welcome(connection, owner)
     code = f"invitation_{token_urlsafe(24)}"
     connection.execute(insert(schema.invitations).values(code_hash=_hash(code), owner=owner, created=at))
     return code
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
-    """Return the bot that has this token; UnknownToken."""
+    """Return the bot that has this token; UnknownToken, OwnerBanned."""
     # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
     # choose guesses whose hashes approach a stored one step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
-    return bot_of(row)
+    bot = bot_of(row)
+    _require_welcome(connection, bot.owner)
+    return bot
 
 
 def known(connection: Connection, name: str) -> Bot:
@@ -154,6 +162,11 @@ def revoke(connection: Connection, name: str) -> Bot:
     return bot
 
 
+def why_banned(connection: Connection, owner: str) -> str:
+    """Return why the bots of an owner, ignoring case, may not come in, in words; empty if he is not banned."""
+    return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
+
+
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
     """Return the house bots with these names ("house-…"), in order; add those that do not exist. NameNotAllowed."""
     bots = []
@@ -175,14 +188,15 @@ def list_bots(connection: Connection) -> tuple[BotRow, ...]:
     newest = newest.order_by(schema.versions.c.id.desc()).limit(1).correlate(schema.bots)
     version = func.coalesce(newest.scalar_subquery(), "")
     rows = connection.execute(
-        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version")).order_by(
-            schema.bots.c.key
-        )
+        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
+        .add_columns(schema.bans.c.reason.label("ban"))
+        .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
+        .order_by(schema.bots.c.key)
     )
-    return tuple(_listed(bot_of(row), row.matches, row.version) for row in rows)
+    return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
 
 
-def _listed(bot: Bot, matches: int, version: str) -> BotRow:
+def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
     return BotRow(
         name=bot.name,
         owner=bot.owner,
@@ -194,7 +208,21 @@ def _listed(bot: Bot, matches: int, version: str) -> BotRow:
         round_trip_ms=None,
         parked=bot.why_parked,
         version=version,
+        banned=banned,
     )
+
+
+def _banned(owner: str, reason: str | None) -> str:
+    """Return why an owner is banned, in words; empty without a ban, whose reason may be empty."""
+    if reason is None:
+        return ""
+    return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
+
+
+def _require_welcome(connection: Connection, owner: str) -> None:
+    """Check that an owner is not banned; OwnerBanned."""
+    if why := why_banned(connection, owner):
+        raise OwnerBanned(owner, why)
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
@@ -240,7 +268,8 @@ def _invited_by(connection: Connection, code: str) -> str:
     return str(row.owner)
 
 
-def _check(name: str) -> None:
+def check_name(name: str) -> None:
+    """Check a name for a bot or an owner; NameNotAllowed."""
     if not _NAME.fullmatch(name):
         raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):

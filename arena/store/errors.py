@@ -141,6 +141,23 @@ class NotParked(Refused):
         self.name = name
 
 
+class OwnerBanned(Refused):
+    """The owner of the bot is banned."""
+
+    def __init__(self, owner: str, why: str) -> None:
+        super().__init__(f"{why}; only the server's operator can change that")
+        self.owner = owner
+
+
+class NothingToChange(Refused):
+    """The bot or owner is as the caller wants it."""
+
+    def __init__(self, name: str, state: str) -> None:
+        super().__init__(f"nothing to change: {name} is {state}")
+        self.name = name
+        self.state = state
+
+
 class InvitationRefused(Refused):
     """The invitation is missing, unknown or used already."""
 

@@ -165,6 +165,29 @@ class BotRow:
     """Why it is parked; empty if it is not."""
     version: str
     """The version that it states while connected, else its newest stored version; may be empty."""
+    banned: str = ""
+    """Why it may not come in, if its owner is banned; else empty."""
+
+
+class BotEventKind(Enum):
+    """What the operator did to a bot or owner."""
+
+    BANNED = "banned"
+    UNBANNED = "unbanned"
+
+
+@dataclass(frozen=True, slots=True)
+class BotEventRow:
+    """One decision of the operator about a bot or an owner."""
+
+    number: int
+    """1, 2, … in the order of the decisions."""
+    at: datetime
+    kind: BotEventKind
+    name: str
+    """The bot's name as it was before, or the owner's."""
+    reason: str
+    """Why; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -38,8 +38,8 @@ class AppendOnly(NamedTuple):
 
     number: str
     """Name of the column with the rows' numbers."""
-    within: str
-    """Name of the column for each of whose values numbering starts at 1."""
+    within: str | None = None
+    """Name of the column for each of whose values numbering starts at 1; None where there is one numbering."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -82,6 +82,26 @@ invitations = Table(
     Column("created", Int, nullable=False),
     Column("used_by", Int, ForeignKey("bots.id")),
 )
+
+bans = Table(
+    "bans",
+    metadata,
+    Column("key", Text, primary_key=True, comment="the owner in lower case"),
+    Column("reason", Text, nullable=False, comment="perhaps empty"),
+)
+"""The owners that are banned now."""
+
+bot_events = Table(
+    "bot_events",
+    metadata,
+    Column("number", Int, primary_key=True, comment="1, 2, …"),
+    Column("at", Int, nullable=False),
+    Column("kind", Text, CheckConstraint("kind IN ('banned', 'unbanned')", name="kind"), nullable=False),
+    Column("name", Text, nullable=False, comment="of the bot or owner, as it was before"),
+    Column("reason", Text, nullable=False, comment="perhaps empty"),
+    info={APPEND_ONLY: AppendOnly("number")},
+)
+"""What the operator did to bots and owners. The database refuses to change or delete a row or to skip a number."""
 
 versions = Table(
     "versions",

@@ -27,7 +27,8 @@ class BotServiceStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -37,7 +38,7 @@ class BotServiceStub:
     ]
     """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
     token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.UnaryUnaryMultiCallable[
@@ -70,6 +71,14 @@ class BotServiceStub:
     The statuses are those of RotateToken.
     """
 
+    ListBotEvents: grpc.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.ListBotEventsRequest,
+        arena.v1.bots_pb2.ListBotEventsResponse,
+    ]
+    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
+
 class BotServiceAsyncStub:
     """Who plays here."""
 
@@ -79,7 +88,8 @@ class BotServiceAsyncStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -89,7 +99,7 @@ class BotServiceAsyncStub:
     ]
     """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
     token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.aio.UnaryUnaryMultiCallable[
@@ -122,6 +132,14 @@ class BotServiceAsyncStub:
     The statuses are those of RotateToken.
     """
 
+    ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.bots_pb2.ListBotEventsRequest,
+        arena.v1.bots_pb2.ListBotEventsResponse,
+    ]
+    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
+
 class BotServiceServicer(metaclass=abc.ABCMeta):
     """Who plays here."""
 
@@ -133,7 +151,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+        PERMISSION_DENIED: registration is by invitation, or the owner is banned.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
 
@@ -145,7 +164,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.bots_pb2.CreateInvitationResponse, collections.abc.Awaitable[arena.v1.bots_pb2.CreateInvitationResponse]]:
         """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
         token, which lies in the server's data directory.
-        PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+        PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
 
     @abc.abstractmethod
@@ -184,6 +203,16 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.bots_pb2.RevokeTokenResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RevokeTokenResponse]]:
         """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
         The statuses are those of RotateToken.
+        """
+
+    @abc.abstractmethod
+    def ListBotEvents(
+        self,
+        request: arena.v1.bots_pb2.ListBotEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.bots_pb2.ListBotEventsResponse, collections.abc.Awaitable[arena.v1.bots_pb2.ListBotEventsResponse]]:
+        """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+        INVALID_ARGUMENT: a limit over 1000.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

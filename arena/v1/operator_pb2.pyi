@@ -67,6 +67,74 @@ class VoidResultResponse(google.protobuf.message.Message):
 global___VoidResultResponse = VoidResultResponse
 
 @typing.final
+class BanOwnerRequest(google.protobuf.message.Message):
+    """Bans an owner."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """His name, whatever its capitals. He need not have a bot yet."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["owner", b"owner", "reason", b"reason"]) -> None: ...
+
+global___BanOwnerRequest = BanOwnerRequest
+
+@typing.final
+class BanOwnerResponse(google.protobuf.message.Message):
+    """The owner is banned."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___BanOwnerResponse = BanOwnerResponse
+
+@typing.final
+class UnbanOwnerRequest(google.protobuf.message.Message):
+    """Lifts a ban."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """The owner's name, whatever its capitals."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["owner", b"owner", "reason", b"reason"]) -> None: ...
+
+global___UnbanOwnerRequest = UnbanOwnerRequest
+
+@typing.final
+class UnbanOwnerResponse(google.protobuf.message.Message):
+    """The ban is lifted."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___UnbanOwnerResponse = UnbanOwnerResponse
+
+@typing.final
 class DrainResponse(google.protobuf.message.Message):
     """How far a server is."""
 

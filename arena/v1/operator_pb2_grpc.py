@@ -46,6 +46,16 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
                 _registered_method=True)
+        self.BanOwner = channel.unary_unary(
+                '/arena.v1.OperatorService/BanOwner',
+                request_serializer=arena_dot_v1_dot_operator__pb2.BanOwnerRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.BanOwnerResponse.FromString,
+                _registered_method=True)
+        self.UnbanOwner = channel.unary_unary(
+                '/arena.v1.OperatorService/UnbanOwner',
+                request_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -70,6 +80,23 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def BanOwner(self, request, context):
+        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnbanOwner(self, request, context):
+        """Lifts a ban: the owner's bots may come in again.
+        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -82,6 +109,16 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.VoidResult,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.SerializeToString,
+            ),
+            'BanOwner': grpc.unary_unary_rpc_method_handler(
+                    servicer.BanOwner,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.BanOwnerRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.BanOwnerResponse.SerializeToString,
+            ),
+            'UnbanOwner': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnbanOwner,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -140,6 +177,60 @@ class OperatorService(object):
             '/arena.v1.OperatorService/VoidResult',
             arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BanOwner(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/BanOwner',
+            arena_dot_v1_dot_operator__pb2.BanOwnerRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.BanOwnerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnbanOwner(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/UnbanOwner',
+            arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
             options,
             channel_credentials,
             insecure,

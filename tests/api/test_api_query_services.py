@@ -42,6 +42,8 @@ class Rig:
         self.store = store
         self.query_services = QueryServices(arena)
         self.accounts = BotService(arena)
+        header = f"Bearer {store.operator_token}"
+        self.operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
 
     def bots(self, *names: str) -> list[BotId]:
         return [self.store.register(name).id for name in names]
@@ -353,3 +355,27 @@ async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: Mo
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.NOT_FOUND
     request.reason = ""
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_only_the_operator_bans_and_everybody_sees_it(rig: Rig, autojump_clock: MockClock) -> None:
+    operator, listing = OperatorService(rig.arena), rig.accounts.ListBotEvents
+    ban = operator_pb2.BanOwnerRequest(owner="eve", reason="a ring")
+    unban = operator_pb2.UnbanOwnerRequest(owner="Eve")
+    for refusal in (operator.BanOwner(ban, CALL), operator.UnbanOwner(unban, CALL)):
+        code, text = await refused(refusal)
+        assert code is grpc.StatusCode.PERMISSION_DENIED
+        assert "operator.token" in text
+    await operator.BanOwner(ban, rig.operator)
+    assert (await refused(operator.BanOwner(ban, rig.operator)))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="eve"), CALL))
+    assert (code, text.partition(";")[0]) == (grpc.StatusCode.PERMISSION_DENIED, "eve is banned: a ring")
+    await operator.UnbanOwner(unban, rig.operator)
+    second, first = (await listing(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert (first.number, first.kind, first.name, first.reason) == (1, bots_pb2.BOT_EVENT_KIND_BANNED, "eve", "a ring")
+    assert (second.number, second.kind, second.name) == (2, bots_pb2.BOT_EVENT_KIND_UNBANNED, "Eve")
+    assert list((await listing(bots_pb2.ListBotEventsRequest(limit=1), CALL)).events) == [second]
+    assert list((await listing(bots_pb2.ListBotEventsRequest(before=2), CALL)).events) == [first]
+    assert len((await listing(bots_pb2.ListBotEventsRequest(before=(1 << 64) - 1), CALL)).events) == 2
+    for limit in (0, 1001):
+        code, _ = await refused(listing(bots_pb2.ListBotEventsRequest(limit=limit), CALL))
+        assert code is grpc.StatusCode.INVALID_ARGUMENT

@@ -1,4 +1,4 @@
-"""Accounts of registered bots: names, tokens, parking. A change takes effect at once, on open sessions too."""
+"""Accounts of registered bots: names, tokens, parking, bans. A change takes effect at once, on open sessions too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
-from arena.store import bots, parking
+from arena.store import bots, moderation, parking
 from arena.store.errors import UnknownToken
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Accounts:
         self._changes = 0
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """The bot that has a token now, when this returns; None if nobody has."""
+        """The bot that has a token now, when this returns; None if nobody has. OwnerBanned."""
         while True:
             changes = self._changes
             try:
@@ -81,6 +81,21 @@ class Accounts:
         self._shut_out(bot, "the bot's token was revoked; ask the server's operator for a new one")
         log.info("token revoked", bot=bot.name)
         return bot
+
+    async def ban(self, owner: str, reason: str) -> None:
+        """Ban an owner and close his bots' streams; house bots play on. Raises what `moderation.ban` raises."""
+        why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
+        self._changes += 1
+        for bot_player in list(self._players):
+            if bot_player.owner.lower() == owner.lower():
+                bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
+        log.info("owner banned", owner=owner, reason=reason)
+
+    async def unban(self, owner: str, reason: str) -> None:
+        """Let a banned owner's bots in again. Raises what `moderation.unban` raises."""
+        await self._store.write(partial(moderation.unban, owner=owner, reason=reason, at=now_us()))
+        self._changes += 1
+        log.info("owner un-banned", owner=owner, reason=reason)
 
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""

@@ -317,3 +317,5 @@ class Reason(Enum):
     """The bot opened a stream and said nothing."""
     TOKEN_REVOKED = auto()
     """The bot's token was replaced or revoked."""
+    OWNER_BANNED = auto()
+    """The operator banned the bot's owner."""

@@ -140,7 +140,8 @@ class Connection:
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
         except grpc.aio.AioRpcError as error:
-            failure = registration_failure(error.code(), error.details())
+            reason = error_reason(error.trailing_metadata())
+            failure = registration_failure(error.code(), error.details(), reason)
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None

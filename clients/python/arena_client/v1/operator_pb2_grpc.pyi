@@ -40,6 +40,23 @@ class OperatorServiceStub:
     has more than 200 characters.
     """
 
+    BanOwner: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.BanOwnerRequest,
+        arena_client.v1.operator_pb2.BanOwnerResponse,
+    ]
+    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """
+
+    UnbanOwner: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.UnbanOwnerRequest,
+        arena_client.v1.operator_pb2.UnbanOwnerResponse,
+    ]
+    """Lifts a ban: the owner's bots may come in again.
+    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """
+
 class OperatorServiceAsyncStub:
     """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
     lies in the server's data directory. PERMISSION_DENIED: it is another one.
@@ -60,6 +77,23 @@ class OperatorServiceAsyncStub:
     """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
     NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
     has more than 200 characters.
+    """
+
+    BanOwner: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.BanOwnerRequest,
+        arena_client.v1.operator_pb2.BanOwnerResponse,
+    ]
+    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """
+
+    UnbanOwner: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.UnbanOwnerRequest,
+        arena_client.v1.operator_pb2.UnbanOwnerResponse,
+    ]
+    """Lifts a ban: the owner's bots may come in again.
+    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -86,6 +120,27 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
         NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def BanOwner(
+        self,
+        request: arena_client.v1.operator_pb2.BanOwnerRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.BanOwnerResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.BanOwnerResponse]]:
+        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """
+
+    @abc.abstractmethod
+    def UnbanOwner(
+        self,
+        request: arena_client.v1.operator_pb2.UnbanOwnerRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.UnbanOwnerResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.UnbanOwnerResponse]]:
+        """Lifts a ban: the owner's bots may come in again.
+        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

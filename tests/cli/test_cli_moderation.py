@@ -1,0 +1,85 @@
+"""The operator's verbs about bots and owners, with a server and without one; what they did is shown to everybody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.store import bots
+from arena.store.errors import OwnerBanned
+from arena.store.store import open_readonly, open_to_amend
+from tests.cli.cli_rig import Played, arena, serving, shown
+from tests.store.jobs import NOW
+
+
+@pytest.fixture
+def token(empty: Path) -> str:
+    """Of Ada, whose owner is Eve; Bob is his own."""
+    with open_to_amend(empty) as connection:
+        bots.register(connection, "Bob", "", NOW)
+        return bots.register(connection, "Ada", "Eve", NOW).token
+
+
+def welcome(data: Path, token: str) -> bool:
+    with open_readonly(data) as connection:
+        try:
+            return bots.authenticate(connection, token).name == "Ada"
+        except OwnerBanned:
+            return False
+
+
+def document(*words: object) -> Any:
+    return json.loads(shown(*words, "--json"))
+
+
+def events(*source: object) -> list[tuple[str, str, str]]:
+    rows = document("bots", "events", *source)["events"]
+    return [(row["kind"], row["name"], row["reason"]) for row in rows]
+
+
+def test_the_operator_bans_and_unbans_without_a_server(empty: Path, token: str) -> None:
+    assert shown("bots", "events", "--data", empty) == "No such event.\n"
+    assert shown("bots", "ban", "eve", "--reason", "a ring", "--data", empty) == "eve is banned.\n"
+    assert not welcome(empty, token)
+    assert "Eve is banned: a ring" in " ".join(shown("bots", "list", "--data", empty).split())
+    again = arena("bots", "ban", "Eve", "--data", empty)
+    assert again.exit_code == 1
+    assert "nothing to change: Eve is banned" in again.output
+    assert shown("bots", "unban", "eve", "--data", empty) == "eve is not banned any more.\n"
+    assert welcome(empty, token)
+    assert events("--data", empty) == [("unbanned", "eve", ""), ("banned", "eve", "a ring")]
+    text = shown("bots", "events", "--data", empty, "--limit", 1)
+    assert "unbanned eve" in text
+    assert f"Older ones: arena bots events --before 2 --data {empty}" in text.replace("\n", "")
+    assert events("--data", empty, "--before", 2) == [("banned", "eve", "a ring")]
+
+
+def test_a_server_that_works_there_does_it_itself(empty: Path, token: str) -> None:
+    with serving(empty, "--no-house") as server:
+        there = ("--data", empty, "--server", server.server)
+        assert document("bots", "ban", "eve", "--reason", "a ring", *there) == {"owner": "eve", "reason": "a ring"}
+        assert not welcome(empty, token)
+        banned = {row["bot"]: row["banned"] for row in document("bots", "list", "--server", server.server)["bots"]}
+        assert banned == {"Ada": "Eve is banned: a ring", "Bob": ""}
+        again = arena("bots", "ban", "eve", *there)
+        assert again.exit_code == 1
+        assert "nothing to change: eve is banned" in again.output
+        assert document("bots", "unban", "eve", *there) == {"owner": "eve", "reason": ""}
+        assert events("--server", server.server) == [("unbanned", "eve", ""), ("banned", "eve", "a ring")]
+        assert events("--server", server.server) == events("--data", empty)
+
+
+VERBS = [("ban", "eve"), ("unban", "eve")]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_only_the_operator_does_it(empty: Path, played: Played, verb: tuple[str, ...]) -> None:
+    """Whoever has a directory is the operator of no other server."""
+    with serving(empty):
+        result = arena("bots", *verb, "--data", empty, "--server", played.server)
+    assert result.exit_code == 1
+    assert "only the operator" in result.output
+    assert arena("bots", *verb).exit_code == 2

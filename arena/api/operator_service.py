@@ -66,6 +66,26 @@ class OperatorService:
         await looked_up(self._arena.accounts.unban(request.owner, request.reason))
         return operator_pb2.UnbanOwnerResponse()
 
+    async def HideBot(self, request: operator_pb2.HideBotRequest, call: Call) -> operator_pb2.HideBotResponse:  # noqa: N802
+        """Hide a bot."""
+        await self._require_operator(call, "hides bots")
+        await looked_up(self._arena.accounts.hide(request.name, request.reason))
+        return operator_pb2.HideBotResponse()
+
+    async def ShowBot(self, request: operator_pb2.ShowBotRequest, call: Call) -> operator_pb2.ShowBotResponse:  # noqa: N802
+        """List a hidden bot again."""
+        await self._require_operator(call, "shows bots")
+        await looked_up(self._arena.accounts.show(request.name, request.reason))
+        return operator_pb2.ShowBotResponse()
+
+    async def DeleteBot(  # noqa: N802
+        self, request: operator_pb2.DeleteBotRequest, call: Call
+    ) -> operator_pb2.DeleteBotResponse:
+        """Delete a bot."""
+        await self._require_operator(call, "deletes bots")
+        await looked_up(self._arena.accounts.delete(request.name, request.reason))
+        return operator_pb2.DeleteBotResponse()
+
     async def _require_operator(self, call: Call, does: str) -> None:
         """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))

@@ -29,6 +29,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.NothingToChange: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownBot: grpc.StatusCode.NOT_FOUND,
     errors.OfTheHouse: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.BotDeleted: grpc.StatusCode.FAILED_PRECONDITION,
     errors.NotParked: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownMatch: grpc.StatusCode.NOT_FOUND,
     errors.NoReplay: grpc.StatusCode.FAILED_PRECONDITION,

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: arena bots list")
 def command() -> None:
-    """List bots, invite new ones, replace and revoke tokens, un-park, ban."""
+    """List bots, invite, replace and revoke tokens, un-park, moderate."""
 
 
 @command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")
 @takes_source
 @json_rows(BotRow)
 def list_bots(place: DataPlace, as_json: bool) -> None:
-    """List the registered bots.
+    """List the registered bots, but for those that the operator has hidden or deleted.
 
     \b
     JSON: {"bots": [BotRow]}
@@ -187,6 +187,71 @@ def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
         lambda server, token: server.unban(owner, reason, token),
     )
     _print_done({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
+
+
+@command.command(epilog="Example: arena bots hide my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Take a bot off the list of bots.
+
+    It plays on. Ladder and matches still show its name, that it is hidden, and no owner.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.hide(connection, name, reason, _now()),
+        lambda server, token: server.hide(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
+
+
+@command.command(epilog="Example: arena bots show my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def show(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Put a hidden bot on the list of bots again.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.show(connection, name, reason, _now()),
+        lambda server, token: server.show(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
+
+
+@command.command(epilog='Example: arena bots delete my-bot --reason "its author wished it" --data ./arena-data')
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Delete a bot, for good: its token and its owner are erased.
+
+    Its connection is closed at once, and it is not listed any more. Matches, ladder and replays keep its name and say
+    that it is deleted; no other bot is given the name. Results count as before.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.delete(connection, name, reason, _now()),
+        lambda server, token: server.delete(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
 
 
 @command.command(epilog="Example: arena bots events --limit 5 --before 100")

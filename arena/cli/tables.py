@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.store.rows import BotEventRow, BotRow, MatchRow, MatchState, SeatRow
+from arena.store.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
@@ -103,6 +103,11 @@ def bot_name(name: str, house: bool) -> Text:
     return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
 
 
+def unlisted(row: SeatRow | LadderRow) -> str:
+    """Return what follows the name of a bot that is not listed any more; empty for any other."""
+    return " (deleted)" if row.deleted else " (hidden)" if row.hidden else ""
+
+
 def owner_name(owner: str, bot: str, house: bool) -> str:
     """Return a bot's owner; empty for house bots and bots that are their own owner."""
     return "" if house or owner == bot else owner
@@ -132,6 +137,7 @@ def _state(row: MatchRow) -> Text:
 def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
     """Draw a bot with its score and rating change; an equals sign marks a shared place."""
     text = Text(seat.bot, style="blue" if seat.bot.startswith(HOUSE) else "green")
+    text.append(unlisted(seat), style="dim default")
     if seat.place is None:
         return text
     if sum(other.place == seat.place for other in table) > 1:

@@ -101,7 +101,7 @@ class Client:
         return tuple(unpack(match, MatchRow) for match in answer.matches)
 
     def bots(self) -> tuple[BotRow, ...]:
-        """Return all bots, by name."""
+        """Return the bots that are neither hidden nor deleted, by name."""
         with self._translated_errors():
             answer = self._bots.ListBots(bots_pb2.ListBotsRequest(), timeout=CALL_TIMEOUT)
         return tuple(unpack(bot, BotRow) for bot in answer.bots)
@@ -163,6 +163,18 @@ class Client:
         """Lift the ban of an owner, for a reason that everybody can read."""
         request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
         self._moderate(self._operator.UnbanOwner, request, operator_token)
+
+    def hide(self, bot: str, reason: str, operator_token: str) -> None:
+        """Take a bot off the list of bots, for a reason that everybody can read."""
+        self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
+
+    def show(self, bot: str, reason: str, operator_token: str) -> None:
+        """List a hidden bot again, for a reason that everybody can read."""
+        self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
+
+    def delete(self, bot: str, reason: str, operator_token: str) -> None:
+        """Delete a bot, for a reason that everybody can read."""
+        self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
 
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""

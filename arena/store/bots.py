@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from arena.store import schema
 from arena.store.errors import (
+    BotDeleted,
     InvitationRefused,
     NameNotAllowed,
     NameTaken,
@@ -50,6 +51,10 @@ class Bot:
     """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
     forgiven: int = 0
     """Number of the newest match that does not count as troubled any more, nor does any before it."""
+    hidden: bool = False
+    """Whether the operator has taken it off the list of bots."""
+    deleted: bool = False
+    """Whether the operator has deleted it."""
 
     @property
     def why_parked(self) -> str:
@@ -141,22 +146,24 @@ def known(connection: Connection, name: str) -> Bot:
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot with this name, ignoring case. UnknownBot; OfTheHouse for a house bot."""
+    """Return the bot with this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
     bot = known(connection, name)
     if bot.house:
         raise OfTheHouse(bot.name)
+    if bot.deleted:
+        raise BotDeleted(bot.name)
     return bot
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse."""
+    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=_hash(token)))
     return Registered(bot, token)
 
 
 def revoke(connection: Connection, name: str) -> Bot:
-    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse."""
+    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse, BotDeleted."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
     return bot
@@ -179,7 +186,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 
 
 def list_bots(connection: Connection) -> tuple[BotRow, ...]:
-    """Return all bots, by name; fields that only a running server knows are None."""
+    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None."""
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
         schema.versions.c.bot_id == schema.bots.c.id
@@ -191,6 +198,7 @@ def list_bots(connection: Connection) -> tuple[BotRow, ...]:
         select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
         .add_columns(schema.bans.c.reason.label("ban"))
         .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
+        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None))
         .order_by(schema.bots.c.key)
     )
     return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
@@ -283,4 +291,5 @@ def _hash(secret: str) -> bytes:
 def bot_of(row: Row[Any]) -> Bot:
     """Return a row of the table `bots` as a bot."""
     troubles = tuple(json.loads(row.troubles))
-    return Bot(row.id, row.name, row.owner, bool(row.house), row.registered, troubles, row.parked, row.forgiven)
+    since = (row.registered, troubles, row.parked, row.forgiven)
+    return Bot(row.id, row.name, row.owner, bool(row.house), *since, row.hidden is not None, row.deleted is not None)

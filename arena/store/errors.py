@@ -126,10 +126,18 @@ class UnknownBot(Refused):
 
 
 class OfTheHouse(Refused):
-    """The bot is a house bot: it has no token and is never parked."""
+    """The bot is a house bot: it has no token, is never parked, hidden, deleted or renamed."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is one of the server's own: it has no token and is never parked")
+        super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
+        self.name = name
+
+
+class BotDeleted(Refused):
+    """The operator has deleted the bot."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} was deleted: its results stay under this name, and no other bot is given it")
         self.name = name
 
 

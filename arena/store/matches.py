@@ -194,14 +194,25 @@ def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchSt
 def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
     taken = schema.match_seats.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
-    query = select(schema.match_seats, schema.bots.c.name, schema.versions.c.version).order_by(
-        taken.match_id, taken.seat
+    bot = schema.bots.c
+    query = select(schema.match_seats, schema.versions.c.version, bot.name, bot.hidden, bot.deleted)
+    query = query.order_by(taken.match_id, taken.seat).select_from(
+        schema.match_seats.join(schema.versions).join(schema.bots)
     )
-    query = query.select_from(schema.match_seats.join(schema.versions).join(schema.bots))
     voided = events.void_reasons(connection, [*seats])
     for row in connection.execute(query.where(taken.match_id.in_(seats))):
         seats[row.match_id].append(
-            SeatRow(row.name, row.score, row.place, row.rating_before, row.rating_after, row.forced, row.version)
+            SeatRow(
+                bot=row.name,
+                score=row.score,
+                place=row.place,
+                rating_before=row.rating_before,
+                rating_after=row.rating_after,
+                forced=row.forced,
+                version=row.version,
+                hidden=row.hidden is not None,
+                deleted=row.deleted is not None,
+            )
         )
     return tuple(
         MatchRow(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import delete as delete_rows
 
 from arena.store import bots, schema
+from arena.store.bots import Bot
 from arena.store.errors import NothingToChange
 from arena.store.events import check_reason
 from arena.store.rows import BotEventKind, BotEventRow, instant
@@ -34,8 +36,44 @@ def unban(connection: Connection, owner: str, reason: str, at: int) -> None:
     """Let a banned owner's bots in again. ReasonNotAllowed, NothingToChange."""
     if not bots.why_banned(connection, owner):
         raise NothingToChange(owner, "not banned")
-    connection.execute(delete(schema.bans).where(schema.bans.c.key == owner.lower()))
+    connection.execute(delete_rows(schema.bans).where(schema.bans.c.key == owner.lower()))
     _add(connection, BotEventKind.UNBANNED, owner, reason, at)
+
+
+def hide(connection: Connection, name: str, reason: str, at: int) -> Bot:
+    """Take a bot off the list of bots; it plays on, and its results show its name, but not its owner.
+
+    UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange.
+    """
+    bot = bots.find(connection, name)
+    if bot.hidden:
+        raise NothingToChange(bot.name, "hidden")
+    _change(connection, bot, hidden=at)
+    _add(connection, BotEventKind.HIDDEN, bot.name, reason, at)
+    return bot
+
+
+def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
+    """List a hidden bot again. UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange."""
+    bot = bots.find(connection, name)
+    if not bot.hidden:
+        raise NothingToChange(bot.name, "not hidden")
+    _change(connection, bot, hidden=None)
+    _add(connection, BotEventKind.SHOWN, bot.name, reason, at)
+    return bot
+
+
+def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
+    """Delete a bot: its token and its owner are erased; its name stays with its results and is never given again.
+
+    Return the bot as it was. UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
+    """
+    bot = bots.find(connection, name)
+    _change(connection, bot, token_hash=None, owner="", deleted=at)
+    used = schema.invitations.c.used_by == bot.id
+    connection.execute(update(schema.invitations).where(used).values(owner=""))
+    _add(connection, BotEventKind.DELETED, bot.name, reason, at)
+    return bot
 
 
 def list_events(connection: Connection, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
@@ -47,6 +85,10 @@ def list_events(connection: Connection, limit: int = 50, before: int | None = No
         BotEventRow(row.number, instant(row.at), BotEventKind(row.kind), row.name, row.reason)
         for row in connection.execute(query)
     )
+
+
+def _change(connection: Connection, bot: Bot, **columns: object) -> None:
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(columns))
 
 
 def _add(connection: Connection, kind: BotEventKind, name: str, reason: str, at: int) -> None:

@@ -68,6 +68,10 @@ class LadderRow:
     """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
     luck: LuckRow | None
     """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
+    hidden: bool = False
+    """Whether the operator has taken it off the list of bots; its owner is empty then."""
+    deleted: bool = False
+    """Whether the operator has deleted it; its owner is empty then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,10 @@ class SeatRow:
     """Decisions that were made for the bot."""
     version: str
     """The version that the bot stated; may be empty."""
+    hidden: bool = False
+    """Whether the operator has taken the bot off the list of bots."""
+    deleted: bool = False
+    """Whether the operator has deleted the bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +182,9 @@ class BotEventKind(Enum):
 
     BANNED = "banned"
     UNBANNED = "unbanned"
+    HIDDEN = "hidden"
+    SHOWN = "shown"
+    DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True)

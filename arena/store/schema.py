@@ -72,6 +72,8 @@ bots = Table(
     Column("troubles", Text, nullable=False, server_default="[]", comment="JSON: troubled matches in a row"),
     Column("parked", Int, comment="since when, if it is"),
     Column("forgiven", Int, nullable=False, server_default="0", comment="no match up to this one counts as troubled"),
+    Column("hidden", Int, comment="since when, if it is"),
+    Column("deleted", Int, comment="since when, if it is; then it has neither token nor owner"),
 )
 
 invitations = Table(
@@ -96,7 +98,12 @@ bot_events = Table(
     metadata,
     Column("number", Int, primary_key=True, comment="1, 2, …"),
     Column("at", Int, nullable=False),
-    Column("kind", Text, CheckConstraint("kind IN ('banned', 'unbanned')", name="kind"), nullable=False),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted')", name="kind"),
+        nullable=False,
+    ),
     Column("name", Text, nullable=False, comment="of the bot or owner, as it was before"),
     Column("reason", Text, nullable=False, comment="perhaps empty"),
     info={APPEND_ONLY: AppendOnly("number")},

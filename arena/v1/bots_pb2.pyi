@@ -32,6 +32,12 @@ class _BotEventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     """An owner was banned: his bots may not come in."""
     BOT_EVENT_KIND_UNBANNED: _BotEventKind.ValueType  # 2
     """The ban of an owner was lifted."""
+    BOT_EVENT_KIND_HIDDEN: _BotEventKind.ValueType  # 3
+    """A bot was taken off the list of bots."""
+    BOT_EVENT_KIND_SHOWN: _BotEventKind.ValueType  # 4
+    """A hidden bot was put on the list again."""
+    BOT_EVENT_KIND_DELETED: _BotEventKind.ValueType  # 5
+    """A bot was deleted."""
 
 class BotEventKind(_BotEventKind, metaclass=_BotEventKindEnumTypeWrapper):
     """What was done to a bot or an owner."""
@@ -42,6 +48,12 @@ BOT_EVENT_KIND_BANNED: BotEventKind.ValueType  # 1
 """An owner was banned: his bots may not come in."""
 BOT_EVENT_KIND_UNBANNED: BotEventKind.ValueType  # 2
 """The ban of an owner was lifted."""
+BOT_EVENT_KIND_HIDDEN: BotEventKind.ValueType  # 3
+"""A bot was taken off the list of bots."""
+BOT_EVENT_KIND_SHOWN: BotEventKind.ValueType  # 4
+"""A hidden bot was put on the list again."""
+BOT_EVENT_KIND_DELETED: BotEventKind.ValueType  # 5
+"""A bot was deleted."""
 global___BotEventKind = BotEventKind
 
 @typing.final

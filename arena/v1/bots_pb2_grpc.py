@@ -97,7 +97,7 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListBots(self, request, context):
-        """The bots known here.
+        """The bots known here, but for those that the operator has hidden or deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -105,7 +105,7 @@ class BotServiceServicer(object):
 
     def UnparkBot(self, request, context):
         """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,7 +113,7 @@ class BotServiceServicer(object):
 
     def RotateToken(self, request, context):
         """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,14 +45,14 @@ class BotServiceStub:
         arena.v1.bots_pb2.ListBotsRequest,
         arena.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here."""
+    """The bots known here, but for those that the operator has hidden or deleted."""
 
     UnparkBot: grpc.UnaryUnaryMultiCallable[
         arena.v1.bots_pb2.UnparkBotRequest,
         arena.v1.bots_pb2.UnparkBotResponse,
     ]
     """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
     """
 
     RotateToken: grpc.UnaryUnaryMultiCallable[
@@ -60,7 +60,7 @@ class BotServiceStub:
         arena.v1.bots_pb2.RotateTokenResponse,
     ]
     """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
     """
 
     RevokeToken: grpc.UnaryUnaryMultiCallable[
@@ -106,14 +106,14 @@ class BotServiceAsyncStub:
         arena.v1.bots_pb2.ListBotsRequest,
         arena.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here."""
+    """The bots known here, but for those that the operator has hidden or deleted."""
 
     UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
         arena.v1.bots_pb2.UnparkBotRequest,
         arena.v1.bots_pb2.UnparkBotResponse,
     ]
     """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
     """
 
     RotateToken: grpc.aio.UnaryUnaryMultiCallable[
@@ -121,7 +121,7 @@ class BotServiceAsyncStub:
         arena.v1.bots_pb2.RotateTokenResponse,
     ]
     """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
     """
 
     RevokeToken: grpc.aio.UnaryUnaryMultiCallable[
@@ -173,7 +173,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena.v1.bots_pb2.ListBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena.v1.bots_pb2.ListBotsResponse]]:
-        """The bots known here."""
+        """The bots known here, but for those that the operator has hidden or deleted."""
 
     @abc.abstractmethod
     def UnparkBot(
@@ -182,7 +182,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.bots_pb2.UnparkBotResponse, collections.abc.Awaitable[arena.v1.bots_pb2.UnparkBotResponse]]:
         """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
         """
 
     @abc.abstractmethod
@@ -192,7 +192,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.bots_pb2.RotateTokenResponse, collections.abc.Awaitable[arena.v1.bots_pb2.RotateTokenResponse]]:
         """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
         """
 
     @abc.abstractmethod

@@ -57,6 +57,29 @@ class OperatorServiceStub:
     FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
     """
 
+    HideBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.HideBotRequest,
+        arena.v1.operator_pb2.HideBotResponse,
+    ]
+    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+    reason has more than 200 characters.
+    """
+
+    ShowBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.ShowBotRequest,
+        arena.v1.operator_pb2.ShowBotResponse,
+    ]
+    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    DeleteBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.DeleteBotRequest,
+        arena.v1.operator_pb2.DeleteBotResponse,
+    ]
+    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """
+
 class OperatorServiceAsyncStub:
     """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
     lies in the server's data directory. PERMISSION_DENIED: it is another one.
@@ -94,6 +117,29 @@ class OperatorServiceAsyncStub:
     ]
     """Lifts a ban: the owner's bots may come in again.
     FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """
+
+    HideBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.HideBotRequest,
+        arena.v1.operator_pb2.HideBotResponse,
+    ]
+    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+    reason has more than 200 characters.
+    """
+
+    ShowBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.ShowBotRequest,
+        arena.v1.operator_pb2.ShowBotResponse,
+    ]
+    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    DeleteBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.DeleteBotRequest,
+        arena.v1.operator_pb2.DeleteBotResponse,
+    ]
+    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -141,6 +187,35 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.operator_pb2.UnbanOwnerResponse, collections.abc.Awaitable[arena.v1.operator_pb2.UnbanOwnerResponse]]:
         """Lifts a ban: the owner's bots may come in again.
         FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def HideBot(
+        self,
+        request: arena.v1.operator_pb2.HideBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.HideBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.HideBotResponse]]:
+        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+        reason has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def ShowBot(
+        self,
+        request: arena.v1.operator_pb2.ShowBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.ShowBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.ShowBotResponse]]:
+        """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    @abc.abstractmethod
+    def DeleteBot(
+        self,
+        request: arena.v1.operator_pb2.DeleteBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.DeleteBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.DeleteBotResponse]]:
+        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -379,3 +379,43 @@ async def test_only_the_operator_bans_and_everybody_sees_it(rig: Rig, autojump_c
     for limit in (0, 1001):
         code, _ = await refused(listing(bots_pb2.ListBotEventsRequest(limit=limit), CALL))
         assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_only_the_operator_hides_and_deletes_and_the_pages_say_so(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.finish(rig.begin(rig.bots("ann", "bob", "cleo")), [3, 2, 1])
+    operator = OperatorService(rig.arena)
+    hide, show = operator_pb2.HideBotRequest(name="Ann"), operator_pb2.ShowBotRequest(name="ann")
+    delete = operator_pb2.DeleteBotRequest(name="BOB", reason="as he wished")
+    for refusal in (operator.HideBot(hide, CALL), operator.ShowBot(show, CALL), operator.DeleteBot(delete, CALL)):
+        assert (await refused(refusal))[0] is grpc.StatusCode.PERMISSION_DENIED
+    await operator.HideBot(hide, rig.operator)
+    await operator.DeleteBot(delete, rig.operator)
+    listed = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert [bot.name for bot in listed] == ["cleo"]
+    ladder = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert [(row.bot, row.owner, row.hidden, row.deleted) for row in ladder.standings] == [
+        ("ann", "", True, False),
+        ("bob", "", False, True),
+        ("cleo", "cleo", False, False),
+    ]
+    (match,) = await rig.listed()
+    assert [(seat.bot, seat.hidden, seat.deleted) for seat in match.seats] == [
+        ("ann", True, False),
+        ("bob", False, True),
+        ("cleo", False, False),
+    ]
+    await operator.ShowBot(show, rig.operator)
+    listed = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert [bot.name for bot in listed] == ["ann", "cleo"]
+    for pointless in (
+        operator.ShowBot(show, rig.operator),
+        operator.DeleteBot(delete, rig.operator),
+        rig.accounts.RotateToken(bots_pb2.RotateTokenRequest(name="bob"), rig.operator),
+    ):
+        assert (await refused(pointless))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    events = (await rig.accounts.ListBotEvents(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert [(event.kind, event.name, event.reason) for event in events] == [
+        (bots_pb2.BOT_EVENT_KIND_SHOWN, "ann", ""),
+        (bots_pb2.BOT_EVENT_KIND_DELETED, "bob", "as he wished"),
+        (bots_pb2.BOT_EVENT_KIND_HIDDEN, "ann", ""),
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arena.store import bots
+from arena.store import bots, matches
 from arena.store.errors import OwnerBanned
 from arena.store.store import open_readonly, open_to_amend
 from tests.cli.cli_rig import Played, arena, serving, shown
@@ -21,6 +21,16 @@ def token(empty: Path) -> str:
     with open_to_amend(empty) as connection:
         bots.register(connection, "Bob", "", NOW)
         return bots.register(connection, "Ada", "Eve", NOW).token
+
+
+def play(data: Path) -> int:
+    """A match that Ada wins by 2 to 1 against Bob."""
+    with open_to_amend(data) as connection:
+        players = [bots.find(connection, name).id for name in ("Ada", "Bob")]
+        match = matches.begin(connection, "sixth_sense", {}, players, NOW)
+        result = {"scores": [2, 1], "places": [1, 2], "forced": [0, 0], "counts": [True, True]}
+        matches.finish(connection, match, **result, at=NOW, replay=lambda _: b"")  # type: ignore[arg-type]
+    return match
 
 
 def welcome(data: Path, token: str) -> bool:
@@ -72,7 +82,47 @@ def test_a_server_that_works_there_does_it_itself(empty: Path, token: str) -> No
         assert events("--server", server.server) == events("--data", empty)
 
 
-VERBS = [("ban", "eve"), ("unban", "eve")]
+def listed(*source: object) -> list[str]:
+    return [row["bot"] for row in document("bots", "list", *source)["bots"]]
+
+
+def test_a_bot_is_hidden_shown_and_deleted_without_a_server(empty: Path, token: str) -> None:
+    play(empty)
+    assert shown("bots", "hide", "ada", "--data", empty) == "ada is hidden.\n"
+    assert listed("--data", empty) == ["Bob"]
+    assert "Ada (hidden)" in shown("ladder", "--game", "sixth_sense", "--data", empty)
+    assert shown("bots", "show", "ada", "--data", empty) == "ada is listed.\n"
+    assert listed("--data", empty) == ["Ada", "Bob"]
+    assert shown("bots", "delete", "ada", "--reason", "a wish", "--data", empty) == "ada is deleted.\n"
+    assert listed("--data", empty) == ["Bob"]
+    ladder = shown("ladder", "--game", "sixth_sense", "--data", empty)
+    assert "Ada (deleted)" in ladder
+    assert "Eve" not in ladder
+    assert "Ada (deleted) 2" in shown("matches", "--data", empty)
+    gone = arena("bots", "rotate", "Ada", "--data", empty)
+    assert gone.exit_code == 1
+    assert "Ada was deleted" in gone.output
+    assert events("--data", empty) == [("deleted", "Ada", "a wish"), ("shown", "Ada", ""), ("hidden", "Ada", "")]
+
+
+def test_a_bot_is_hidden_shown_and_deleted_by_a_server_that_works_there(empty: Path, token: str) -> None:
+    play(empty)
+    with serving(empty, "--no-house") as server:
+        there = ("--data", empty, "--server", server.server)
+        assert document("bots", "hide", "Ada", "--reason", "a probe", *there) == {"bot": "Ada", "reason": "a probe"}
+        assert listed("--server", server.server) == ["Bob"]
+        [match] = document("matches", "--server", server.server)["matches"]
+        assert [(seat["bot"], seat["hidden"], seat["deleted"]) for seat in match["seats"]] == [
+            ("Ada", True, False),
+            ("Bob", False, False),
+        ]
+        assert document("bots", "show", "Ada", *there) == {"bot": "Ada", "reason": ""}
+        assert document("bots", "delete", "Ada", *there) == {"bot": "Ada", "reason": ""}
+        assert listed("--server", server.server) == ["Bob"]
+        assert [kind for kind, *_ in events("--server", server.server)] == ["deleted", "shown", "hidden"]
+
+
+VERBS = [("ban", "eve"), ("unban", "eve"), ("hide", "Ada"), ("show", "Ada"), ("delete", "Ada")]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

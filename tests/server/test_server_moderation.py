@@ -93,3 +93,35 @@ async def test_a_banned_bot_is_known_again_when_the_ban_is_lifted(
             await arena.authorization.require_control(token, "eve")
         await arena.accounts.unban("EVE", "mended")
         assert (await arena.authorization.bot(token)).name == "eve"
+
+
+async def test_a_deleted_bot_is_gone_at_once_and_a_house_bot_plays_on(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
+    eve.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(eve.attend, arena)
+        await eve.until(lambda: eve.questions)
+        began = trio.current_time()
+        await arena.accounts.delete("EVE", "")
+        await eve.until(lambda: eve.end)
+        assert isinstance(eve.end, Closed)
+        assert eve.end.reason is Reason.TOKEN_REVOKED
+        assert "deleted the bot" in str(eve.end)
+        await ann.until(lambda: ann.reports)
+        assert trio.current_time() == pytest.approx(began, abs=0.01)
+    seats = {seat.bot: seat for seat in store.now(partial(matches.get_match, match_id=1)).seats}
+    assert (seats["eve"].place, seats["eve"].deleted) == (2, True)
+
+
+async def test_a_hidden_bot_plays_on(store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
+    async with running(store) as arena:
+        await arena.accounts.hide("eve", "")
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(eve.attend, arena)
+        await eve.until(lambda: len(eve.reports) >= 3)
+        await arena.accounts.show("eve", "")
+        assert eve.end is None

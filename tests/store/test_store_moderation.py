@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.store import bots, moderation, schema
+from arena.store import bots, matches, moderation, parking, schema
+from arena.store.bots import HOUSE
 from arena.store.errors import (
+    BotDeleted,
     NameNotAllowed,
+    NameTaken,
     NothingToChange,
+    OfTheHouse,
     OwnerBanned,
     ReasonNotAllowed,
+    UnknownBot,
+    UnknownToken,
 )
 from arena.store.rows import BotEventKind, BotEventRow, instant
+from arena.store.standings import history, standings
 from arena.store.store import open_readonly, open_store, open_to_amend
-from tests.store.jobs import NOW
+from tests.store.jobs import GAME, NOW, begin, finish
 from tests.store.older import older_database
 
 CHOSEN = "arena_" + "A-_z" * 10 + "123"
@@ -120,4 +128,117 @@ async def test_in_an_older_database_nobody_is_banned_and_nothing_was_done(direct
     with open_readonly(directory) as connection:
         (ada,) = bots.list_bots(connection)
         assert (ada.name, ada.banned) == ("Ada", "")
+        found = bots.find(connection, "ada")
+        assert (found.hidden, found.deleted) == (False, False)
         assert happened(connection) == []
+
+
+def played(connection: Connection) -> str:
+    """Ada of Lovelace, registered by invitation, has beaten Bob; her token."""
+    code = bots.invite(connection, "Lovelace", NOW)
+    ada = bots.register(connection, "Ada", "", NOW, invitation=code)
+    bob = bots.register(connection, "Bob", "", NOW)
+    finish(connection, begin(connection, [ada.bot.id, bob.bot.id]), [1, 2])
+    return ada.token
+
+
+def test_a_hidden_bot_is_not_listed_and_its_results_say_so_and_not_whose_it_is(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        token = played(connection)
+        assert moderation.hide(connection, "ada", "a probe", NOW).name == "Ada"
+        assert [row.name for row in bots.list_bots(connection)] == ["Bob"]
+        assert bots.authenticate(connection, token).hidden
+        first, second = standings(connection, GAME)
+        assert (first.bot, first.owner, first.hidden, first.deleted) == ("Ada", "", True, False)
+        assert (second.bot, second.owner, second.hidden) == ("Bob", "Bob", False)
+        assert [(seat.bot, seat.hidden) for seat in matches.get_match(connection, 1).seats] == [
+            ("Ada", True),
+            ("Bob", False),
+        ]
+        moderation.show(connection, "ADA", "", NOW)
+        assert [row.name for row in bots.list_bots(connection)] == ["Ada", "Bob"]
+        assert standings(connection, GAME)[0].owner == "Lovelace"
+        assert happened(connection) == [(BotEventKind.HIDDEN, "Ada", "a probe"), (BotEventKind.SHOWN, "Ada", "")]
+
+
+def test_a_deleted_bot_is_gone_from_the_list_and_its_results_say_so(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        token = played(connection)
+        before = standings(connection, GAME)
+        assert moderation.delete(connection, "ada", "as she wished", NOW).owner == "Lovelace"
+        assert [row.name for row in bots.list_bots(connection)] == ["Bob"]
+        with pytest.raises(UnknownToken):
+            bots.authenticate(connection, token)
+        after = standings(connection, GAME)
+        assert [(row.bot, row.live, row.matches) for row in after] == [
+            (row.bot, row.live, row.matches) for row in before
+        ], "results count as before"
+        assert [(row.owner, row.deleted) for row in after] == [("", True), ("Bob", False)]
+        assert [(seat.bot, seat.deleted) for seat in matches.get_match(connection, 1).seats] == [
+            ("Ada", True),
+            ("Bob", False),
+        ]
+        assert [match.match_id for match in matches.list_matches(connection, bot="ada")] == [1]
+        assert len(history(connection, "ADA", GAME)) == 1
+        assert happened(connection) == [(BotEventKind.DELETED, "Ada", "as she wished")]
+
+
+def test_nothing_but_the_name_of_a_deleted_bot_is_left(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        token = played(connection)
+        moderation.delete(connection, "Ada", "", NOW)
+        left = [
+            value
+            for table in schema.metadata.sorted_tables
+            for row in connection.execute(select(table))
+            for value in row
+            if value in ("Lovelace", sha256(token.encode()).digest())
+        ]
+        assert left == []
+        for name in ("Ada", "aDA"):
+            with pytest.raises(NameTaken, match="is taken by 'Ada'"):
+                bots.register(connection, name, "", NOW)
+
+
+def test_the_owner_of_a_deleted_bot_has_room_for_another(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        bots.register(connection, "Ada", "Lovelace", NOW, bots_per_owner=1)
+        moderation.delete(connection, "Ada", "", NOW)
+        assert bots.register(connection, "Ada2", "Lovelace", NOW, bots_per_owner=1)
+
+
+def test_a_deleted_bot_is_not_changed_any_more(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        moderation.delete(connection, "Ada", "", NOW)
+        for change in (bots.rotate, bots.revoke, parking.unpark):
+            with pytest.raises(BotDeleted, match="Ada was deleted: its results stay under this name"):
+                change(connection, "ada")
+        for decide in (moderation.hide, moderation.show, moderation.delete):
+            with pytest.raises(BotDeleted):
+                decide(connection, "ada", "", NOW)
+        assert len(happened(connection)) == 1
+
+
+def test_a_deleted_bot_is_not_parked_by_the_match_it_was_in(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        moderation.delete(connection, "Ada", "", NOW)
+        assert parking.count(connection, 1, [True, True], 1, NOW) == (bots.find(connection, "Bob"),)
+
+
+def test_what_cannot_be_decided_about_a_bot_is_named_and_is_no_event(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        bots.ensure_house_bots(connection, [f"{HOUSE}-1"], NOW)
+        for decide in (moderation.hide, moderation.show, moderation.delete):
+            with pytest.raises(UnknownBot):
+                decide(connection, "Eve", "", NOW)
+            with pytest.raises(OfTheHouse):
+                decide(connection, f"{HOUSE}-1", "", NOW)
+        with pytest.raises(NothingToChange, match="Ada is not hidden"):
+            moderation.show(connection, "ada", "", NOW)
+        assert happened(connection) == []
+        moderation.hide(connection, "ada", "", NOW)
+        with pytest.raises(NothingToChange, match="Ada is hidden"):
+            moderation.hide(connection, "ada", "", NOW)

@@ -97,6 +97,25 @@ class Accounts:
         self._changes += 1
         log.info("owner un-banned", owner=owner, reason=reason)
 
+    async def hide(self, name: str, reason: str) -> None:
+        """Take a bot off the list of bots. Raises what `moderation.hide` raises."""
+        bot = await self._store.write(partial(moderation.hide, name=name, reason=reason, at=now_us()))
+        log.info("bot hidden", bot=bot.name, reason=reason)
+
+    async def show(self, name: str, reason: str) -> None:
+        """List a hidden bot again. Raises what `moderation.show` raises."""
+        bot = await self._store.write(partial(moderation.show, name=name, reason=reason, at=now_us()))
+        log.info("bot shown", bot=bot.name, reason=reason)
+
+    async def delete(self, name: str, reason: str) -> None:
+        """Delete a bot and close its stream; house bots play on. Raises what `moderation.delete` raises."""
+        bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
+        self._changes += 1
+        if (bot_player := self._players.get(bot.id)) is not None:
+            why = "the server's operator deleted the bot, and its token with it"
+            bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
+        log.info("bot deleted", bot=bot.name, reason=reason)
+
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""
         bot = await self._store.write(partial(parking.unpark, name=name))

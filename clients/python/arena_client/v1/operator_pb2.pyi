@@ -135,6 +135,108 @@ class UnbanOwnerResponse(google.protobuf.message.Message):
 global___UnbanOwnerResponse = UnbanOwnerResponse
 
 @typing.final
+class HideBotRequest(google.protobuf.message.Message):
+    """Hides a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___HideBotRequest = HideBotRequest
+
+@typing.final
+class HideBotResponse(google.protobuf.message.Message):
+    """The bot is hidden."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___HideBotResponse = HideBotResponse
+
+@typing.final
+class ShowBotRequest(google.protobuf.message.Message):
+    """Lists a hidden bot again."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___ShowBotRequest = ShowBotRequest
+
+@typing.final
+class ShowBotResponse(google.protobuf.message.Message):
+    """The bot is listed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___ShowBotResponse = ShowBotResponse
+
+@typing.final
+class DeleteBotRequest(google.protobuf.message.Message):
+    """Deletes a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___DeleteBotRequest = DeleteBotRequest
+
+@typing.final
+class DeleteBotResponse(google.protobuf.message.Message):
+    """The bot is deleted."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___DeleteBotResponse = DeleteBotResponse
+
+@typing.final
 class DrainResponse(google.protobuf.message.Message):
     """How far a server is."""
 

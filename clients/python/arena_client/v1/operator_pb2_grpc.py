@@ -56,6 +56,21 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
                 _registered_method=True)
+        self.HideBot = channel.unary_unary(
+                '/arena.v1.OperatorService/HideBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.HideBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.HideBotResponse.FromString,
+                _registered_method=True)
+        self.ShowBot = channel.unary_unary(
+                '/arena.v1.OperatorService/ShowBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.ShowBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.ShowBotResponse.FromString,
+                _registered_method=True)
+        self.DeleteBot = channel.unary_unary(
+                '/arena.v1.OperatorService/DeleteBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -97,6 +112,30 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def HideBot(self, request, context):
+        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+        reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ShowBot(self, request, context):
+        """Puts a hidden bot on the list again. The statuses are those of HideBot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteBot(self, request, context):
+        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -119,6 +158,21 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.UnbanOwner,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.SerializeToString,
+            ),
+            'HideBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.HideBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.HideBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.HideBotResponse.SerializeToString,
+            ),
+            'ShowBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShowBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.ShowBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.ShowBotResponse.SerializeToString,
+            ),
+            'DeleteBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -231,6 +285,87 @@ class OperatorService(object):
             '/arena.v1.OperatorService/UnbanOwner',
             arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HideBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/HideBot',
+            arena_dot_v1_dot_operator__pb2.HideBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.HideBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShowBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/ShowBot',
+            arena_dot_v1_dot_operator__pb2.ShowBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.ShowBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/DeleteBot',
+            arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

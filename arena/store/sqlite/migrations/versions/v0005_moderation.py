@@ -1,4 +1,4 @@
-"""Banned owners, and the list of what the operator does about bots and owners. Both begin empty."""
+"""Banned owners, hidden and deleted bots, and the list of what the operator does about them. It begins empty."""
 
 from typing import Final
 
@@ -22,7 +22,10 @@ APPEND_ONLY: Final = (
 
 
 def upgrade() -> None:
-    """Makes the tables."""
+    """Makes the tables and adds the columns; no bot is hidden or deleted."""
+    op.add_column("bots", sa.Column("hidden", Int, comment="since when, if it is"))
+    deleted = "since when, if it is; then it has neither token nor owner"
+    op.add_column("bots", sa.Column("deleted", Int, comment=deleted))
     op.create_table(
         "bans",
         sa.Column("key", sa.Text, primary_key=True, comment="the owner in lower case"),
@@ -33,7 +36,12 @@ def upgrade() -> None:
         "bot_events",
         sa.Column("number", Int, primary_key=True, comment="1, 2, …"),
         sa.Column("at", Int, nullable=False),
-        sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('banned', 'unbanned')", name="kind"), nullable=False),
+        sa.Column(
+            "kind",
+            sa.Text,
+            sa.CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted')", name="kind"),
+            nullable=False,
+        ),
         sa.Column("name", sa.Text, nullable=False, comment="of the bot or owner, as it was before"),
         sa.Column("reason", sa.Text, nullable=False, comment="perhaps empty"),
         sqlite_strict=True,

@@ -86,6 +86,14 @@ class OperatorService:
         await looked_up(self._arena.accounts.delete(request.name, request.reason))
         return operator_pb2.DeleteBotResponse()
 
+    async def RenameBot(  # noqa: N802
+        self, request: operator_pb2.RenameBotRequest, call: Call
+    ) -> operator_pb2.RenameBotResponse:
+        """Give a bot another name."""
+        await self._require_operator(call, "renames bots")
+        await looked_up(self._arena.accounts.rename(request.name, request.new_name, request.reason))
+        return operator_pb2.RenameBotResponse()
+
     async def _require_operator(self, call: Call, does: str) -> None:
         """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))

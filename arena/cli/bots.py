@@ -254,6 +254,30 @@ def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     _print_done({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
 
 
+@command.command(epilog="Example: arena bots rename my-bot our-bot --data ./arena-data")
+@click.argument("name", metavar="OLD")
+@click.argument("new_name", metavar="NEW")
+@takes_reason
+@takes_data
+@json_option
+def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Give a bot another name.
+
+    Its results are shown under the new name, its replays keep the old one. Token and connection stay, and matches it
+    plays now end under the old name. The old name still finds the bot; no other bot is ever given it.
+
+    \b
+    JSON: {"bot", "new_name", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.rename(connection, name, new_name, reason, _now()),
+        lambda server, token: server.rename(name, new_name, reason, token),
+    )
+    _print_done({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
+
+
 @command.command(epilog="Example: arena bots events --limit 5 --before 100")
 @click.option(
     "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Events to list, at most."

@@ -81,6 +81,8 @@ def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> Table:
     table.add_column("Reason")
     for row in rows:
         what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
+        if row.new_name is not None:
+            what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
         table.add_row(str(row.number), f"{row.at.astimezone():%d %b %H:%M:%S}", what, Text(row.reason))
     return table
 

@@ -176,6 +176,11 @@ class Client:
         """Delete a bot, for a reason that everybody can read."""
         self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
 
+    def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
+        """Give a bot another name, for a reason that everybody can read."""
+        request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
+        self._moderate(self._operator.RenameBot, request, operator_token)
+
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""
         with self._translated_errors():

@@ -98,9 +98,8 @@ def register(
         raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
     if invitation:
         owner = _invited_by(connection, invitation)
-    holder = connection.scalar(select(schema.bots.c.name).where(schema.bots.c.key == name.lower()))
-    if holder is not None:
-        raise NameTaken(name, holder)
+    if (taken_by := holder(connection, name)) is not None:
+        raise NameTaken(name, taken_by.name)
     owner = owner or name
     _require_welcome(connection, owner)
     if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
@@ -137,16 +136,23 @@ def authenticate(connection: Connection, token: str) -> Bot:
     return bot
 
 
+def holder(connection: Connection, name: str) -> Bot | None:
+    """Return the bot that has or had this name, house bots included, ignoring case; None if none ever had it."""
+    query = select(schema.bots).join(schema.names).where(schema.names.c.key == name.lower())
+    row = connection.execute(query).one_or_none()
+    return None if row is None else bot_of(row)
+
+
 def known(connection: Connection, name: str) -> Bot:
-    """Return the bot with this name, house bots included, ignoring case; UnknownBot."""
-    row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
-    if row is None:
+    """Return the bot that has or had this name, house bots included, ignoring case; UnknownBot."""
+    bot = holder(connection, name)
+    if bot is None:
         raise UnknownBot(name)
-    return bot_of(row)
+    return bot
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot with this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
+    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
     bot = known(connection, name)
     if bot.house:
         raise OfTheHouse(bot.name)
@@ -237,7 +243,9 @@ def _add(connection: Connection, name: str, owner: str, at: int, token_hash: byt
     house = token_hash is None
     row = {"name": name, "key": name.lower(), "owner": owner, "house": int(house), "registered": at}
     added = connection.execute(insert(schema.bots).values(**row, token_hash=token_hash).returning(schema.bots.c.id))
-    return Bot(BotId(added.scalar_one()), name, owner, house, at)
+    bot = Bot(BotId(added.scalar_one()), name, owner, house, at)
+    connection.execute(insert(schema.names).values(key=name.lower(), bot_id=bot.id))
+    return bot
 
 
 def _new_token() -> str:

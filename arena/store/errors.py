@@ -100,7 +100,7 @@ class TokenNotAllowed(Refused):
 
 
 class NameTaken(Refused):
-    """Another bot has the name, ignoring case."""
+    """Another bot has or had the name, ignoring case."""
 
     def __init__(self, name: str, holder: str) -> None:
         super().__init__(f"the name {name!r} is taken by {holder!r}; choose another")

@@ -150,15 +150,14 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first; filter by game, bot name (ignoring case) and numbers below `before`."""
+    """Return the newest matches, newest first; filter by game, a bot's name (also a former one) and `before`."""
     columns = schema.matches.c
     query = select(schema.matches).order_by(columns.id.desc()).limit(limit)
     if game:
         query = query.where(columns.game == game)
     if bot:
-        seats = schema.match_seats.join(schema.bots)
-        own = select(schema.match_seats.c.match_id).select_from(seats).where(schema.bots.c.key == bot.lower())
-        query = query.where(columns.id.in_(own))
+        named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
+        query = query.where(columns.id.in_(select(_SEATS.match_id).where(_SEATS.bot_id == named)))
     if before is not None:
         query = query.where(columns.id < before)
     return _with_seats(connection, connection.execute(query).all())

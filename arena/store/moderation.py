@@ -5,6 +5,7 @@ Results are not touched: they count unless they are made void.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -12,7 +13,7 @@ from sqlalchemy import delete as delete_rows
 
 from arena.store import bots, schema
 from arena.store.bots import Bot
-from arena.store.errors import NothingToChange
+from arena.store.errors import NameTaken, NothingToChange
 from arena.store.events import check_reason
 from arena.store.rows import BotEventKind, BotEventRow, instant
 
@@ -76,13 +77,32 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
     return bot
 
 
+def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
+    """Give a bot another name, under which its results are shown, too; no other bot is ever given the old one.
+
+    Return the bot as it is now. UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,
+    NothingToChange.
+    """
+    bots.check_name(new_name)
+    bot, taken_by = bots.find(connection, name), bots.holder(connection, new_name)
+    if bot.name == new_name:
+        raise NothingToChange(bot.name, "its name")
+    if taken_by is None:
+        connection.execute(insert(schema.names).values(key=new_name.lower(), bot_id=bot.id))
+    elif taken_by.id != bot.id:
+        raise NameTaken(new_name, taken_by.name)
+    _change(connection, bot, name=new_name, key=new_name.lower())
+    _add(connection, BotEventKind.RENAMED, bot.name, reason, at, new_name)
+    return replace(bot, name=new_name)
+
+
 def list_events(connection: Connection, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
     """Return the newest decisions, newest first; with `before` only those with smaller numbers."""
     query = select(schema.bot_events).order_by(_EVENTS.number.desc()).limit(limit)
     if before is not None:
         query = query.where(_EVENTS.number < before)
     return tuple(
-        BotEventRow(row.number, instant(row.at), BotEventKind(row.kind), row.name, row.reason)
+        BotEventRow(row.number, instant(row.at), BotEventKind(row.kind), row.name, row.new_name, row.reason)
         for row in connection.execute(query)
     )
 
@@ -91,10 +111,12 @@ def _change(connection: Connection, bot: Bot, **columns: object) -> None:
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(columns))
 
 
-def _add(connection: Connection, kind: BotEventKind, name: str, reason: str, at: int) -> None:
+def _add(
+    connection: Connection, kind: BotEventKind, name: str, reason: str, at: int, new_name: str | None = None
+) -> None:
     """Add an event; ReasonNotAllowed for a reason that is neither empty nor allowed."""
     if reason:
         check_reason(reason)
     number = (connection.scalar(select(func.max(_EVENTS.number))) or 0) + 1
-    row = {"number": number, "at": at, "kind": kind.value, "name": name, "reason": reason}
+    row = {"number": number, "at": at, "kind": kind.value, "name": name, "new_name": new_name, "reason": reason}
     connection.execute(insert(schema.bot_events).values(row))

@@ -185,6 +185,7 @@ class BotEventKind(Enum):
     HIDDEN = "hidden"
     SHOWN = "shown"
     DELETED = "deleted"
+    RENAMED = "renamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,8 @@ class BotEventRow:
     kind: BotEventKind
     name: str
     """The bot's name as it was before, or the owner's."""
+    new_name: str | None
+    """The new name of a bot that was renamed; None for any other event."""
     reason: str
     """Why; may be empty."""
 

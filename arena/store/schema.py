@@ -76,6 +76,14 @@ bots = Table(
     Column("deleted", Int, comment="since when, if it is; then it has neither token nor owner"),
 )
 
+names = Table(
+    "names",
+    metadata,
+    Column("key", Text, primary_key=True, comment="the name in lower case"),
+    Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
+)
+"""Every name that a bot has or had: a name belongs to its first bot for ever."""
+
 invitations = Table(
     "invitations",
     metadata,
@@ -101,10 +109,11 @@ bot_events = Table(
     Column(
         "kind",
         Text,
-        CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted')", name="kind"),
+        CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted', 'renamed')", name="kind"),
         nullable=False,
     ),
     Column("name", Text, nullable=False, comment="of the bot or owner, as it was before"),
+    Column("new_name", Text, comment="of a bot that was renamed"),
     Column("reason", Text, nullable=False, comment="perhaps empty"),
     info={APPEND_ONLY: AppendOnly("number")},
 )

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\"0\n\x0f\x42\x61nOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x12\n\x10\x42\x61nOwnerResponse\"2\n\x11UnbanOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12UnbanOwnerResponse\".\n\x0eHideBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fHideBotResponse\".\n\x0eShowBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fShowBotResponse\"0\n\x10\x44\x65leteBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteBotResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\xe8\x03\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponse\x12\x41\n\x08\x42\x61nOwner\x12\x19.arena.v1.BanOwnerRequest\x1a\x1a.arena.v1.BanOwnerResponse\x12G\n\nUnbanOwner\x12\x1b.arena.v1.UnbanOwnerRequest\x1a\x1c.arena.v1.UnbanOwnerResponse\x12>\n\x07HideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n\x07ShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12\x44\n\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\"0\n\x0f\x42\x61nOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x12\n\x10\x42\x61nOwnerResponse\"2\n\x11UnbanOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12UnbanOwnerResponse\".\n\x0eHideBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fHideBotResponse\".\n\x0eShowBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fShowBotResponse\"0\n\x10\x44\x65leteBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteBotResponse\"B\n\x10RenameBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x13\n\x11RenameBotResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\xae\x04\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponse\x12\x41\n\x08\x42\x61nOwner\x12\x19.arena.v1.BanOwnerRequest\x1a\x1a.arena.v1.BanOwnerResponse\x12G\n\nUnbanOwner\x12\x1b.arena.v1.UnbanOwnerRequest\x1a\x1c.arena.v1.UnbanOwnerResponse\x12>\n\x07HideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n\x07ShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12\x44\n\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponse\x12\x44\n\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -60,8 +60,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DELETEBOTREQUEST']._serialized_end=496
   _globals['_DELETEBOTRESPONSE']._serialized_start=498
   _globals['_DELETEBOTRESPONSE']._serialized_end=517
-  _globals['_DRAINRESPONSE']._serialized_start=519
-  _globals['_DRAINRESPONSE']._serialized_end=565
-  _globals['_OPERATORSERVICE']._serialized_start=568
-  _globals['_OPERATORSERVICE']._serialized_end=1056
+  _globals['_RENAMEBOTREQUEST']._serialized_start=519
+  _globals['_RENAMEBOTREQUEST']._serialized_end=585
+  _globals['_RENAMEBOTRESPONSE']._serialized_start=587
+  _globals['_RENAMEBOTRESPONSE']._serialized_end=606
+  _globals['_DRAINRESPONSE']._serialized_start=608
+  _globals['_DRAINRESPONSE']._serialized_end=654
+  _globals['_OPERATORSERVICE']._serialized_start=657
+  _globals['_OPERATORSERVICE']._serialized_end=1215
 # @@protoc_insertion_point(module_scope)

@@ -237,6 +237,44 @@ class DeleteBotResponse(google.protobuf.message.Message):
 global___DeleteBotResponse = DeleteBotResponse
 
 @typing.final
+class RenameBotRequest(google.protobuf.message.Message):
+    """Renames a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    NEW_NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    new_name: builtins.str
+    """Its new name, under the same rules as at its registration."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        new_name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "new_name", b"new_name", "reason", b"reason"]) -> None: ...
+
+global___RenameBotRequest = RenameBotRequest
+
+@typing.final
+class RenameBotResponse(google.protobuf.message.Message):
+    """The bot is renamed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___RenameBotResponse = RenameBotResponse
+
+@typing.final
 class DrainResponse(google.protobuf.message.Message):
     """How far a server is."""
 

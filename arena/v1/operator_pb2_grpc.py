@@ -71,6 +71,11 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
                 _registered_method=True)
+        self.RenameBot = channel.unary_unary(
+                '/arena.v1.OperatorService/RenameBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -136,6 +141,16 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RenameBot(self, request, context):
+        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+        bot, and no other bot is ever given it. Its stream and its token stay.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -173,6 +188,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.DeleteBot,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.SerializeToString,
+            ),
+            'RenameBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -366,6 +386,33 @@ class OperatorService(object):
             '/arena.v1.OperatorService/DeleteBot',
             arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/RenameBot',
+            arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -419,3 +419,23 @@ async def test_only_the_operator_hides_and_deletes_and_the_pages_say_so(rig: Rig
         (bots_pb2.BOT_EVENT_KIND_DELETED, "bob", "as he wished"),
         (bots_pb2.BOT_EVENT_KIND_HIDDEN, "ann", ""),
     ]
+
+
+async def test_only_the_operator_renames_and_the_old_name_stays_taken(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.begin(rig.bots("ann", "bob"))
+    operator, request = OperatorService(rig.arena), operator_pb2.RenameBotRequest(name="ann", new_name="anna")
+    assert (await refused(operator.RenameBot(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    await operator.RenameBot(request, rig.operator)
+    assert [bot.name for bot in (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots] == ["anna", "bob"]
+    assert [match.seats[0].bot for match in await rig.listed(bot="ann")] == ["anna"]
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="ann"), CALL))
+    assert (code, text) == (grpc.StatusCode.ALREADY_EXISTS, "the name 'ann' is taken by 'anna'; choose another")
+    for new_name, code in (
+        ("bob", grpc.StatusCode.ALREADY_EXISTS),
+        ("anna", grpc.StatusCode.FAILED_PRECONDITION),
+        ("a b", grpc.StatusCode.INVALID_ARGUMENT),
+    ):
+        request.new_name = new_name
+        assert (await refused(operator.RenameBot(request, rig.operator)))[0] is code
+    (event,) = (await rig.accounts.ListBotEvents(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert (event.kind, event.name, event.new_name) == (bots_pb2.BOT_EVENT_KIND_RENAMED, "ann", "anna")

@@ -122,7 +122,32 @@ def test_a_bot_is_hidden_shown_and_deleted_by_a_server_that_works_there(empty: P
         assert [kind for kind, *_ in events("--server", server.server)] == ["deleted", "shown", "hidden"]
 
 
-VERBS = [("ban", "eve"), ("unban", "eve"), ("hide", "Ada"), ("show", "Ada"), ("delete", "Ada")]
+def test_a_bot_is_renamed_without_a_server_and_by_one(empty: Path, token: str) -> None:
+    match = play(empty)
+    assert shown("bots", "rename", "ada", "Countess", "--data", empty) == "ada is Countess now.\n"
+    with serving(empty, "--no-house") as server:
+        there = ("--data", empty, "--server", server.server)
+        done = document("bots", "rename", "ada", "Augusta", "--reason", "a wish", *there)
+        assert done == {"bot": "ada", "new_name": "Augusta", "reason": "a wish"}
+        for source in (("--server", server.server), ("--data", empty)):
+            assert listed(*source) == ["Augusta", "Bob"]
+            assert [row["match"] for row in document("matches", "--bot", "Ada", *source)["matches"]] == [match]
+            rows = document("bots", "events", *source)["events"]
+            assert [(row["name"], row["new_name"]) for row in rows] == [("Countess", "Augusta"), ("Ada", "Countess")]
+        assert "renamed Countess to Augusta" in shown("bots", "events", "--server", server.server)
+        taken = arena("bots", "rename", "Bob", "Ada", *there)
+        assert taken.exit_code == 1
+        assert "the name 'Ada' is taken by 'Augusta'" in taken.output
+
+
+VERBS = [
+    ("rename", "Ada", "Eva"),
+    ("ban", "eve"),
+    ("unban", "eve"),
+    ("hide", "Ada"),
+    ("show", "Ada"),
+    ("delete", "Ada"),
+]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)

@@ -11,7 +11,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store import bots, matches
 from arena.store.errors import OwnerBanned
-from tests.server.server_rig import Bot, MemoryStore, running
+from tests.server.server_rig import Bot, MemoryStore, answer, running
 
 
 @pytest.fixture
@@ -125,3 +125,22 @@ async def test_a_hidden_bot_plays_on(store: MemoryStore, nursery: trio.Nursery, 
         await eve.until(lambda: len(eve.reports) >= 3)
         await arena.accounts.show("eve", "")
         assert eve.end is None
+
+
+async def test_a_renamed_bot_plays_on_and_is_called_by_its_new_name_from_the_next_match_on(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
+    eve.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(eve.attend, arena)
+        await eve.until(lambda: eve.questions)
+        await arena.accounts.rename("eve", "eva", "a slip of the pen")
+        eve.answers = True
+        eve.line.say(answers=[answer(question) for question in eve.questions])
+        await ann.until(lambda: len(ann.starts) == 2)
+        assert [set(start.bots) for start in ann.starts] == [{"ann", "eve"}, {"ann", "eva"}]
+        assert eve.end is None
+    first, second = (store.now(partial(matches.get_match, match_id=number)) for number in (1, 2))
+    assert {seat.bot for seat in first.seats} == {seat.bot for seat in second.seats} == {"ann", "eva"}

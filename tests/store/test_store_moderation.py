@@ -98,7 +98,7 @@ def test_events_are_listed_newest_first_in_pages(data: Path) -> None:
         for number in range(1, 4):
             moderation.ban(connection, f"eve-{number}", "", NOW + number)
         third, second = moderation.list_events(connection, limit=2)
-        assert third == BotEventRow(3, instant(NOW + 3), BotEventKind.BANNED, "eve-3", "")
+        assert third == BotEventRow(3, instant(NOW + 3), BotEventKind.BANNED, "eve-3", None, "")
         assert second.number == 2
         assert [event.name for event in moderation.list_events(connection, before=2)] == ["eve-1"]
 
@@ -131,6 +131,8 @@ async def test_in_an_older_database_nobody_is_banned_and_nothing_was_done(direct
         found = bots.find(connection, "ada")
         assert (found.hidden, found.deleted) == (False, False)
         assert happened(connection) == []
+    with open_to_amend(directory) as connection, pytest.raises(NameTaken):
+        bots.register(connection, "ADA", "", NOW)
 
 
 def played(connection: Connection) -> str:
@@ -242,3 +244,67 @@ def test_what_cannot_be_decided_about_a_bot_is_named_and_is_no_event(data: Path)
         moderation.hide(connection, "ada", "", NOW)
         with pytest.raises(NothingToChange, match="Ada is hidden"):
             moderation.hide(connection, "ada", "", NOW)
+
+
+def test_a_renamed_bot_keeps_its_token_and_its_results_under_the_new_name(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        token = played(connection)
+        assert moderation.rename(connection, "ada", "Countess", "she asked", NOW).name == "Countess"
+        bot = bots.authenticate(connection, token)
+        assert (bot.name, bot.owner) == ("Countess", "Lovelace")
+        assert [row.name for row in bots.list_bots(connection)] == ["Bob", "Countess"]
+        assert standings(connection, GAME)[0].bot == "Countess"
+        assert matches.get_match(connection, 1).seats[0].bot == "Countess"
+        assert happened(connection) == [(BotEventKind.RENAMED, "Ada", "she asked")]
+        assert [event.new_name for event in moderation.list_events(connection)] == ["Countess"]
+
+
+def test_the_old_name_still_finds_the_bot(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        moderation.rename(connection, "Ada", "Countess", "", NOW)
+        for name in ("ada", "COUNTESS"):
+            assert bots.find(connection, name).name == "Countess"
+            assert [match.match_id for match in matches.list_matches(connection, bot=name)] == [1]
+            assert len(history(connection, name, GAME)) == 1
+
+
+def test_a_name_that_a_bot_has_had_is_never_given_to_another(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        moderation.rename(connection, "Ada", "Countess", "", NOW)
+        moderation.rename(connection, "Countess", "Augusta", "", NOW)
+        for name in ("Ada", "aDA", "Countess", "augusta"):
+            with pytest.raises(NameTaken, match="is taken by 'Augusta'; choose another"):
+                bots.register(connection, name, "", NOW)
+            with pytest.raises(NameTaken):
+                moderation.rename(connection, "Bob", name, "", NOW)
+        with pytest.raises(NameTaken, match="is taken by 'Bob'"):
+            moderation.rename(connection, "Augusta", "BOB", "", NOW)
+
+
+def test_a_bot_may_have_its_own_name_back_or_in_other_capitals(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        for name, new_name in (("Ada", "Countess"), ("Countess", "ADA"), ("ada", "Ada")):
+            assert moderation.rename(connection, name, new_name, "", NOW).name == new_name
+        assert [row.name for row in bots.list_bots(connection)] == ["Ada", "Bob"]
+
+
+def test_a_name_that_is_none_is_not_given_to_a_bot(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        played(connection)
+        bots.ensure_house_bots(connection, [f"{HOUSE}-1"], NOW)
+        for new_name in ("", "a b", "house-ada"):
+            with pytest.raises(NameNotAllowed):
+                moderation.rename(connection, "Ada", new_name, "", NOW)
+        with pytest.raises(NothingToChange, match="nothing to change: Ada is its name"):
+            moderation.rename(connection, "ada", "Ada", "", NOW)
+        with pytest.raises(UnknownBot):
+            moderation.rename(connection, "Eve", "Eva", "", NOW)
+        with pytest.raises(OfTheHouse):
+            moderation.rename(connection, f"{HOUSE}-1", "Eva", "", NOW)
+        moderation.delete(connection, "Ada", "", NOW)
+        with pytest.raises(BotDeleted):
+            moderation.rename(connection, "Ada", "Eva", "", NOW)
+        assert len(happened(connection)) == 1

@@ -116,6 +116,15 @@ class Accounts:
             bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
         log.info("bot deleted", bot=bot.name, reason=reason)
 
+    async def rename(self, name: str, new_name: str, reason: str) -> None:
+        """Give a bot another name; the matches it plays keep the old one. Raises what `moderation.rename` raises."""
+        job = partial(moderation.rename, name=name, new_name=new_name, reason=reason, at=now_us())
+        bot = await self._store.write(job)
+        self._changes += 1
+        if (bot_player := self._players.get(bot.id)) is not None:
+            bot_player.name = bot.name
+        log.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
+
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""
         bot = await self._store.write(partial(parking.unpark, name=name))

@@ -38,6 +38,8 @@ class _BotEventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     """A hidden bot was put on the list again."""
     BOT_EVENT_KIND_DELETED: _BotEventKind.ValueType  # 5
     """A bot was deleted."""
+    BOT_EVENT_KIND_RENAMED: _BotEventKind.ValueType  # 6
+    """A bot was given another name."""
 
 class BotEventKind(_BotEventKind, metaclass=_BotEventKindEnumTypeWrapper):
     """What was done to a bot or an owner."""
@@ -54,6 +56,8 @@ BOT_EVENT_KIND_SHOWN: BotEventKind.ValueType  # 4
 """A hidden bot was put on the list again."""
 BOT_EVENT_KIND_DELETED: BotEventKind.ValueType  # 5
 """A bot was deleted."""
+BOT_EVENT_KIND_RENAMED: BotEventKind.ValueType  # 6
+"""A bot was given another name."""
 global___BotEventKind = BotEventKind
 
 @typing.final
@@ -394,6 +398,7 @@ class BotEvent(google.protobuf.message.Message):
     KIND_FIELD_NUMBER: builtins.int
     NAME_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
+    NEW_NAME_FIELD_NUMBER: builtins.int
     number: builtins.int
     """1, 2, … in the order they were done."""
     kind: global___BotEventKind.ValueType
@@ -402,6 +407,8 @@ class BotEvent(google.protobuf.message.Message):
     """The bot's name as it was before, or the owner's."""
     reason: builtins.str
     """Why; may be empty."""
+    new_name: builtins.str
+    """The new name of a bot that was renamed; absent in any other event."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When."""
@@ -414,8 +421,10 @@ class BotEvent(google.protobuf.message.Message):
         kind: global___BotEventKind.ValueType = ...,
         name: builtins.str = ...,
         reason: builtins.str = ...,
+        new_name: builtins.str | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["at", b"at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["at", b"at", "kind", b"kind", "name", b"name", "number", b"number", "reason", b"reason"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_new_name", b"_new_name", "at", b"at", "new_name", b"new_name"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_new_name", b"_new_name", "at", b"at", "kind", b"kind", "name", b"name", "new_name", b"new_name", "number", b"number", "reason", b"reason"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_new_name", b"_new_name"]) -> typing.Literal["new_name"] | None: ...
 
 global___BotEvent = BotEvent

@@ -27,7 +27,7 @@ class BotServiceStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+    ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
     PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
@@ -88,7 +88,7 @@ class BotServiceAsyncStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+    ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
     PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
@@ -151,7 +151,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed.
+        ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
         PERMISSION_DENIED: registration is by invitation, or the owner is banned.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """

@@ -80,6 +80,16 @@ class OperatorServiceStub:
     listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
     """
 
+    RenameBot: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.RenameBotRequest,
+        arena_client.v1.operator_pb2.RenameBotResponse,
+    ]
+    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+    bot, and no other bot is ever given it. Its stream and its token stay.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+    """
+
 class OperatorServiceAsyncStub:
     """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
     lies in the server's data directory. PERMISSION_DENIED: it is another one.
@@ -140,6 +150,16 @@ class OperatorServiceAsyncStub:
     ]
     """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
     listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """
+
+    RenameBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.operator_pb2.RenameBotRequest,
+        arena_client.v1.operator_pb2.RenameBotResponse,
+    ]
+    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+    bot, and no other bot is ever given it. Its stream and its token stay.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -216,6 +236,18 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.operator_pb2.DeleteBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.DeleteBotResponse]]:
         """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
         listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """
+
+    @abc.abstractmethod
+    def RenameBot(
+        self,
+        request: arena_client.v1.operator_pb2.RenameBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.operator_pb2.RenameBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.RenameBotResponse]]:
+        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+        bot, and no other bot is ever given it. Its stream and its token stay.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

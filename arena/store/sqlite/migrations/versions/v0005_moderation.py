@@ -1,4 +1,4 @@
-"""Banned owners, hidden and deleted bots, and the list of what the operator does about them. It begins empty."""
+"""All names of bots, bans, hidden and deleted bots, and the list of what the operator does, which begins empty."""
 
 from typing import Final
 
@@ -27,6 +27,13 @@ def upgrade() -> None:
     deleted = "since when, if it is; then it has neither token nor owner"
     op.add_column("bots", sa.Column("deleted", Int, comment=deleted))
     op.create_table(
+        "names",
+        sa.Column("key", sa.Text, primary_key=True, comment="the name in lower case"),
+        sa.Column("bot_id", Int, sa.ForeignKey("bots.id"), nullable=False),
+        sqlite_strict=True,
+    )
+    op.execute("INSERT INTO names (key, bot_id) SELECT key, id FROM bots ORDER BY id")
+    op.create_table(
         "bans",
         sa.Column("key", sa.Text, primary_key=True, comment="the owner in lower case"),
         sa.Column("reason", sa.Text, nullable=False, comment="perhaps empty"),
@@ -39,10 +46,11 @@ def upgrade() -> None:
         sa.Column(
             "kind",
             sa.Text,
-            sa.CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted')", name="kind"),
+            sa.CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted', 'renamed')", name="kind"),
             nullable=False,
         ),
         sa.Column("name", sa.Text, nullable=False, comment="of the bot or owner, as it was before"),
+        sa.Column("new_name", sa.Text, comment="of a bot that was renamed"),
         sa.Column("reason", sa.Text, nullable=False, comment="perhaps empty"),
         sqlite_strict=True,
     )

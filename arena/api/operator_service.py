@@ -50,6 +50,17 @@ class OperatorService:
         await looked_up(self._arena.void(number, request.reason))
         return operator_pb2.VoidResultResponse()
 
+    async def VoidResults(  # noqa: N802
+        self, request: operator_pb2.VoidResultsRequest, call: Call
+    ) -> operator_pb2.VoidResultsResponse:
+        """Void the next results of a bot."""
+        await self._require_operator(call, "takes results back")
+        since = request.since.seconds * 1_000_000 + request.since.nanos // 1000
+        after = min(request.after, LARGEST_NUMBER)
+        since = min(max(0, since), LARGEST_NUMBER)
+        voided = await looked_up(self._arena.void_results(request.bot, since, request.reason, after))
+        return operator_pb2.VoidResultsResponse(match_ids=voided)
+
     async def BanOwner(  # noqa: N802
         self, request: operator_pb2.BanOwnerRequest, call: Call
     ) -> operator_pb2.BanOwnerResponse:

@@ -153,6 +153,20 @@ class Client:
         with self._translated_errors():
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
+    def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
+        """Make results of a bot void that were stored since an instant, in microseconds since 1970; their matches."""
+        request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
+        request.since.FromMicroseconds(since)
+        voided: list[int] = []
+        with self._translated_errors():
+            while True:
+                authorization = _authorization(operator_token)
+                answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
+                if not answer.match_ids:
+                    return voided
+                voided += answer.match_ids
+                request.after = voided[-1]
+
     def ban(self, owner: str, reason: str, operator_token: str) -> None:
         """Ban an owner, for a reason that everybody can read."""
         self._moderate(

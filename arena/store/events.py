@@ -92,6 +92,16 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
     return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
 
 
+def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
+    """Return the matches above `after` whose results of a bot were stored at `since` or later and are not void."""
+    seats, void = schema.match_seats.c, schema.events.alias("void")
+    gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
+    query = select(seats.match_id).distinct().join(schema.events, _COLUMNS.match_id == seats.match_id)
+    query = query.where(seats.bot_id == bot_id, seats.match_id > after, _COLUMNS.kind == "result")
+    query = query.where(_COLUMNS.at >= since, ~gone).order_by(seats.match_id)
+    return connection.scalars(query.limit(limit)).all()
+
+
 def games(connection: Connection) -> Sequence[str]:
     """Return the names of the games that have events."""
     return connection.scalars(select(_COLUMNS.game).distinct()).all()

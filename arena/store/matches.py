@@ -14,7 +14,7 @@ from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import with_chain
 from arena.replay.thinking import Thinking
 from arena.store import events, ratings, schema, versions
-from arena.store.bots import Bot, BotId, bot_of
+from arena.store.bots import Bot, BotId, bot_of, known
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.statements import Statement
@@ -121,6 +121,19 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     game = events.add_void(connection, match_id, reason, at)
     ratings.take_back(connection, game, events.result_of(connection, match_id))
     return game
+
+
+def void_results(
+    connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
+) -> dict[int, str]:
+    """Make void the results of a bot that were stored at the instant `since` or later and still count.
+
+    Return the games of these matches, by match in order. With `limit` only so many, of matches above `after`.
+    UnknownBot, ReasonNotAllowed.
+    """
+    events.check_reason(reason)
+    counting = events.counting(connection, known(connection, bot).id, since, after, limit)
+    return {match_id: void(connection, match_id, reason, at) for match_id in counting}
 
 
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:

@@ -40,6 +40,15 @@ class OperatorServiceStub:
     has more than 200 characters.
     """
 
+    VoidResults: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultsRequest,
+        arena.v1.operator_pb2.VoidResultsResponse,
+    ]
+    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
+    """
+
     BanOwner: grpc.UnaryUnaryMultiCallable[
         arena.v1.operator_pb2.BanOwnerRequest,
         arena.v1.operator_pb2.BanOwnerResponse,
@@ -110,6 +119,15 @@ class OperatorServiceAsyncStub:
     """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
     NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
     has more than 200 characters.
+    """
+
+    VoidResults: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultsRequest,
+        arena.v1.operator_pb2.VoidResultsResponse,
+    ]
+    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
     """
 
     BanOwner: grpc.aio.UnaryUnaryMultiCallable[
@@ -186,6 +204,17 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
         NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def VoidResults(
+        self,
+        request: arena.v1.operator_pb2.VoidResultsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.VoidResultsResponse, collections.abc.Awaitable[arena.v1.operator_pb2.VoidResultsResponse]]:
+        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
         """
 
     @abc.abstractmethod

@@ -439,3 +439,26 @@ async def test_only_the_operator_renames_and_the_old_name_stays_taken(rig: Rig, 
         assert (await refused(operator.RenameBot(request, rig.operator)))[0] is code
     (event,) = (await rig.accounts.ListBotEvents(bots_pb2.ListBotEventsRequest(), CALL)).events
     assert (event.kind, event.name, event.new_name) == (bots_pb2.BOT_EVENT_KIND_RENAMED, "ann", "anna")
+
+
+async def test_results_of_a_bot_are_taken_back_a_page_at_a_time(
+    rig: Rig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.server.arena.VOIDS_AT_ONCE", 2)
+    players = rig.bots("ann", "bob")
+    for _ in range(3):
+        rig.finish(rig.begin(players), [5, 3])  # at 2,000,001 µs
+    operator, request = OperatorService(rig.arena), operator_pb2.VoidResultsRequest(bot="ANN", reason="a ring")
+    assert (await refused(operator.VoidResults(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    for seconds in (3, 1 << 62):
+        request.since.seconds = seconds
+        assert list((await operator.VoidResults(request, rig.operator)).match_ids) == []
+    request.since.FromMicroseconds(2_000_001)
+    for after, page in ((0, [1, 2]), (2, [3]), (3, []), ((1 << 64) - 1, [])):
+        request.after = after
+        assert list((await operator.VoidResults(request, rig.operator)).match_ids) == page
+    assert [entry.voided for entry in await rig.listed()] == ["a ring"] * 3
+    request.bot = "eve"
+    assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.NOT_FOUND
+    request.reason = ""
+    assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.INVALID_ARGUMENT

@@ -4,8 +4,11 @@ isort:skip_file
 """
 
 import builtins
+import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -65,6 +68,60 @@ class VoidResultResponse(google.protobuf.message.Message):
     ) -> None: ...
 
 global___VoidResultResponse = VoidResultResponse
+
+@typing.final
+class VoidResultsRequest(google.protobuf.message.Message):
+    """Takes results of a bot back."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: builtins.int
+    SINCE_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    bot: builtins.str
+    """The bot."""
+    reason: builtins.str
+    """Why: 1 to 200 printable characters. Everybody can read it."""
+    after: builtins.int
+    """Only matches with a higher number; all where absent."""
+    @property
+    def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Only results of matches that ended at this time or later; all where absent."""
+
+    def __init__(
+        self,
+        *,
+        bot: builtins.str = ...,
+        since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        reason: builtins.str = ...,
+        after: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "since", b"since"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "bot", b"bot", "reason", b"reason", "since", b"since"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+
+global___VoidResultsRequest = VoidResultsRequest
+
+@typing.final
+class VoidResultsResponse(google.protobuf.message.Message):
+    """Results count no more."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_IDS_FIELD_NUMBER: builtins.int
+    @property
+    def match_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Their matches, in order; none when none is left."""
+
+    def __init__(
+        self,
+        *,
+        match_ids: collections.abc.Iterable[builtins.int] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_ids", b"match_ids"]) -> None: ...
+
+global___VoidResultsResponse = VoidResultsResponse
 
 @typing.final
 class BanOwnerRequest(google.protobuf.message.Message):

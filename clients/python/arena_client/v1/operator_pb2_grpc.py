@@ -46,6 +46,11 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
                 _registered_method=True)
+        self.VoidResults = channel.unary_unary(
+                '/arena.v1.OperatorService/VoidResults',
+                request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultsResponse.FromString,
+                _registered_method=True)
         self.BanOwner = channel.unary_unary(
                 '/arena.v1.OperatorService/BanOwner',
                 request_serializer=arena_dot_v1_dot_operator__pb2.BanOwnerRequest.SerializeToString,
@@ -95,6 +100,15 @@ class OperatorServiceServicer(object):
         """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
         NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VoidResults(self, request, context):
+        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -163,6 +177,11 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.VoidResult,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.SerializeToString,
+            ),
+            'VoidResults': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoidResults,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultsResponse.SerializeToString,
             ),
             'BanOwner': grpc.unary_unary_rpc_method_handler(
                     servicer.BanOwner,
@@ -251,6 +270,33 @@ class OperatorService(object):
             '/arena.v1.OperatorService/VoidResult',
             arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoidResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/VoidResults',
+            arena_dot_v1_dot_operator__pb2.VoidResultsRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.VoidResultsResponse.FromString,
             options,
             channel_credentials,
             insecure,

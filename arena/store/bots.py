@@ -194,6 +194,8 @@ def _listed(bot: Bot, matches: int, version: str) -> BotRow:
         round_trip_ms=None,
         parked=bot.why_parked,
         version=version,
+        declined=None,
+        silent=None,
     )
 
 

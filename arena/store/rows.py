@@ -165,6 +165,10 @@ class BotRow:
     """Why it is parked; empty if it is not."""
     version: str
     """The version that it states while connected, else its newest stored version; may be empty."""
+    declined: int | None
+    """Invitations that it declined since the server started; None where it is not here."""
+    silent: int | None
+    """Invitations that it left without a word for too long, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

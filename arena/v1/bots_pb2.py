@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/bots.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"T\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x12\n\ninvitation\x18\x03 \x01(\t\x12\r\n\x05token\x18\x04 \x01(\t\"2\n\x13RegisterBotResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\"(\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\".\n\x18\x43reateInvitationResponse\x12\x12\n\ninvitation\x18\x01 \x01(\t\"\x11\n\x0fListBotsRequest\"4\n\x10ListBotsResponse\x12 \n\x04\x62ots\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEntry\"\xea\x01\n\x08\x42otEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\r\n\x05house\x18\x03 \x01(\x08\x12\x11\n\tconnected\x18\x04 \x01(\x08\x12\x0f\n\x07playing\x18\x05 \x01(\r\x12\x0f\n\x07matches\x18\x06 \x01(\r\x12.\n\nregistered\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rround_trip_ms\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x0e\n\x06parked\x18\t \x01(\t\x12\x0f\n\x07version\x18\n \x01(\tB\x10\n\x0e_round_trip_ms\" \n\x10UnparkBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11UnparkBotResponse\"\"\n\x12RotateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"$\n\x13RotateTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\"\"\n\x12RevokeTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\xd4\x03\n\nBotService\x12J\n\x0bRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n\x10\x43reateInvitation\x12!.arena.v1.CreateInvitationRequest\x1a\".arena.v1.CreateInvitationResponse\x12\x41\n\x08ListBots\x12\x19.arena.v1.ListBotsRequest\x1a\x1a.arena.v1.ListBotsResponse\x12\x44\n\tUnparkBot\x12\x1a.arena.v1.UnparkBotRequest\x1a\x1b.arena.v1.UnparkBotResponse\x12J\n\x0bRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n\x0bRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/bots.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"T\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x12\n\ninvitation\x18\x03 \x01(\t\x12\r\n\x05token\x18\x04 \x01(\t\"2\n\x13RegisterBotResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\"(\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\".\n\x18\x43reateInvitationResponse\x12\x12\n\ninvitation\x18\x01 \x01(\t\"\x11\n\x0fListBotsRequest\"4\n\x10ListBotsResponse\x12 \n\x04\x62ots\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEntry\"\xae\x02\n\x08\x42otEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\r\n\x05house\x18\x03 \x01(\x08\x12\x11\n\tconnected\x18\x04 \x01(\x08\x12\x0f\n\x07playing\x18\x05 \x01(\r\x12\x0f\n\x07matches\x18\x06 \x01(\r\x12.\n\nregistered\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rround_trip_ms\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x0e\n\x06parked\x18\t \x01(\t\x12\x0f\n\x07version\x18\n \x01(\t\x12\x15\n\x08\x64\x65\x63lined\x18\x0b \x01(\rH\x01\x88\x01\x01\x12\x13\n\x06silent\x18\x0c \x01(\rH\x02\x88\x01\x01\x42\x10\n\x0e_round_trip_msB\x0b\n\t_declinedB\t\n\x07_silent\" \n\x10UnparkBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11UnparkBotResponse\"\"\n\x12RotateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"$\n\x13RotateTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\"\"\n\x12RevokeTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\xd4\x03\n\nBotService\x12J\n\x0bRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n\x10\x43reateInvitation\x12!.arena.v1.CreateInvitationRequest\x1a\".arena.v1.CreateInvitationResponse\x12\x41\n\x08ListBots\x12\x19.arena.v1.ListBotsRequest\x1a\x1a.arena.v1.ListBotsResponse\x12\x44\n\tUnparkBot\x12\x1a.arena.v1.UnparkBotRequest\x1a\x1b.arena.v1.UnparkBotResponse\x12J\n\x0bRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n\x0bRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,19 +46,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTBOTSRESPONSE']._serialized_start=313
   _globals['_LISTBOTSRESPONSE']._serialized_end=365
   _globals['_BOTENTRY']._serialized_start=368
-  _globals['_BOTENTRY']._serialized_end=602
-  _globals['_UNPARKBOTREQUEST']._serialized_start=604
-  _globals['_UNPARKBOTREQUEST']._serialized_end=636
-  _globals['_UNPARKBOTRESPONSE']._serialized_start=638
-  _globals['_UNPARKBOTRESPONSE']._serialized_end=657
-  _globals['_ROTATETOKENREQUEST']._serialized_start=659
-  _globals['_ROTATETOKENREQUEST']._serialized_end=693
-  _globals['_ROTATETOKENRESPONSE']._serialized_start=695
-  _globals['_ROTATETOKENRESPONSE']._serialized_end=731
-  _globals['_REVOKETOKENREQUEST']._serialized_start=733
-  _globals['_REVOKETOKENREQUEST']._serialized_end=767
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=769
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=790
-  _globals['_BOTSERVICE']._serialized_start=793
-  _globals['_BOTSERVICE']._serialized_end=1261
+  _globals['_BOTENTRY']._serialized_end=670
+  _globals['_UNPARKBOTREQUEST']._serialized_start=672
+  _globals['_UNPARKBOTREQUEST']._serialized_end=704
+  _globals['_UNPARKBOTRESPONSE']._serialized_start=706
+  _globals['_UNPARKBOTRESPONSE']._serialized_end=725
+  _globals['_ROTATETOKENREQUEST']._serialized_start=727
+  _globals['_ROTATETOKENREQUEST']._serialized_end=761
+  _globals['_ROTATETOKENRESPONSE']._serialized_start=763
+  _globals['_ROTATETOKENRESPONSE']._serialized_end=799
+  _globals['_REVOKETOKENREQUEST']._serialized_start=801
+  _globals['_REVOKETOKENREQUEST']._serialized_end=835
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=837
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=858
+  _globals['_BOTSERVICE']._serialized_start=861
+  _globals['_BOTSERVICE']._serialized_end=1329
 # @@protoc_insertion_point(module_scope)

@@ -13,6 +13,7 @@ import trio
 
 from arena.ladder import live
 from arena.match.effects import Over
+from arena.replay.header import MatchKind
 from arena.replay.read import read_unfinished
 from arena.replay.record import Draft
 from arena.replay.replay import ReplayError
@@ -53,6 +54,10 @@ class Unfinished(NamedTuple):
 
 class Recording(Protocol):
     """The course of a match that is over."""
+
+    @property
+    def header(self) -> Header:
+        """What the match was before its first input."""
 
     @property
     def thinking(self) -> Sequence[Thinking]:
@@ -132,6 +137,7 @@ class MatchPersistence:
                     draft=tuple(recording.draft()),
                     thinking=[tuple(each) for each in recording.thinking],
                     park_after=self._config.park_after,
+                    rated=recording.header.kind is MatchKind.RATED,
                 )
                 figures, parked = await self._store.write(finish)
                 break
@@ -169,6 +175,7 @@ def _finish(
     draft: tuple[Any, ...],
     thinking: Sequence[tuple[Any, ...]],
     park_after: int,
+    rated: bool,
 ) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
     """The result, what it does to the ladder and to those in trouble: one transaction.
 
@@ -183,7 +190,8 @@ def _finish(
         forced=result.forced,
         counts=result.counts,
         at=at,
-        replay=Draft(*draft).rated,
+        replay=Draft(*draft).complete,
+        rated=rated,
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]

@@ -63,6 +63,9 @@ class Recording(Protocol):
     def thinking(self) -> Sequence[Thinking]:
         """By seat, how the bots used their time."""
 
+    def troubles(self, over: Over) -> list[bool | None]:
+        """By seat, whether the match counts as trouble for its bot; None where it neither counts nor absolves."""
+
     def draft(self) -> Draft:
         """Its replay, but for its ratings; raises what went wrong in recording it."""
 
@@ -126,7 +129,7 @@ class MatchPersistence:
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
         """Store how a match ended, as often as it takes."""
-        number, at = matches.MatchId(match_id), now_us()
+        number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
         while True:
             try:
                 finish = partial(
@@ -136,6 +139,7 @@ class MatchPersistence:
                     over=tuple(over),
                     draft=tuple(recording.draft()),
                     thinking=[tuple(each) for each in recording.thinking],
+                    troubles=troubles,
                     park_after=self._config.park_after,
                     rated=recording.header.kind is MatchKind.RATED,
                 )
@@ -174,6 +178,7 @@ def _finish(
     over: tuple[Any, ...],
     draft: tuple[Any, ...],
     thinking: Sequence[tuple[Any, ...]],
+    troubles: Sequence[bool | None],
     park_after: int,
     rated: bool,
 ) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
@@ -195,7 +200,7 @@ def _finish(
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
-    return figures, parking.count(connection, match_id, result.troubled, park_after, at)
+    return figures, parking.count(connection, match_id, troubles, park_after, at)
 
 
 def _change(figures: Figures) -> live.RatingChange:

@@ -84,6 +84,10 @@ class BotPlayer:
         """By the number of the invitation, the matches it was invited to."""
         self.matches: dict[int, RunningMatch] = {}
         """By match, those it plays."""
+        self.absence = 0
+        """The number of its latest absence, from 1."""
+        self.counted_absence = 0
+        """The number of the latest absence that counted as trouble: one counts once, however many seats it left."""
         self._changed = changed
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
@@ -183,6 +187,7 @@ class BotPlayer:
         """End a session; if it was the current one the bot is gone from its matches."""
         if self.session is session:
             self.session = None
+            self.absence += 1
             for pending in list(self.invitations.values()):
                 pending.forgo(self, now, OfferOutcome.LEFT)
             for match in list(self.matches.values()):

@@ -92,6 +92,7 @@ async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble
         assert trio.current_time() == pytest.approx(began, abs=0.01)
         assert bob.end is None, "its session ended in order"
         assert ann.kinds()[:2] == [NoticeKind.GONE, NoticeKind.SUBSTITUTED]
+        assert ann.notices[0].text == "bob is gone; at once a house bot plays its seat on"
     seats = {seat.bot: seat for seat in store.now(partial(matches.get_match, match_id=1)).seats}
     assert (seats["ann"].place, seats["bob"].place) == (1, 2)
     assert store.now(partial(bots.find, name="bob")).troubles == ()

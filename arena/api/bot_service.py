@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.api.query_services import numbers_before, row_limit
 from arena.api.statuses import looked_up
+from arena.replay.header import OfferOutcome
 from arena.store import bots, moderation
 from arena.transport.call import bearer
 from arena.transport.protobuf_rows import pack
@@ -81,6 +82,9 @@ class BotService:
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
     """Complete a bot's row with its connection; `player` is None for a bot that is neither connected nor playing."""
     row = replace(row, connected=False, playing=0 if player is None else len(player.matches))
+    if player is not None:
+        failed = player.availability.failed
+        row = replace(row, declined=failed[OfferOutcome.DECLINED], silent=failed[OfferOutcome.SILENT])
     if player is None or player.session is None:
         return row
     trip = player.session.round_trip

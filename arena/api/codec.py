@@ -206,6 +206,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             restart_hold_ms=policy.restart_hold // 1000,
             substituted_percent=policy.substituted_percent,
             park_after=welcome.park_after,
+            newcomer_grace_ms=policy.newcomer_grace // 1000,
         ),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,

@@ -47,7 +47,7 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
     JSON: {"matches": [...]}, as `arena matches` has them.
     """
     with place.open() as source:
-        rows = finished(source, game, bot, limit, before or 0)
+        rows = finished(source, game, bot, limit, before)
     if as_json:
         print_json({"matches": rows})
         return

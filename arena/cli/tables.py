@@ -55,6 +55,9 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
         table.add_column("Now", no_wrap=True)
         table.add_column("Round trip", justify="right", no_wrap=True)
     table.add_column("Registered", no_wrap=True)
+    if failing := any(row.declined or row.silent for row in rows):
+        table.add_column("Declined", justify="right")
+        table.add_column("Silent", justify="right")
     if seatless := any(row.banned or row.parked for row in rows):
         table.add_column("Given no seats")
     for row in rows:
@@ -67,6 +70,7 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
             str(row.matches),
             *now_cells,
             registered,
+            *([str(row.declined or 0), str(row.silent or 0)] if failing else []),
             *([Text(row.banned or row.parked, style="red")] if seatless else []),
         )
     return table

@@ -137,7 +137,7 @@ def _notices(header: Header, event: Event) -> str:
         case EventKind.WAITED:
             return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
         case EventKind.GONE:
-            return f"gone; {_duration(event.time)} to come back" if event.time else "gone once too often"
+            return f"gone; {_duration(event.time)} to come back" if event.time else "left, or gone once too often"
         case EventKind.SUBSTITUTED:
             return f"{header.stand_in} plays on"
         case EventKind.INTERRUPTED:

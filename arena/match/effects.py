@@ -99,7 +99,7 @@ class Gone(NamedTuple):
 
     seat: int
     time: int
-    """Microseconds that it has to return before a house bot plays its seat; 0 if it was gone too often."""
+    """Microseconds to return before a house bot plays its seat; 0 if it left in order or was gone too often."""
 
 
 class Substitute(NamedTuple):

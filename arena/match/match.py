@@ -8,7 +8,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import assert_never
 
 from arena.match.clock import NEVER
@@ -36,15 +36,23 @@ from engine.game import OVER, Decks, Game, Option
 class Match:
     """One game from the first question to the result or an interruption."""
 
-    def __init__(self, game: Game, seats: int, options: Mapping[str, Option], decks: Decks, policy: Policy) -> None:
-        """Set up the game before its first question.
+    def __init__(
+        self,
+        game: Game,
+        seats: int,
+        options: Mapping[str, Option],
+        decks: Decks,
+        policy: Policy,
+        newcomers: Collection[int] = (),
+    ) -> None:
+        """Set up the game before its first question. `newcomers`: the seats of bots without a finished match.
 
         Raises `OptionError` for a number of seats or options that the game does not have.
         """
         self._state = game.new(seats, decks, **options)
         self._actions = len(game.actions)
         self._policy = policy
-        self._presence = Presence(seats, policy)
+        self._presence = Presence(seats, policy, newcomers)
         self._seats = self._presence.seats
         self._round = self._state.round
         self._asked: list[int] = []  # decision − 1 → seat that was asked

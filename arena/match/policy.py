@@ -53,6 +53,10 @@ class Policy:
             "help": "How long a bot that is gone has to come back before a house bot plays its seat on.",
         },
     )
+    newcomer_grace: int = field(
+        default=5_000_000,
+        metadata={"unit": "us", "help": "The same for a bot that has not finished a match yet."},
+    )
     incidents: int = field(
         default=3,
         metadata={

@@ -6,6 +6,8 @@ are told the instant and append their effects.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from arena.match.clock import NEVER
 from arena.match.effects import Back, Effect, Gone, Hold, Release, Substitute
 from arena.match.inputs import Instant
@@ -16,8 +18,8 @@ from arena.match.seat import NO_DECISION, Seat
 class Presence:
     """Presence and clocks of all seats of one match."""
 
-    def __init__(self, seats: int, policy: Policy) -> None:
-        self.seats = [Seat(policy) for _ in range(seats)]
+    def __init__(self, seats: int, policy: Policy, newcomers: Collection[int]) -> None:
+        self.seats = [Seat(policy, seat in newcomers) for seat in range(seats)]
         """Seats by number."""
         self._policy = policy
         self._held_until: int = NEVER
@@ -141,7 +143,7 @@ class Presence:
     def _mark_gone(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
         """Count an absence and set its deadline; during a bot's first absence its own clock is stopped."""
         seat.incidents += 1
-        time = self._policy.grace if seat.incidents <= self._policy.incidents else 0
+        time = seat.grace if seat.incidents <= self._policy.incidents else 0
         effects.append(Gone(number, time))
         if time == 0:
             self._substitute(number, seat, now, effects)

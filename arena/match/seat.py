@@ -22,6 +22,7 @@ class Seat:
         "decision",
         "decision_rejections",
         "forced",
+        "grace",
         "incidents",
         "lates_in_a_row",
         "legal",
@@ -33,8 +34,10 @@ class Seat:
         "troubled",
     )
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
+        self.grace = policy.newcomer_grace if newcomer else policy.grace
+        """Microseconds that its bot has to come back."""
         self.decision = NO_DECISION
         """Number of the open decision."""
         self.legal: Sequence[int] = ()

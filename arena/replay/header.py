@@ -52,12 +52,18 @@ DEALT_BY_SERVER: Final = "server"
 """The party that drew a match's seed: the server, which committed to it before the bots sent their nonces."""
 
 
+RATING_RULE: Final = 1
+"""The rule by which ratings follow from a result: docs/ladder.md, and whose result counts, docs/conduct.md."""
+
+
 class SeatedBot(NamedTuple):
     """The bot in a seat."""
 
     name: str
     house: bool
     """Whether it is a house bot."""
+    newcomer: bool = False
+    """Whether it had not finished a match yet, and so has less time to come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +91,15 @@ class Header:
     kind: MatchKind = MatchKind.RATED
     dealt_by: str = DEALT_BY_SERVER
     """The party that drew the seed."""
+    rating_rule: int = RATING_RULE
+    """Number of the rule by which ratings follow from the result."""
     offers: tuple[SeatOffer, ...] = ()
     """The seats offered to bots, in the order of the answers; of matches from before format 4 unknown."""
 
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""
-        return Match(self.game, len(self.bots), self.options, self._decks(), self.policy)
+        newcomers = [seat for seat, bot in enumerate(self.bots) if bot.newcomer]
+        return Match(self.game, len(self.bots), self.options, self._decks(), self.policy, newcomers)
 
     def new_game(self) -> State[SeatView, RoundReport]:
         """Create the game before its first choice. Raises OptionError for options that the game does not have."""

@@ -34,6 +34,7 @@ INPUTS: Final[dict[str, type[Input]]] = {
 """Types of inputs by their names in a replay."""
 ADDED_IN_4: Final[dict[type[Input], tuple[str, bool | str]]] = {Left: ("in_order", False), Restored: ("stand_in", "")}
 """Fields of inputs that older formats lack, with their defaults."""
+ADDED_TO_HEADER_IN_4: Final = ("kind", "dealt_by", "rating_rule", "offers")
 _NAMES: Final = {kind: name for name, kind in INPUTS.items()}
 _Plain: TypeAlias = Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Over
 HEADER_START: Final = '{"arena_replay":'
@@ -50,26 +51,35 @@ def header_line(header: Header, rated: bool = False, version: int = VERSION) -> 
 
 
 def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
-    known: dict[str, Any] = {} if version < 4 else {"kind": header.kind.value, "dealt_by": header.dealt_by}
-    offered: dict[str, Any] = {} if version < 4 else {"offers": [_offer(each) for each in header.offers]}
-    return {
+    line = {
         "arena_replay": version,
         "match": header.match_id,
         "game": header.game.name,
-        **known,
+        "kind": header.kind.value,
+        "dealt_by": header.dealt_by,
         "rated": rated,
+        "rating_rule": header.rating_rule,
         "options": dict(sorted(header.options.items())),
         "seats": len(header.bots),
-        "bots": [{"name": bot.name, "house": bot.house} for bot in header.bots],
+        "bots": [bot._asdict() for bot in header.bots],
         "seed": header.seed.hex(),
         "commitment": header.commitment.hex(),
         "nonces": [nonce.hex() for nonce in header.nonces],
-        **offered,
+        "offers": [_offer(each) for each in header.offers],
         "stand_in": header.stand_in,
         "policy": _policy(header.policy),
         "started": written_instant(header.started),
         "server": header.server,
     }
+    return line if version >= 4 else _without_4(line)
+
+
+def _without_4(line: dict[str, Any]) -> dict[str, Any]:
+    """Remove what format 4 added to the header."""
+    older = {name: value for name, value in line.items() if name not in ADDED_TO_HEADER_IN_4}
+    older["bots"] = [{"name": bot["name"], "house": bot["house"]} for bot in line["bots"]]
+    older["policy"] = {name: value for name, value in line["policy"].items() if name != "newcomer_grace"}
+    return older
 
 
 def _offer(offer: SeatOffer) -> dict[str, Any]:

@@ -135,9 +135,11 @@ class _Reader:
     def _header(self, line: dict[str, Any]) -> Header:
         recent = line["arena_replay"] >= 4
         check(line, {**shape.HEADER, **shape.ADDED_TO_HEADER_IN_4} if recent else shape.HEADER)
-        check(line["policy"], shape.POLICY)
+        check(line["policy"], {**shape.POLICY, **shape.ADDED_TO_POLICY_IN_4} if recent else shape.POLICY)
         for bot in line["bots"]:
-            check(bot, shape.BOT)
+            check(bot, {**shape.BOT, **shape.ADDED_TO_BOT_IN_4} if recent else shape.BOT)
+        if line["rated"] and line.get("kind", "rated") != "rated":
+            self._fail(f"a {line['kind']} match moves no ratings, and this one is said to be rated")
         if not len(line["bots"]) == len(line["nonces"]) == line["seats"]:
             self._fail(f"{len(line['bots'])} bots and {len(line['nonces'])} nonces for {line['seats']} seats")
         if line["game"] not in GAMES:
@@ -225,7 +227,12 @@ def _added_in_4(line: dict[str, Any]) -> dict[str, Any]:
         SeatOffer(**{**offer, "outcome": OfferOutcome(offer["outcome"]), "salt": bytes.fromhex(offer["salt"])})
         for offer in line["offers"]
     )
-    return {"kind": MatchKind(line["kind"]), "dealt_by": line["dealt_by"], "offers": offers}
+    return {
+        "kind": MatchKind(line["kind"]),
+        "dealt_by": line["dealt_by"],
+        "rating_rule": line["rating_rule"],
+        "offers": offers,
+    }
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from arena.match.effects import Ask, Effect, Force, Over, Refuse, Show
 from arena.match.inputs import Acted, Input, Sent
 from arena.replay.hash_chain import pack, with_chain
-from arena.replay.header import ChangeLike, Entry, Header
+from arena.replay.header import ChangeLike, Entry, Header, MatchKind
 from arena.replay.lines import (
     VERSION,
     effect_line,
@@ -27,16 +27,16 @@ from arena.replay.view_digests import ViewDigests
 
 
 class Draft(NamedTuple):
-    """The replay of a rated match without its last line: the process that rates it adds the ratings."""
+    """The replay of a match without its ratings, which the process that rates it adds."""
 
     text: str
-    """All lines but the last."""
+    """All lines but that of the ratings."""
     names: list[str]
     """Names of the bots by seat."""
 
-    def rated(self, ratings: Sequence[ChangeLike]) -> bytes:
-        """Complete the replay with the ratings by seat; packed, without the chain, as it is stored."""
-        return pack([self.text, ratings_line(ratings, self.names)])
+    def complete(self, ratings: Sequence[ChangeLike]) -> bytes:
+        """Add the ratings by seat, if there are any; the replay packed, without the chain, as it is stored."""
+        return pack([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
 
 
 class Recorder:
@@ -92,9 +92,9 @@ class Recorder:
         return lines
 
     def draft(self) -> Draft:
-        """Return the replay of a match that will be rated. Raises ValueError when the match is not over."""
+        """Return the replay without its ratings. Raises ValueError when the match is not over."""
         self._require_over()
-        return Draft("\n".join(self._all_but_ratings(rated=True)), self._names())
+        return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
         """Return the replay packed and without its chain, as it is stored; `ratings` as for `lines`.

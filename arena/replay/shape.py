@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from arena.match.clock import NEVER
 from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
-from arena.replay.header import MatchKind, OfferOutcome
+from arena.replay.header import RATING_RULE, MatchKind, OfferOutcome
 
 
 class FieldKind(NamedTuple):
@@ -88,6 +88,10 @@ HEADER: Final[Shape] = {
 ADDED_TO_HEADER_IN_4: Final[Shape] = {
     "kind": _one_of(*(kind.value for kind in MatchKind)),
     "dealt_by": TEXT,
+    "rating_rule": FieldKind(
+        f"the number of a rating rule, 1 to {RATING_RULE},",
+        lambda value: _is_whole(value) and 1 <= value <= RATING_RULE,
+    ),
     "offers": OBJECTS,
 }
 OFFER: Final[Shape] = {
@@ -98,7 +102,9 @@ OFFER: Final[Shape] = {
     "salt": _hex(32),
 }
 BOT: Final[Shape] = {"name": TEXT, "house": YES_NO}
-POLICY: Final[Shape] = {field.name: NATURAL for field in fields(Policy)}
+ADDED_TO_BOT_IN_4: Final[Shape] = {"newcomer": YES_NO}
+ADDED_TO_POLICY_IN_4: Final[Shape] = {"newcomer_grace": NATURAL}
+POLICY: Final[Shape] = {field.name: NATURAL for field in fields(Policy) if field.name not in ADDED_TO_POLICY_IN_4}
 _SEAT: Final[Shape] = {"at": INSTANT, "seat": WHOLE}
 _CHOICE: Final[Shape] = {"seat": WHOLE, "decision": WHOLE, "action": WHOLE, "name": NAME}
 INPUTS: Final[Mapping[str, Shape]] = {

@@ -67,7 +67,7 @@ async def open_arena(
         turns = Turns(store.journal.commit, RETRY)
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
-        players = Players()
+        players = Players(timers.watch)
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch)
         accounts = Accounts(store, players, config.limits)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)
@@ -156,7 +156,9 @@ class Arena:
         reports = await missed(
             self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]
         )
+        known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
+        bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
         session = Session(link, codec, hello, self.turns, self.config.limits)

@@ -67,7 +67,28 @@ class Config:
         metadata={"unit": "s", "help": "How long a bot waits for other bots before house bots fill its table."},
     )
     ready_limit: float = field(
-        default=30.0, metadata={"unit": "s", "least": 0.1, "help": "Time to accept an invitation."}
+        default=30.0,
+        metadata={
+            "unit": "s",
+            "least": 0.1,
+            "help": "Time to answer an invitation; a bot that says nothing for so long pauses before the next.",
+        },
+    )
+    offer_limit: float = field(
+        default=2.0,
+        metadata={
+            "unit": "s",
+            "least": 0.1,
+            "help": "Silence after which a seat is offered to another bot or the house, too; the first Ready takes it.",
+        },
+    )
+    seat_limit: float = field(
+        default=3.0,
+        metadata={
+            "unit": "s",
+            "least": 0.1,
+            "help": "The longest a match waits for a seat; then a house bot takes it, or the match is called off.",
+        },
     )
     matches_per_bot: int = field(
         default=256, metadata={"least": 1, "help": "Most matches one bot plays at once, whatever it announces."}

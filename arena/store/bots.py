@@ -222,6 +222,8 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
         round_trip_ms=None,
         parked=bot.why_parked,
         version=version,
+        declined=None,
+        silent=None,
         banned=banned,
     )
 

@@ -79,8 +79,11 @@ def finish(
     at: int,
     replay: Callable[[tuple[RatingChange, ...]], bytes],
     thinking: Sequence[Thinking] = (),
+    rated: bool = True,
 ) -> tuple[RatingChange, ...]:
     """Store the result of a match: event, seats, live ratings and replay. Return the rating changes, by seat.
+
+    Without `rated` the result is no event and changes no rating.
 
     Sequences are by seat; `counts`: whether the result rates the seat's version. `replay` makes the compressed replay,
     without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
@@ -90,8 +93,10 @@ def finish(
     if state is not MatchState.PLAYING:
         raise MatchNotPlaying(match_id, state.value)
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
-    changes = ratings.rate(connection, game, nodes, places, counts, thinking)
-    events.add_result(connection, game, match_id, nodes, places, counts, at)
+    changes: tuple[RatingChange, ...] = ()
+    if rated:
+        changes = ratings.rate(connection, game, nodes, places, counts, thinking)
+        events.add_result(connection, game, match_id, nodes, places, counts, at)
     results = [
         {
             "of_match": match_id,
@@ -99,12 +104,14 @@ def finish(
             "score": score,
             "place": place,
             "forced": server_made,
-            "rating_before": change.before.value,
-            "deviation_before": change.before.deviation,
-            "rating_after": change.after.value,
-            "deviation_after": change.after.deviation,
+            "rating_before": change and change.before.value,
+            "deviation_before": change and change.before.deviation,
+            "rating_after": change and change.after.value,
+            "deviation_after": change and change.after.deviation,
         }
-        for seat, (score, place, server_made, change) in enumerate(zip(scores, places, forced, changes, strict=True))
+        for seat, (score, place, server_made, change) in enumerate(
+            zip(scores, places, forced, changes or (None,) * len(places), strict=True)
+        )
     ]
     _RESULT.run_all(connection, results)
     _END.run(connection, {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at})
@@ -174,6 +181,12 @@ def list_matches(
     if before is not None:
         query = query.where(columns.id < before)
     return _with_seats(connection, connection.execute(query).all())
+
+
+def has_finished(connection: Connection, bot_id: int) -> bool:
+    """Return whether a bot has finished a match."""
+    own = select(_SEATS.match_id).where(_SEATS.bot_id == bot_id, _SEATS.place.is_not(None)).limit(1)
+    return connection.scalar(own) is not None
 
 
 def get_match(connection: Connection, match_id: int) -> MatchRow:

@@ -27,16 +27,18 @@ _COUNTED: Final = Statement(
 )
 
 
-def count(connection: Connection, match_id: int, troubled: Sequence[bool], limit: int, at: int) -> tuple[Bot, ...]:
+def count(
+    connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int
+) -> tuple[Bot, ...]:
     """Count a finished match for the parking of its bots; return the bots that it parks.
 
-    Call it in the transaction that stores the result. `troubled` is by seat; `limit` troubled matches in a row park a
-    bot, any other match resets its count. Matches that end while a bot is parked, or that began before it was last
-    un-parked, do not count.
+    Call it in the transaction that stores the result. `troubled` is by seat, None for a match that neither counts nor
+    resets; `limit` troubled matches in a row park a bot, any other match resets its count. Matches that end while a bot
+    is parked, or that began before it was last un-parked, do not count.
     """
     parked = []
     for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match_id}).fetchall():
-        if not troubled[seat] and before == "[]":
+        if troubled[seat] is None or (not troubled[seat] and before == "[]"):
             continue  # the usual case: nothing to write
         troubles = [*json.loads(before), match_id] if troubled[seat] else []
         since = at if len(troubles) >= limit else None

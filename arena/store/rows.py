@@ -173,6 +173,10 @@ class BotRow:
     """Why it is parked; empty if it is not."""
     version: str
     """The version that it states while connected, else its newest stored version; may be empty."""
+    declined: int | None
+    """Invitations that it declined since the server started; None where it is not here."""
+    silent: int | None
+    """Invitations that it left without a word for too long, likewise."""
     banned: str = ""
     """Why it may not come in, if its owner is banned; else empty."""
 

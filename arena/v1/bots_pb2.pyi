@@ -198,6 +198,8 @@ class BotEntry(google.protobuf.message.Message):
     ROUND_TRIP_MS_FIELD_NUMBER: builtins.int
     PARKED_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    DECLINED_FIELD_NUMBER: builtins.int
+    SILENT_FIELD_NUMBER: builtins.int
     BANNED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
@@ -217,6 +219,10 @@ class BotEntry(google.protobuf.message.Message):
     """Why it is given no seats, with the matches that led to it; empty when it is not parked."""
     version: builtins.str
     """The version it says it is while it is connected, else the newest it played as; empty where it said none."""
+    declined: builtins.int
+    """Invitations that it declined since the server started; absent where it is not here."""
+    silent: builtins.int
+    """Invitations that it left without a word for too long since the server started; absent where it is not here."""
     banned: builtins.str
     """Why it may not come in, where its owner is banned; else empty."""
     @property
@@ -236,11 +242,18 @@ class BotEntry(google.protobuf.message.Message):
         round_trip_ms: builtins.float | None = ...,
         parked: builtins.str = ...,
         version: builtins.str = ...,
+        declined: builtins.int | None = ...,
+        silent: builtins.int | None = ...,
         banned: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_round_trip_ms", b"_round_trip_ms", "banned", b"banned", "connected", b"connected", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "declined", b"declined", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_declined", b"_declined"]) -> typing.Literal["declined"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_round_trip_ms", b"_round_trip_ms"]) -> typing.Literal["round_trip_ms"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_silent", b"_silent"]) -> typing.Literal["silent"] | None: ...
 
 global___BotEntry = BotEntry
 

@@ -44,6 +44,7 @@ from arena.version import __version__
 from engine.deal import SeededDecks
 from engine.game import Game
 from engine.registry import GAMES
+from tests.conformance.sent_fields import RENAMED, sent_fields
 from tests.conformance.table import tables
 from tests.transport.frames import EDGES, LARGE, Frames, filled
 
@@ -224,7 +225,7 @@ def test_an_empty_message_is_empty() -> None:
 
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
-    policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6, 61_000_000, 26)
+    policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
     assert (welcome.server, welcome.bot) == (__version__, "ann")
     assert welcome.conduct == pb.Conduct(
@@ -240,6 +241,7 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         restart_hold_ms=61_000,
         substituted_percent=26,
         park_after=3,
+        newcomer_grace_ms=6000,
     )
     assert welcome.limits == pb.StreamLimits(capacity=7, max_request=1 << 20, max_metadata=8 << 10, heartbeat_ms=2500)
     (catalog,) = welcome.games
@@ -314,27 +316,7 @@ def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
 def views(kind: Any) -> st.SearchStrategy[Any]:
     """Any view, of a game that could be or not."""
     fields = MESSAGES[kind].DESCRIPTOR.fields_by_name
-    return st.builds(kind, **{name: values(fields[RENAMED.get(name, name)]) for name in kind._fields})
-
-
-RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine's views that have another name in the protocol."""
-OR_ABSENT = {"sixth_sense": {"rounds", "target"}, "nullern": set[str]()}
-"""By game, the numbers that are absent where the engine has 0."""
-
-
-def fields_of(view: Any) -> dict[str, Any]:
-    """The fields of a view as the protocol has them."""
-    game, fields = VIEWS[type(view)].field, MESSAGES[type(view)].DESCRIPTOR.fields_by_name
-    found: dict[str, Any] = {}
-    for name, value in view._asdict().items():
-        if fields[there := RENAMED.get(name, name)].message_type is not None:
-            found[there] = {seat: number - 1 for seat, number in enumerate(value) if number}
-        elif fields[there].type == FieldDescriptor.TYPE_BOOL and fields[there].is_repeated:
-            found[there] = [*map(bool, value)]
-        elif value or name not in OR_ABSENT[game]:
-            found[there] = value
-    return found
+    return st.builds(kind, **{name: values(fields[name if name in fields else RENAMED[name]]) for name in kind._fields})
 
 
 def by_field(question: Question) -> pb.Decision:
@@ -346,7 +328,11 @@ def by_field(question: Question) -> pb.Decision:
         soft_ms=ask.soft // 1000,
         bank_ms=ask.bank // 1000,
         legal=list(ask.legal),
-        **{VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](**fields_of(ask.view))},
+        **{
+            VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](
+                **sent_fields(ask.view, MESSAGES[type(ask.view)].DESCRIPTOR)
+            )
+        },
     )
 
 

@@ -56,7 +56,7 @@ NEW = replace(
 UNFITTED = replace(NEW, rank=5, bot="zoe", owner="zoe", deviation=300.0, best=None, opponents=0)
 
 
-def ladder(*rows: LadderRow, seats: int = 0, through: int = 812) -> LadderRows:
+def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> LadderRows:
     """A ladder of these rows."""
     return LadderRows(
         game="sixth_sense",

@@ -45,8 +45,8 @@ def test_what_is_not_known_is_not_made_up() -> None:
     assert "? provisional" in caption
     assert "⌂ house bot" in caption
     assert "up to event 812" in caption
-    assert "event" not in drawn(ladder(SETTLED, through=0))[-1]
-    assert "not fitted yet" in drawn(ladder(SETTLED, through=0))[-1]
+    assert "event" not in drawn(ladder(SETTLED, through=None))[-1]
+    assert "not fitted yet" in drawn(ladder(SETTLED, through=None))[-1]
 
 
 def test_provisional_bots_and_house_bots_are_marked() -> None:

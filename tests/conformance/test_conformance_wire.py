@@ -17,6 +17,7 @@ from engine.game import OVER, Game, State, option_text
 from engine.registry import GAMES
 from tests.conformance.pieces import need
 from tests.conformance.secrecy import worlds
+from tests.conformance.sent_fields import sent_fields
 from tests.conformance.table import Table, tables
 
 TABLES = [table for game in GAMES.values() for table in tables(game)]
@@ -32,12 +33,15 @@ def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
 
 def same(message: Any, value: Any, besides: frozenset[str] = frozenset()) -> None:
     """The message has the fields of the view or report and no others, with their values."""
-    names = {*value._fields} - besides
+    values = sent_fields(value, message.DESCRIPTOR)
+    names = values.keys() - besides
     assert {field.name for field in message.DESCRIPTOR.fields} == names
     for name in names:
-        expected, found = getattr(value, name), getattr(message, name)
+        expected, found = values[name], getattr(message, name)
         if expected is None:
             assert not message.HasField(name), name
+        elif isinstance(expected, dict):
+            assert dict(found) == expected, name
         elif isinstance(expected, bytes | tuple):
             assert list(found) == list(expected), name
         else:

@@ -100,11 +100,6 @@ def test_a_token_that_is_missing_or_unknown_is_refused(crowd: Crowd, token: str,
         (pb.PlayRequest(heartbeat=1), grpc.StatusCode.INVALID_ARGUMENT, "the first message must hold a hello"),
         (pb.PlayRequest(hello=pb.Hello(capacity=1)), grpc.StatusCode.INVALID_ARGUMENT, "hello.games is empty"),
         (
-            pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"])),
-            grpc.StatusCode.INVALID_ARGUMENT,
-            "hello.capacity is 0",
-        ),
-        (
             pb.PlayRequest(hello=pb.Hello(games=["chess"], capacity=1)),
             grpc.StatusCode.FAILED_PRECONDITION,
             "this server plays",

@@ -11,6 +11,7 @@ import pytest
 from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
 from arena_client.samples.rule_bot import RuleBot
 
+from arena.api.codec import VIEWS as CODECS
 from arena.house import HOUSE_BOTS, HouseBot
 from engine.deal import SeededDecks
 from engine.game import OVER, Game
@@ -34,9 +35,8 @@ def catalog(game: Game) -> Catalog:
 
 
 def shown(game: Game, view: Any) -> View:
-    """The engine's view as a bot gets it: the fields have the same names."""
-    fields = {field.name: getattr(view, field.name) for field in VIEWS[game.name].DESCRIPTOR.fields}
-    return VIEWS[game.name](**{name: value for name, value in fields.items() if value is not None})
+    """The engine's view as a bot gets it."""
+    return VIEWS[game.name].FromString(CODECS[type(view)].encode(view))
 
 
 def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> float:

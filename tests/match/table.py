@@ -14,8 +14,10 @@ POLICY = Policy(soft_limit=100, bank=1000)
 class Table:
     """Passes inputs to a match, keeps every effect, and knows which decision is open before each seat."""
 
-    def __init__(self, seats: int = 2, rounds: int = 2, policy: Policy = POLICY) -> None:
-        self.match = Match(CountingGame(), seats, {"rounds": rounds}, IN_ORDER, policy)
+    def __init__(
+        self, seats: int = 2, rounds: int = 2, policy: Policy = POLICY, newcomers: tuple[int, ...] = ()
+    ) -> None:
+        self.match = Match(CountingGame(), seats, {"rounds": rounds}, IN_ORDER, policy, newcomers)
         self.effects: list[Effect] = []
 
     def open(self, seat: int) -> int:

@@ -1,5 +1,7 @@
 """Bots that go and come back, house bots that play on for them, and the restart of the server."""
 
+from dataclasses import replace
+
 from arena.match.effects import (
     Ask,
     Back,
@@ -54,6 +56,15 @@ def test_match_first_absence_stops_the_own_clock_and_says_until_when() -> None:
     assert table.match.deadline is None
     table.send(4010, 0)
     assert table.match.deadline == 4010 + 70 + 1000
+
+
+def test_match_newcomer_has_less_time_to_come_back() -> None:
+    table = Table(policy=replace(POLICY, newcomer_grace=700), newcomers=(1,))
+    table.begin()
+    assert table.leave(10, 1) == [Gone(1, 700)]
+    assert table.leave(10, 0) == [Gone(0, 5000)]
+    assert Substitute(1) in table.time_up(710)
+    assert not table.match.substituted(0)
 
 
 def test_match_second_absence_lets_the_clock_run() -> None:

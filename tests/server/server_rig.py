@@ -46,7 +46,7 @@ from tests.match.counting import CountingGame
 T = TypeVar("T")
 
 GAME = CountingGame()
-POLICY = Policy(soft_limit=1_000_000, bank=10_000_000)
+POLICY = Policy(soft_limit=1_000_000, bank=10_000_000, newcomer_grace=30_000_000)
 NONCE = bytes(range(16))
 PATIENCE = 10_000
 """Seconds, mostly of a virtual clock, after which a test gives up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -53,6 +54,29 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
         assert ann.reports[0].counts == (True, True, True)
 
 
+async def test_a_bot_that_has_not_finished_a_match_has_less_time_to_come_back(
+    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, _ = players
+    async with running(store, policy=replace(POLICY, newcomer_grace=5_000_000)) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.reports)
+        bob.answers = False
+        await bob.until(lambda: len(bob.starts) == 2)
+        bob.line.vanish()
+        await ann.until(lambda: ann.notices)
+        assert ann.notices[0].time == POLICY.grace, "it has finished one"
+    async with running(store, policy=replace(POLICY, newcomer_grace=5_000_000)) as arena:
+        back, cleo = ann.again(), Bot(store.register("dora"))
+        cleo.answers = False
+        nursery.start_soon(cleo.attend, arena)
+        nursery.start_soon(back.attend, arena)
+        await cleo.until(lambda: cleo.questions)
+        cleo.line.vanish()
+        await back.until(lambda: any(notice.time == 5_000_000 for notice in back.notices))
+
+
 async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble(
     store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
@@ -68,6 +92,7 @@ async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble
         assert trio.current_time() == pytest.approx(began, abs=0.01)
         assert bob.end is None, "its session ended in order"
         assert ann.kinds()[:2] == [NoticeKind.GONE, NoticeKind.SUBSTITUTED]
+        assert ann.notices[0].text == "bob is gone; at once a house bot plays its seat on"
     seats = {seat.bot: seat for seat in store.now(partial(matches.get_match, match_id=1)).seats}
     assert (seats["ann"].place, seats["bob"].place) == (1, 2)
     assert store.now(partial(bots.find, name="bob")).troubles == ()

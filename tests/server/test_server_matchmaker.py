@@ -12,10 +12,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.ladder.live import NEW, Rating
+from arena.replay.header import MatchKind
 from arena.scheduling.information_gain import match_values
 from arena.scheduling.pool import LastMatch, Pool
 from arena.server.config import Offer
-from arena.server.matches.ready_check import ReadyCheck
+from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.matchmaking import queue
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.runtime.timers import Timers
@@ -28,6 +29,7 @@ from tests.server.server_rig import CODEC, GAME, Line, config, house_players, tu
 
 PATIENCE = 2.0
 BOTH = (GAME.name, "whist")
+NO_LIMITS = ReadyLimits(math.inf, math.inf, math.inf)
 
 
 class Whist(CountingGame):
@@ -75,8 +77,11 @@ class Rig:
     def times(self) -> list[float]:
         return [round(at - self.start, 6) for at, _ in self.drivers]
 
-    def _seat(self, offer: Offer, players: Sequence[Player]) -> None:
-        ready_check = ReadyCheck(offer.game, {}, players, bytes(32), math.inf, lambda _: None)
+    def _seat(self, offer: Offer, players: Sequence[Player], kind: MatchKind, _: object) -> None:
+        ready_check = ReadyCheck(offer.game, {}, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
+        for player in players:
+            if isinstance(player, BotPlayer):
+                ready_check.ready(player, b"")
         self.drivers.append((trio.current_time(), ready_check))
 
 

@@ -55,6 +55,21 @@ async def test_three_matches_in_a_row_with_a_suspended_seat_park_a_bot_that_is_t
         assert state(store).troubles == (1, 2, 3)
 
 
+async def test_one_absence_is_one_trouble_however_many_seats_it_left(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.hello = ann.hello._replace(capacity=5)
+    ann.answers = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: len(ann.questions) >= 5)
+        ann.line.vanish()
+        await trio.sleep(300)
+        assert arena.playing == 0
+        assert state(store).parked is None
+        assert len(state(store).troubles) == 1
+
+
 async def test_a_parked_bot_that_connects_is_told_and_plays_once_it_is_un_parked(
     store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:

@@ -10,14 +10,15 @@ from hashlib import sha256
 from trio.testing import MockClock
 
 from arena.replay.header import MatchKind, OfferOutcome
-from arena.server.matches.ready_check import NO_NONCE, ReadyCheck
-from arena.server.sessions.messages import Hello, Invitation, NoticeKind, Outgoing
+from arena.server.matches.ready_check import NO_NONCE, ReadyCheck, ReadyLimits
+from arena.server.sessions.messages import BotMessage, Hello, Invitation, NoticeKind, Outgoing, Ready
 from arena.server.sessions.player import BotPlayer, Player
 from arena.server.sessions.session import Session
 from engine.deal import commitment
 from tests.server.server_rig import CODEC, GAME, NONCE, Line, house_players, turns
 
 SEED = bytes(range(32))
+LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
 
 
 class Guest(BotPlayer):
@@ -37,6 +38,10 @@ class Guest(BotPlayer):
         return self._waiting.invitations
 
     @property
+    def received_id(self) -> int:
+        return self.received[-1].invitation_id
+
+    @property
     def notices(self) -> list[tuple[NoticeKind, str]]:
         return [(notice.kind, notice.text) for notice in self._waiting.notices]
 
@@ -46,8 +51,12 @@ class Guest(BotPlayer):
         return self.session._waiting or Outgoing()
 
 
-def ready_check(*players: Player, settled: Callable[[ReadyCheck], None] = lambda _: None) -> ReadyCheck:
-    return ReadyCheck(GAME, {"rounds": 3}, players, SEED, 30.0, settled)
+def ready_check(
+    *players: Player,
+    settled: Callable[[ReadyCheck], None] = lambda _: None,
+    replacement: Callable[[ReadyCheck, bool], Player | None] = lambda _, __: None,
+) -> ReadyCheck:
+    return ReadyCheck(GAME, {"rounds": 3}, players, SEED, 0.0, LIMITS, settled, replacement)
 
 
 async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autojump_clock: MockClock) -> None:
@@ -61,7 +70,6 @@ async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autoj
     assert invitation.kind is MatchKind.RATED
     table.ready(bob, NONCE)
     assert settled == []
-    assert table.failure == "not every bot accepted in time"
     table.ready(ann, b"")
     assert settled == [table]
     assert table.failure is None
@@ -108,16 +116,115 @@ async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: 
     assert ann.notices == [(NoticeKind.WITHDRAWN, "the match does not take place: the server was stopped")]
 
 
-async def test_whoever_is_not_ready_when_the_alarm_rings_did_not_come(autojump_clock: MockClock) -> None:
+async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_takes_it(
+    autojump_clock: MockClock,
+) -> None:
+    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    settled: list[ReadyCheck] = []
+    table = ready_check(ann, bob, settled=settled.append, replacement=lambda _, at_once: None if at_once else eve)
+    table.invite_all()
+    assert table.deadline == 2.0
+    table.ready(ann, NONCE)
+    table.on_timer(2.0)
+    assert table.deadline == 3.0
+    assert len(eve.received) == 1
+    assert {player.name for player in table.candidates} == {"ann", "bob", "eve"}
+    table.ready(eve, NONCE)
+    assert settled == [table]
+    assert (table.failure, table.players) == (None, (ann, eve))
+    table.dissolve()
+    late = bob.received_id
+    assert bob.busy == 0
+    assert not bob.availability.invitable, "it still owes a word"
+    bob.hear(BotMessage(9.0, [Ready(late, NONCE)], (), None))
+    assert [kind for kind, _ in bob.notices] == [NoticeKind.TAKEN]
+    assert bob.availability.invitable, "a late Ready is not charged"
+    assert [(offer.seat, offer.bot, offer.outcome) for offer in table.offers] == [
+        (0, "ann", OfferOutcome.ACCEPTED),
+        (1, "eve", OfferOutcome.ACCEPTED),
+        (1, "bob", OfferOutcome.SILENT),
+    ]
+
+
+async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker(autojump_clock: MockClock) -> None:
+    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    table = ready_check(ann, bob, replacement=lambda _, __: eve)
+    table.ready(ann, NONCE)
+    table.on_timer(2.0)
+    table.ready(bob, NONCE)
+    assert table.players == (ann, bob)
+    assert eve.busy == 0
+
+
+async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    (filler,) = house_players("house-a")
+    table = ready_check(ann, bob, replacement=lambda _, __: filler)
+    table.ready(ann, NONCE)
+    table.forgo(bob, 1.0, OfferOutcome.DECLINED)
+    assert (table.failure, table.players, table.nonces) == (None, (ann, filler), (NONCE, NO_NONCE))
+    assert bob.availability.failed[OfferOutcome.DECLINED] == 1
+
+
+async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    (filler,) = house_players("house-a")
+    table = ready_check(ann, bob, replacement=lambda _, __: filler)
+    table.ready(bob, NONCE)
+    table.forgo(bob, 1.0, OfferOutcome.LEFT)
+    table.ready(ann, NONCE)
+    assert (table.players, table.nonces) == ((ann, filler), (NONCE, NO_NONCE))
+
+
+async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_waits_as_before(
+    autojump_clock: MockClock,
+) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann.waiting_since[GAME.name] = -17.0
+    table = ready_check(ann, bob)
+    ann.seated(0.0, GAME.name)
+    table.ready(ann, NONCE)
+    table.forgo(bob, 1.0, OfferOutcome.DECLINED)
+    assert table.failure == "a bot declined"
+    table.withdraw()
+    table.dissolve()
+    assert ann.waiting_since[GAME.name] == -17.0
+    assert ann.availability.invitable
+    assert (ann.busy, ann.pending[GAME.name]) == (0, 0)
+
+
+async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_clock: MockClock) -> None:
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append)
-    assert table.deadline == 30.0
     table.ready(ann, NONCE)
-    table.on_timer(30.0)
+    table.on_timer(2.0)
+    assert settled == []
+    table.on_timer(3.0)
     assert settled == [table]
     assert table.failure == "not every bot accepted in time"
-    assert table.deadline == math.inf, "it rings once"
+    assert table.deadline == math.inf, "the timer fires once"
+    table.dissolve()
+    assert not bob.availability.invitable
+
+
+async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    (filler,) = house_players("house-a")
+    table = ready_check(ann, bob, replacement=lambda _, at_once: filler if at_once else None)
+    table.ready(ann, NONCE)
+    table.on_timer(2.0)
+    table.on_timer(3.0)
+    assert table.players == (ann, filler)
+
+
+async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged(autojump_clock: MockClock) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ready_check(ann, bob).invite_all()
+    bob.hear(BotMessage(1.0, (), (), None, 0, [bob.received_id]))
+    assert bob.availability.failed[OfferOutcome.DECLINED] == 0
+    ann.hear(BotMessage(1.0, (), (), None, 4, [ann.received_id]))
+    assert ann.availability.failed[OfferOutcome.DECLINED] == 0, "the match was called off before"
 
 
 async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:
@@ -130,19 +237,23 @@ async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> 
     assert len(bob.received) == 1, "a bot that comes back is asked again"
 
 
-async def test_who_is_away_is_neither_invited_nor_told(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
-    table = ready_check(ann, bob)
+async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClock) -> None:
+    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    table = ready_check(ann, bob, replacement=lambda _, __: eve)
     assert bob.session is not None
     bob.disconnected(0.0, bob.session)
-    table.invite(bob)
-    table.withdraw()
-    assert [kind for kind, _ in ann.notices] == [NoticeKind.WITHDRAWN]
+    assert len(eve.received) == 1
+    bob.arrive()
+    assert bob.received == []
+    table.ready(ann, NONCE)
+    table.ready(eve, NONCE)
+    assert table.players == (ann, eve)
 
 
 async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
     ann = Guest(1, "ann")
     table = ready_check(ann)
+    table.ready(ann, NONCE)
     assert (ann.busy, ann.room(1), ann.room(2)) == (1, False, True)
     table.dissolve()
     assert (ann.busy, ann.room(1)) == (0, True)

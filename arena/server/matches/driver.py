@@ -77,6 +77,7 @@ class MatchDriver:
         self._over: Over | None = None
         self._ended = trio.Event()
         self._strays = [0] * len(players)
+        self._absences = [0] * len(players)
         self._watch = watch
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
@@ -181,6 +182,16 @@ class MatchDriver:
         """By seat, how the bots used their time so far."""
         return self._recorder.thinking()
 
+    def troubles(self, over: Over) -> list[bool | None]:
+        """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
+        troubles: list[bool | None] = list(over.troubled)
+        for bot_player, seat in self._seats.items():
+            absence = self._absences[seat]
+            if over.troubled[seat] and absence:
+                troubles[seat] = None if bot_player.counted_absence == absence else True
+                bot_player.counted_absence = absence
+        return troubles
+
     def draft(self) -> Draft:
         """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
         if self._fault is not None:
@@ -210,7 +221,9 @@ class MatchDriver:
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Record that a bot is gone; one that leaves in order hands its seat over at once."""
-        self._feed(Left(self._instant(now), self._seats[bot_player], in_order))
+        seat = self._seats[bot_player]
+        self._absences[seat] = bot_player.absence
+        self._feed(Left(self._instant(now), seat, in_order))
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """End the suspension of a bot that says it is ready again; at any other time that has no effect."""

@@ -16,7 +16,7 @@ from arena.replay.header import Header, SeatedBot
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
 from arena.server.matches.persistence import RETRY
-from arena.server.matches.ready_check import ReadyCheck
+from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.store.errors import StoreError
@@ -27,6 +27,7 @@ from engine.game import settle_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.replay.header import MatchKind
     from arena.scheduling.pool import LastMatch
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
@@ -79,6 +80,7 @@ class MatchLifecycle:
         self.changed = trio.Event()
         """Is set, and replaced, by `change`."""
         self._config = config
+        self._ready_limits = ReadyLimits(config.ready_limit, config.offer_limit, config.seat_limit)
         self._house = house
         self._players = players
         self._persistence = persistence
@@ -109,11 +111,22 @@ class MatchLifecycle:
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)
 
-    def announce(self, offer: Offer, players: Sequence[Player]) -> None:
-        """A driver was formed: its match is announced, which keeps the players' places."""
-        seed = secrets.token_bytes(SEED_BYTES)
-        deadline = trio.current_time() + self._config.ready_limit
-        ready_check = ReadyCheck(offer.game, offer.options, players, seed, deadline, self._settled)
+    def announce(self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement) -> None:
+        """Announce a match of players that sit down; they are busy from now on.
+
+        `replacement` gives another player for a seat whose bot does not come.
+        """
+        ready_check = ReadyCheck(
+            offer.game,
+            offer.options,
+            players,
+            secrets.token_bytes(SEED_BYTES),
+            trio.current_time(),
+            self._ready_limits,
+            self._settled,
+            replacement,
+            kind,
+        )
         self._ready_checks.add(ready_check)
         self._timers.watch(ready_check)
         ready_check.invite_all()
@@ -162,7 +175,7 @@ class MatchLifecycle:
             ready_check.dissolve()
             self._ready_checks.discard(ready_check)
         if driver is None:
-            self._release(ready_check.players)
+            self._release(ready_check.invited)
             return
         if self._leaving:
             driver.freeze()
@@ -177,7 +190,7 @@ class MatchLifecycle:
             match_id=self.newest,
             game=game,
             options=settle_options(game, len(players), ready_check.options),
-            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
+            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer), player.newcomer) for player in players),
             seed=ready_check.seed,
             commitment=ready_check.commitment,
             nonces=ready_check.nonces,
@@ -216,6 +229,8 @@ class MatchLifecycle:
         driver.dissolve()
         for player in driver.players:
             if isinstance(player, BotPlayer):
+                player.newcomer = False
+                player.availability.played()
                 self._observers.played(player, driver.game, driver.last_match)
         self._release(driver.players)
         driver.report(over, changes)  # after the matchmaker was told, so that it leaves with the next invitation

@@ -68,7 +68,8 @@ class NoticeTexts:
         """The notice to every seat of the table."""
         match effect:
             case Gone(seat, time):
-                text = f"{self._bots[seat]} is gone; in {time / 1e6:.0f} s a house bot plays its seat on"
+                when = f"in {time / 1e6:.0f} s" if time else "at once"
+                text = f"{self._bots[seat]} is gone; {when} a house bot plays its seat on"
                 return Notice(NoticeKind.GONE, text, self._match_id, seat, time=time)
             case Substitute(seat):
                 text = f"{self._stand_in} plays the seat of {self._bots[seat]} on"

@@ -13,6 +13,7 @@ import trio
 
 from arena.ladder import live
 from arena.match.effects import Over
+from arena.replay.header import MatchKind
 from arena.replay.read import read_unfinished
 from arena.replay.record import Draft
 from arena.replay.replay import ReplayError
@@ -55,8 +56,15 @@ class Recording(Protocol):
     """The course of a match that is over."""
 
     @property
+    def header(self) -> Header:
+        """What the match was before its first input."""
+
+    @property
     def thinking(self) -> Sequence[Thinking]:
         """By seat, how the bots used their time."""
+
+    def troubles(self, over: Over) -> list[bool | None]:
+        """By seat, whether the match counts as trouble for its bot; None where it neither counts nor absolves."""
 
     def draft(self) -> Draft:
         """Its replay, but for its ratings; raises what went wrong in recording it."""
@@ -121,7 +129,7 @@ class MatchPersistence:
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
         """Store how a match ended, as often as it takes."""
-        number, at = matches.MatchId(match_id), now_us()
+        number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
         while True:
             try:
                 finish = partial(
@@ -131,7 +139,9 @@ class MatchPersistence:
                     over=tuple(over),
                     draft=tuple(recording.draft()),
                     thinking=[tuple(each) for each in recording.thinking],
+                    troubles=troubles,
                     park_after=self._config.park_after,
+                    rated=recording.header.kind is MatchKind.RATED,
                 )
                 figures, parked = await self._store.write(finish)
                 break
@@ -168,7 +178,9 @@ def _finish(
     over: tuple[Any, ...],
     draft: tuple[Any, ...],
     thinking: Sequence[tuple[Any, ...]],
+    troubles: Sequence[bool | None],
     park_after: int,
+    rated: bool,
 ) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
     """The result, what it does to the ladder and to those in trouble: one transaction.
 
@@ -183,11 +195,12 @@ def _finish(
         forced=result.forced,
         counts=result.counts,
         at=at,
-        replay=Draft(*draft).rated,
+        replay=Draft(*draft).complete,
+        rated=rated,
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
-    return figures, parking.count(connection, match_id, result.troubled, park_after, at)
+    return figures, parking.count(connection, match_id, troubles, park_after, at)
 
 
 def _change(figures: Figures) -> live.RatingChange:

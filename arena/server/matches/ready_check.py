@@ -1,7 +1,8 @@
-"""The ready check: a match waits for its bots to say Ready. If one does not, nothing is played and nothing rated.
+"""The ready check: a match waits until every seat has a bot that said Ready. Until then nothing is played or rated.
 
-Until then a bot is told neither the match nor its opponents, nor anything that two bots at one table could compare:
-each invitation has a number and a salt of its own.
+Before that a bot is told neither the match nor its opponents, nor anything that two bots at one table could compare:
+each invitation has a number and a salt of its own. A seat whose bot declines is offered to the next bot or the house at
+once, one whose bot is silent after a while; the first Ready takes it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import math
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from arena.replay.header import MatchKind, OfferOutcome, SeatOffer
 from arena.server.sessions.messages import Invitation
@@ -24,10 +25,24 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
     from engine.game import Game, Option
 
+Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
+"""Gives another player for a seat of a match; told True only one that comes at once; None where nobody can."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
 """Numbers of invitations are below 2^53, which every language counts exactly."""
 SALT_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyLimits:
+    """How long a match waits for its bots, in seconds from an invitation."""
+
+    answer: float
+    """A bot that says nothing for so long has let the invitation fail."""
+    offer: float
+    """A seat whose bot is silent for so long is offered to another, too."""
+    seat: float
+    """No match waits longer for one seat."""
 
 
 @dataclass(slots=True)
@@ -35,10 +50,11 @@ class _Invited:
     """A bot's invitation."""
 
     seat: int
+    at: float
     invitation_id: int
     salt: bytes
-    nonce: bytes | None = None
-    """The nonce of its Ready; None before."""
+    waiting_since: float
+    """Since when the bot had waited for a seat."""
 
 
 class ReadyCheck:
@@ -50,60 +66,65 @@ class ReadyCheck:
         options: Mapping[str, Option],
         players: Sequence[Player],
         seed: bytes,
-        deadline: float,
+        now: float,
+        limits: ReadyLimits,
         settled: Callable[[ReadyCheck], None],
+        replacement: Replacement = lambda _, __: None,
         kind: MatchKind = MatchKind.RATED,
     ) -> None:
-        """`settled` is called once: when all are ready, at the deadline, or when the match is called off before."""
+        """`settled` is called once: when all seats are taken, or when the match is called off before.
+
+        `replacement` is asked for another player where a bot does not come.
+        """
         self.game = game
         self.kind = kind
         self.options = options
-        self.players = players
         self.seed = seed
         self.commitment = commitment(seed)
-        self.deadline = deadline
-        """Until when the bots have time, in seconds of the server's clock."""
+        self.deadline = now + limits.offer
+        """When to look at the seats again, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
+        self.failure: str | None = None
+        """Why the match does not take place, without a name; None if it may."""
         self.offers: list[SeatOffer] = []
         """The seats offered, in the order of the answers."""
-        self._invited = {
-            player: _Invited(seat, secrets.randbits(INVITATION_BITS), secrets.token_bytes(SALT_BYTES))
-            for seat, player in enumerate(players)
-            if isinstance(player, BotPlayer)
-        }
-        self._called_off = ""
+        self._takers: list[Player | None] = [None] * len(players)
+        self._nonces = [NO_NONCE] * len(players)
+        self._invited: dict[BotPlayer, _Invited] = {}
+        self._limits = limits
+        self._last_call = now + limits.seat
         self._waits = True
         self._settled = settled
-        for bot_player, invited in self._invited.items():
-            bot_player.invitations[invited.invitation_id] = self
+        self._replacement = replacement
+        for seat, player in enumerate(players):
+            self._offer(seat, player, now)
+
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """Players by seat, once every seat is taken; before that those who have accepted, and the house bots."""
+        return tuple([player for player in self._takers if player is not None])
+
+    @property
+    def candidates(self) -> Sequence[Player]:
+        """Everybody at the table: those with a seat and those who are asked."""
+        return [*self.players, *[each for each in self._invited if each not in self._takers]]
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
         """16 bytes a seat; zeros for house bots."""
-        nonces = [NO_NONCE] * len(self.players)
-        for invited in self._invited.values():
-            nonces[invited.seat] = invited.nonce or NO_NONCE
-        return tuple(nonces)
-
-    @property
-    def failure(self) -> str | None:
-        """Why the match cannot take place now, without a name; None if it can."""
-        if self._called_off:
-            return self._called_off
-        if all(invited.nonce is not None for invited in self._invited.values()):
-            return None
-        return "not every bot accepted in time"
+        return tuple(self._nonces)
 
     def invite_all(self) -> None:
-        """Invite every bot at the table."""
-        for bot_player in self._invited:
+        """Invite every bot that has been offered a seat."""
+        for bot_player in list(self._invited):
             self.invite(bot_player)
+        self._settle_if_full()
 
     def invite(self, bot_player: BotPlayer) -> None:
         """Send a bot its invitation, again if it reconnected."""
         invited = self._invited[bot_player]
-        if bot_player.session is not None and invited.nonce is None:
+        if bot_player.session is not None and bot_player not in self._takers:
             bot_player.session.invite(
                 Invitation(
                     invited.invitation_id,
@@ -115,44 +136,119 @@ class ReadyCheck:
             )
 
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
-        """Count a bot as ready; the first nonce counts."""
+        """Give a seat to a bot that accepts it; the first nonce counts."""
         invited = self._invited[bot_player]
-        if invited.nonce is None:
-            invited.nonce = nonce or NO_NONCE
+        if self._takers[invited.seat] is None:
+            self._nonces[invited.seat] = nonce or NO_NONCE
             self._record(bot_player, OfferOutcome.ACCEPTED)
-        if self.failure is None:
-            self._settle()
+            self._take(invited.seat, bot_player)
+            self._settle_if_full()
 
-    def forgo(self, bot_player: BotPlayer, how: OfferOutcome) -> None:
-        """Call the match off for a bot that left or declined; once all are ready this has no effect."""
-        if self.failure is not None:
-            self._record(bot_player, how)
-            self.call_off(f"a bot {how.value}")
+    def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
+        """Offer the seat of a bot that left or declined to another; once the match has its bots this has no effect.
+
+        `charged`: whether the invitation counts as failed.
+        """
+        if not self._waits:
+            return
+        self._record(bot_player, how)
+        invited = self._invited.pop(bot_player)
+        bot_player.invitations.pop(invited.invitation_id, None)
+        if charged:
+            bot_player.availability.fail(now, how)
+        if self._takers[invited.seat] is bot_player:
+            self._takers[invited.seat] = None
+            self._nonces[invited.seat] = NO_NONCE
+        bot_player.unseated(self.game.name)
+        if self._takers[invited.seat] is None and not self._asked(invited.seat):
+            self._refill(invited.seat, now, f"a bot {how.value}")
+            self._settle_if_full()
 
     def call_off(self, why: str) -> None:
         """End the ready check: the match does not take place."""
-        self._called_off = why
+        if self.failure is None:
+            self.failure = why
         self._settle()
 
     def on_timer(self, now: float) -> None:
-        """End the ready check at its deadline: whoever is not ready has not come."""
-        self._settle()
+        """Offer the seats that are still open to others; call the match off where none can wait longer."""
+        last = now >= self._last_call
+        self.deadline = math.inf if last else self._last_call
+        for seat, taker in enumerate(self._takers):
+            if taker is None and self._waits:
+                self._refill(seat, now, "not every bot accepted in time" if last else None, at_once=last)
+        self._settle_if_full()
 
     def withdraw(self) -> None:
-        """Tell the invited bots that the match does not take place."""
+        """Tell the invited bots that the match does not take place; those who wait for it keep their waiting time."""
         for bot_player, invited in self._invited.items():
             bot_player.withdrawn(invited.invitation_id, f"the match does not take place: {self.failure}")
+            if bot_player in self._takers:
+                bot_player.unseated(self.game.name, invited.waiting_since)
 
     def dissolve(self) -> None:
-        """Remove the invitations from their bots."""
+        """Remove the invitations from their bots; those that said nothing still owe a word."""
         for bot_player, invited in self._invited.items():
-            if self.failure is None and bot_player.invitations.pop(invited.invitation_id, None) is not None:
+            if bot_player.invitations.pop(invited.invitation_id, None) is None:
+                continue
+            if bot_player not in self._takers:
+                self._give_up(bot_player, invited)
+            elif self.failure is None:
                 bot_player.begun(invited.invitation_id)
-            bot_player.invitations.pop(invited.invitation_id, None)
+
+    @property
+    def invited(self) -> Sequence[BotPlayer]:
+        """The bots that hold an invitation to it."""
+        return list(self._invited)
+
+    def _offer(self, seat: int, player: Player, now: float) -> None:
+        if not isinstance(player, BotPlayer):
+            self._take(seat, player)
+            return
+        number, salt = secrets.randbits(INVITATION_BITS), secrets.token_bytes(SALT_BYTES)
+        self._invited[player] = _Invited(seat, now, number, salt, player.waiting_since.get(self.game.name, now))
+        player.invitations[number] = self
+
+    def _asked(self, seat: int) -> bool:
+        """Whether a bot that holds an invitation to a seat may still take it."""
+        return any(invited.seat == seat for invited in self._invited.values())
+
+    def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:
+        """Offer a seat to another player; without one call the match off, if a reason is given."""
+        player = self._replacement(self, at_once)
+        if player is None:
+            if or_else is not None:
+                self.call_off(or_else)
+            return
+        self._offer(seat, player, now)
+        if isinstance(player, BotPlayer):
+            player.seated(now, self.game.name)
+            player.changed()
+            self.invite(player)
+
+    def _take(self, seat: int, player: Player) -> None:
+        """Give a seat to a player; who was asked for it besides is told so with its answer."""
+        self._takers[seat] = player
+        for other, invited in list(self._invited.items()):
+            if invited.seat == seat and other is not player:
+                del self._invited[other]
+                other.invitations.pop(invited.invitation_id, None)
+                self._give_up(other, invited)
+
+    def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
+        self.offers.append(
+            SeatOffer(invited.seat, bot_player.name, OfferOutcome.SILENT, invited.invitation_id, invited.salt)
+        )
+        bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
+        bot_player.unseated(self.game.name)
 
     def _record(self, bot_player: BotPlayer, outcome: OfferOutcome) -> None:
         invited = self._invited[bot_player]
         self.offers.append(SeatOffer(invited.seat, bot_player.name, outcome, invited.invitation_id, invited.salt))
+
+    def _settle_if_full(self) -> None:
+        if self.failure is None and None not in self._takers:
+            self._settle()
 
     def _settle(self) -> None:
         if self._waits:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import trio
 
+from arena.replay.header import MatchKind
 from arena.server.matchmaking.queue import Queue
 from arena.server.sessions.player import BotPlayer
 
@@ -21,9 +22,18 @@ if TYPE_CHECKING:
     from arena.scheduling.information_gain import MatchValues
     from arena.scheduling.pool import LastMatch, Pool, Shuffler, Table
     from arena.server.config import Config, Offer
+    from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import HousePlayer, Player
     from arena.server.sessions.players import Players
+
+
+Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], None]"
+"""Called with each table that is formed: its players are busy from then on."""
+
+
+def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
+    """Replace no bot: a match with house bots only is played by its bot or not at all."""
 
 
 class Matchmaker:
@@ -50,7 +60,7 @@ class Matchmaker:
         self._chance: Shuffler = secrets.SystemRandom()
         self._turns = turns
         self._watch = watch
-        self._seat: Callable[[Offer, Sequence[Player]], None] | None = None
+        self._seat: Announce | None = None
         self._open_from = 0.0
         players.on_change(self._changed)
 
@@ -66,8 +76,8 @@ class Matchmaker:
         for bot_player in self._players:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
 
-    def open(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
-        """Form tables from now on; `seat` is called with each and must make its players busy at once."""
+    def open(self, seat: Announce) -> None:
+        """Form tables from now on; `seat` is called with each."""
         self._seat = seat
 
     def close(self, until: float = math.inf) -> None:
@@ -86,12 +96,23 @@ class Matchmaker:
             self.deadline = self._open_from if now < self._open_from else self._form(now, self._seat)
             self._watch(self)
 
-    def _form(self, now: float, seat: Callable[[Offer, Sequence[Player]], None]) -> float:
+    def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
+        """Give a player for a seat that is still open: the bot that waits longest, or a house bot; see `open`."""
+        queue, table = self._queues[ready_check.game.name], ready_check.candidates
+        if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
+            return bot_player
+        return queue.filler(table, self._chance)
+
+    def _form(self, now: float, seat: Announce) -> float:
         """Form all tables that can be formed; the instant at which to look again.
 
         Which game gets the next table is chance, so that no game takes all the room of bots that play several.
         """
         pools = {queue: pool for queue in self._queues.values() if (pool := queue.pool(now, self._chance)) is not None}
+        for queue in self._queues.values():
+            for bot_player in queue.on_trial():
+                players = queue.with_house(bot_player, self._chance)
+                self._sit_down(queue, players, MatchKind.CASUAL, now, seat)
         open_queues = list(pools)
         while open_queues:
             queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
@@ -101,17 +122,20 @@ class Matchmaker:
                 continue
             for player in table.bots:
                 if isinstance(player, BotPlayer):
-                    player.seated(now, queue.offer.game.name)
                     for other, pool in pools.items():
                         if other is not queue:
                             pool.engage(player)
-            seat(queue.offer, table.bots)
-            for player in table.bots:
-                if isinstance(player, BotPlayer):
-                    self._update(player)
+            self._sit_down(queue, table.bots, MatchKind.RATED, now, seat)
         for queue, pool in pools.items():
             queue.formed(pool)
         return min([queue.due for queue in self._queues.values() if queue.due > now], default=math.inf)
+
+    def _sit_down(self, queue: Queue, players: Sequence[Player], kind: MatchKind, now: float, seat: Announce) -> None:
+        seat(queue.offer, players, kind, self.replacement if kind is MatchKind.RATED else _nobody)
+        for player in players:
+            if isinstance(player, BotPlayer):
+                player.seated(now, queue.offer.game.name)
+                self._update(player)
 
     def _next(self, queue: Queue, pool: Pool[Player], now: float) -> Table[Player] | None:
         """The next table of a game, of a random size; of any size once somebody's patience is over."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pool import Pool, PoolHistory, Waiting, decrement
+from arena.server.sessions.player import HousePlayer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.scheduling.pool import Shuffler
     from arena.server.config import Config, Offer
-    from arena.server.sessions.player import BotPlayer, HousePlayer, Player
+    from arena.server.sessions.player import BotPlayer, Player
 
 
 class Queue:
@@ -30,6 +32,8 @@ class Queue:
         self._config = config
         self._history = PoolHistory()
         self._here: dict[BotPlayer, str] = {}
+        self._on_trial: dict[BotPlayer, str] = {}
+        """Bots that wait for a match with house bots, since their last invitation failed."""
         self._waiting: dict[BotPlayer, str] = {}
         self._owners_here: dict[str, int] = {}
         """By owner, the number of bots connected."""
@@ -48,11 +52,43 @@ class Queue:
         """Take over what is different about a bot: connected, gone, parked, more or less room."""
         session = bot_player.session
         here = session is not None and not bot_player.parked and self._game in session.hello.games
+        here = here and bot_player.availability.invitable  # whoever pauses will not come soon: nobody waits for it
         waits = here and bot_player.room(self._config.matches_per_bot) > 0
+        on_trial = waits and bool(self._house) and bot_player.availability.doubtful
+        waits = waits and not on_trial
+        if on_trial:
+            self._on_trial[bot_player] = bot_player.owner
+        else:
+            self._on_trial.pop(bot_player, None)
         _keep(self._here, self._owners_here, bot_player, here)
         _keep(self._waiting, self._owners_waiting, bot_player, waits)
         if waits:
             self.due = min(self.due, bot_player.waiting_since[self._game] + self._config.patience)
+
+    def on_trial(self) -> Sequence[BotPlayer]:
+        """The bots that play their next match with house bots only."""
+        return list(self._on_trial)
+
+    def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:
+        """A table of a bot and house bots, by seat, of a random size."""
+        sizes, fillers = list(self.offer.seats), list(self._house)
+        chance.shuffle(sizes)
+        chance.shuffle(fillers)
+        players: list[Player] = [bot_player, *islice(cycle(fillers), sizes[0] - 1)]
+        chance.shuffle(players)
+        return players
+
+    def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
+        """The bot that has waited longest of those whose owner is not at a table; None if there is none."""
+        owners = {player.owner for player in table if not isinstance(player, HousePlayer)}
+        waiting = [each for each, owner in self._waiting.items() if owner not in owners]
+        return min(waiting, key=lambda each: each.waiting_since[self._game], default=None)
+
+    def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
+        """A house bot for a table, one that does not sit there if possible; None if there are none."""
+        fillers = [each for each in self._house if each not in table] or list(self._house)
+        chance.shuffle(fillers)
+        return fillers[0] if fillers else None
 
     def pool(self, now: float, chance: Shuffler) -> Pool[Player] | None:
         """The waiting bots as a pool to take tables from; None while too few wait for any table."""

@@ -58,7 +58,7 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         tuple(each.score for each in match.seats if each.score is not None),
         tuple(each.place for each in match.seats if each.place is not None),
         None if before is None or after is None else RatingMove(before, after),
-        events.result_of(connection, number).counts,
+        (True,) * len(match.seats) if before is None else events.result_of(connection, number).counts,
         "",
-        MatchKind.RATED,
+        MatchKind.CASUAL if before is None else MatchKind.RATED,
     )

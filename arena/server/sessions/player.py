@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from arena.house import HouseBot  # a compiled dataclass looks its types up at run time
 from arena.replay.header import OfferOutcome
+from arena.server.sessions.availability import Availability
 from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class PendingMatch(Protocol):
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
         """Count a bot as ready."""
 
-    def forgo(self, bot_player: BotPlayer, how: OfferOutcome) -> None:
-        """Count a bot as not coming: it left or declined."""
+    def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
+        """Count a bot as not coming: it left or declined. `charged`: whether the invitation counts as failed."""
 
 
 class RunningMatch(Protocol):
@@ -53,12 +54,20 @@ class RunningMatch(Protocol):
 class BotPlayer:
     """One bot: its session, its invitations and its matches."""
 
-    def __init__(self, bot_id: int, name: str, owner: str, changed: Callable[[BotPlayer], None]) -> None:
+    def __init__(
+        self,
+        bot_id: int,
+        name: str,
+        owner: str,
+        changed: Callable[[BotPlayer], None],
+        availability: Availability | None = None,
+    ) -> None:
         """`changed` is told when the bot has more or less room for matches."""
         self.bot_id = bot_id
         self.name = name
         self.owner = owner
         self.session: Session | None = None
+        self.availability = availability or Availability(lambda: None, lambda _: None)
         self.version = ""
         """What it said it was when it last came."""
         self.waiting_since: dict[str, float] = {}
@@ -69,10 +78,16 @@ class BotPlayer:
         """The last match it played."""
         self.parked = False
         """Whether it is given no seats."""
+        self.newcomer = True
+        """Whether it has not finished a match yet."""
         self.invitations: dict[int, PendingMatch] = {}
         """By the number of the invitation, the matches it was invited to."""
         self.matches: dict[int, RunningMatch] = {}
         """By match, those it plays."""
+        self.absence = 0
+        """The number of its latest absence, from 1."""
+        self.counted_absence = 0
+        """The number of the latest absence that counted as trouble: one counts once, however many seats it left."""
         self._changed = changed
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
@@ -83,13 +98,30 @@ class BotPlayer:
         return len(self.invitations) + len(self.matches)
 
     def room(self, matches_per_bot: int) -> int:
-        """How many more matches it can play now: what it announced, `matches_per_bot` at most; none when it is gone."""
-        return 0 if self.session is None else max(0, min(self.session.capacity, matches_per_bot) - self.busy)
+        """How many more matches it can play now: what it announced, `matches_per_bot` at most, one on trial.
+
+        None when it is gone or may not be invited.
+        """
+        if self.session is None or not self.availability.invitable:
+            return 0
+        most = min(self.session.capacity, matches_per_bot)
+        return max(0, (min(most, 1) if self.availability.doubtful else most) - self.busy)
 
     def seated(self, now: float, game: str) -> None:
         """Record that it was given a seat."""
         self.waiting_since[game] = now
         self.pending[game] += 1
+
+    def changed(self) -> None:
+        """Tell whoever forms tables that it has more or less room."""
+        self._changed(self)
+
+    def unseated(self, game: str, waiting_since: float | None = None) -> None:
+        """Record that it lost a seat without playing; it waits as it did before, if that is given."""
+        self.pending[game] = max(0, self.pending[game] - 1)
+        if waiting_since is not None and game in self.waiting_since:
+            self.waiting_since[game] = waiting_since
+        self.changed()
 
     def hear(self, message: BotMessage) -> None:
         """Take a message of the bot: one turn."""
@@ -117,12 +149,17 @@ class BotPlayer:
     def _hear_of_invitations(self, message: BotMessage) -> None:
         for invitation_id in message.declined:
             if (pending := self.invitations.get(invitation_id)) is not None:
-                pending.forgo(self, OfferOutcome.DECLINED)
+                stops = self.session is None or self.session.capacity < self.busy
+                pending.forgo(self, message.at, OfferOutcome.DECLINED, charged=not stops)
+            elif self.availability.answer(invitation_id):
+                self.availability.fail(message.at, OfferOutcome.DECLINED)
             else:
                 self._unknown_invitation(invitation_id)
         for ready in message.ready:
             if (pending := self.invitations.get(ready.invitation_id)) is not None:
                 pending.ready(self, ready.nonce)
+            elif self.availability.answer(ready.invitation_id):
+                self._taken(ready.invitation_id)
             elif ready.invitation_id not in self._begun:
                 self._unknown_invitation(ready.invitation_id)
 
@@ -150,8 +187,9 @@ class BotPlayer:
         """End a session; if it was the current one the bot is gone from its matches."""
         if self.session is session:
             self.session = None
-            for pending in self.invitations.values():
-                pending.forgo(self, OfferOutcome.LEFT)
+            self.absence += 1
+            for pending in list(self.invitations.values()):
+                pending.forgo(self, now, OfferOutcome.LEFT)
             for match in list(self.matches.values()):
                 match.left(now, self)
 
@@ -172,8 +210,8 @@ class BotPlayer:
         """Take no more seats, and let house bots play those it has from now on."""
         if self.session is not None:
             self.session.capacity = 0
-        for pending in self.invitations.values():
-            pending.forgo(self, OfferOutcome.LEFT)
+        for pending in list(self.invitations.values()):
+            pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
         for match in list(self.matches.values()):
             match.left(now, self, in_order=True)
 
@@ -181,6 +219,11 @@ class BotPlayer:
         """Close its stream for flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
+
+    def _taken(self, invitation_id: int) -> None:
+        if self.session is not None and invitation_id not in self._withdrawn:
+            text = "another took the seat meanwhile; nothing is charged, and you are invited again"
+            self.session.notify(Notice(NoticeKind.TAKEN, text, invitation_id=invitation_id))
 
     def _unknown_invitation(self, invitation_id: int) -> None:
         if self.session is not None and invitation_id not in self._withdrawn:
@@ -209,6 +252,11 @@ class HousePlayer:
     def version(self) -> str:
         """The bot's version."""
         return self.bot.version
+
+    @property
+    def newcomer(self) -> bool:
+        """Whether it has not finished a match yet: no house bot leaves, so it does not matter."""
+        return False
 
 
 Player: TypeAlias = BotPlayer | HousePlayer

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+import trio
+
+from arena.server.sessions.availability import Availability
 from arena.server.sessions.player import BotPlayer
 
 if TYPE_CHECKING:
@@ -16,8 +20,11 @@ if TYPE_CHECKING:
 class Players:
     """Keeps a bot until it is gone and its matches are over."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Callable[[Availability], None] = lambda _: None) -> None:
+        """`watch` calls the availability of a bot at its deadlines."""
         self._players: dict[int, BotPlayer] = {}
+        self._availability: dict[int, Availability] = {}
+        self._watch = watch
         self._on_change: Callable[[BotPlayer], None] = lambda _: None
 
     def __iter__(self) -> Iterator[BotPlayer]:
@@ -36,7 +43,21 @@ class Players:
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
         """The bot of a number, as it is known or new."""
-        return self._players.setdefault(bot_id, BotPlayer(bot_id, name, owner, self.changed))
+        if (player := self._players.get(bot_id)) is None:
+            player = self._players[bot_id] = BotPlayer(bot_id, name, owner, self.changed, self.availability(bot_id))
+        return player
+
+    def availability(self, bot_id: int) -> Availability:
+        """What a bot did with its invitations since the server started, whether it is here or not."""
+        if (known := self._availability.get(bot_id)) is None:
+            known = self._availability[bot_id] = Availability(partial(self._available_again, bot_id), self._watch)
+        return known
+
+    def _available_again(self, bot_id: int) -> None:
+        """Let a bot wait for a seat from now on, if it is here."""
+        if (player := self._players.get(bot_id)) is not None:
+            player.waiting_since = dict.fromkeys(player.waiting_since, trio.current_time())
+            self.changed(player)
 
     def sessions(self) -> list[Session]:
         """The bots' current sessions."""

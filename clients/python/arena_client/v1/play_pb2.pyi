@@ -430,6 +430,7 @@ class Conduct(google.protobuf.message.Message):
     RESTART_HOLD_MS_FIELD_NUMBER: builtins.int
     SUBSTITUTED_PERCENT_FIELD_NUMBER: builtins.int
     PARK_AFTER_FIELD_NUMBER: builtins.int
+    NEWCOMER_GRACE_MS_FIELD_NUMBER: builtins.int
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
@@ -454,6 +455,8 @@ class Conduct(google.protobuf.message.Message):
     """A seat that a house bot had for more than this part of the rounds comes last, and no other's result counts."""
     park_after: builtins.int
     """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
+    newcomer_grace_ms: builtins.int
+    """How long a bot that has not finished a match yet has to come back, in milliseconds."""
     def __init__(
         self,
         *,
@@ -469,8 +472,9 @@ class Conduct(google.protobuf.message.Message):
         restart_hold_ms: builtins.int = ...,
         substituted_percent: builtins.int = ...,
         park_after: builtins.int = ...,
+        newcomer_grace_ms: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "newcomer_grace_ms", b"newcomer_grace_ms", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
 
 global___Conduct = Conduct
 

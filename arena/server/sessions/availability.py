@@ -1,0 +1,90 @@
+"""What a bot did with its invitations, and whether it may be sent further ones. It outlives the bot's sessions.
+
+A bot that declines an invitation, or leaves one without a word for too long, pauses: 1 s, doubled each time up to 60 s,
+until it has played a match. While it owes a word about an invitation it is sent no other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from arena.replay.header import OfferOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST_PAUSE: Final = 1.0
+"""Seconds that a bot pauses after the first failed invitation."""
+LONGEST_PAUSE: Final = 60.0
+
+
+class Availability:
+    """One bot's record with invitations. Instants are seconds of the server's clock."""
+
+    def __init__(self, changed: Callable[[], None], watch: Callable[[Availability], None]) -> None:
+        """`changed` is called when `invitable` may have changed; `watch` when the deadline may have moved."""
+        self.wakes_at = math.inf
+        self.timer_id = 0
+        self.failed = {OfferOutcome.DECLINED: 0, OfferOutcome.SILENT: 0, OfferOutcome.LEFT: 0}
+        """Invitations that failed since the server started, by what became of them."""
+        self.paused = False
+        """Whether the bot pauses after a failed invitation."""
+        self._changed = changed
+        self._watch = watch
+        self._failures = 0
+        """Failed invitations since it last played a match."""
+        self._paused_until = math.inf
+        self._unanswered: dict[int, float] = {}
+        """Invitations whose seats were given to others or not played, by number, until when a word is owed."""
+
+    @property
+    def invitable(self) -> bool:
+        """Whether the bot may be sent an invitation now."""
+        return not (self.paused or self._unanswered)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether its last invitation failed."""
+        return self._failures > 0
+
+    @property
+    def deadline(self) -> float:
+        """When a pause ends or a word is no longer waited for; infinite if neither is due."""
+        return min(self._paused_until, *self._unanswered.values(), math.inf)
+
+    def on_timer(self, now: float) -> None:
+        """End what is due: a pause, or the time to answer."""
+        for invitation_id in [number for number, until in self._unanswered.items() if until <= now]:
+            del self._unanswered[invitation_id]
+            self.fail(now, OfferOutcome.SILENT)
+        if self._paused_until <= now:
+            self.paused = False
+            self._paused_until = math.inf
+            self._changed()
+
+    def owe_answer(self, invitation_id: int, until: float) -> None:
+        """Go on waiting for a word about an invitation whose seat is gone."""
+        self._unanswered[invitation_id] = until
+        self._watch(self)
+        self._changed()
+
+    def answer(self, invitation_id: int) -> bool:
+        """Take a late word about an invitation; False if none was owed."""
+        if self._unanswered.pop(invitation_id, None) is None:
+            return False
+        self._changed()
+        return True
+
+    def fail(self, now: float, outcome: OfferOutcome) -> None:
+        """Count a failed invitation and begin a pause, longer each time."""
+        self.failed[outcome] += 1
+        self.paused = True
+        self._paused_until = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failures, 10))
+        self._failures += 1
+        self._watch(self)
+        self._changed()
+
+    def played(self) -> None:
+        """Forget failed invitations: the bot has played a match."""
+        self._failures = 0

@@ -1,0 +1,34 @@
+"""The fields of the engine's views and reports as the protocol has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+RENAMED = {"hand_size": "cards_each"}
+"""Fields of the engine that have another name in the protocol."""
+ABSENT_FOR_0 = {"rounds", "target"}
+"""Optional numbers for which the engine has 0."""
+
+
+def sent_fields(value: Any, message: Descriptor) -> dict[str, Any]:
+    """Return the fields of a view or report with the values that its message has; None for an absent one."""
+    fields = message.fields_by_name
+    return {name: _sent(fields.get(name), each) for name, each in _named(value, fields).items()}
+
+
+def _named(value: Any, fields: Any) -> dict[str, Any]:
+    return {(RENAMED.get(name, name) if name not in fields else name): each for name, each in value._asdict().items()}
+
+
+def _sent(field: FieldDescriptor | None, value: Any) -> Any:
+    if field is None:
+        return value
+    if field.message_type is not None:  # a map by seat, which the engine has as a list of numbers plus one
+        return {seat: number - 1 for seat, number in enumerate(value) if number}
+    if field.has_presence and field.name in ABSENT_FOR_0:
+        return value or None
+    if field.type == FieldDescriptor.TYPE_BOOL and field.is_repeated:
+        return [*map(bool, value)]
+    return value

@@ -1,13 +1,15 @@
-"""`BotService`: registration, the list of bots, invitations, tokens and parked bots."""
+"""`BotService`: registration, the list of bots and of what the operator did, invitations, tokens and parked bots."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from arena.api.query_services import numbers_before, row_limit
 from arena.api.statuses import looked_up
 from arena.replay.header import OfferOutcome
-from arena.store import bots
+from arena.store import bots, moderation
 from arena.transport.call import bearer
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2
@@ -67,6 +69,14 @@ class BotService:
         await looked_up(self._authorization.require_control(bearer(call), request.name))
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
+
+    async def ListBotEvents(  # noqa: N802
+        self, request: bots_pb2.ListBotEventsRequest, _: Call
+    ) -> bots_pb2.ListBotEventsResponse:
+        """List what the operator did to bots and owners, newest first."""
+        job = partial(moderation.list_events, limit=row_limit(request), before=numbers_before(request))
+        rows = await looked_up(self._arena.store.read(job))
+        return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:

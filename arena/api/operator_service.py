@@ -1,4 +1,4 @@
-"""`OperatorService`: draining the server for a planned stop, and voiding results."""
+"""`OperatorService`: draining the server for a planned stop, voiding results, moderation."""
 
 from __future__ import annotations
 
@@ -45,8 +45,66 @@ class OperatorService:
         self, request: operator_pb2.VoidResultRequest, call: Call
     ) -> operator_pb2.VoidResultResponse:
         """Void the result of a match."""
-        authorized = self._arena.authorization.require_operator(bearer(call), "only the operator takes results back")
-        await looked_up(authorized)
+        await self._require_operator(call, "takes results back")
         number = min(request.match_id, LARGEST_NUMBER)
         await looked_up(self._arena.void(number, request.reason))
         return operator_pb2.VoidResultResponse()
+
+    async def VoidResults(  # noqa: N802
+        self, request: operator_pb2.VoidResultsRequest, call: Call
+    ) -> operator_pb2.VoidResultsResponse:
+        """Void the next results of a bot."""
+        await self._require_operator(call, "takes results back")
+        since = request.since.seconds * 1_000_000 + request.since.nanos // 1000
+        after = min(request.after, LARGEST_NUMBER)
+        since = min(max(0, since), LARGEST_NUMBER)
+        voided = await looked_up(self._arena.void_results(request.bot, since, request.reason, after))
+        return operator_pb2.VoidResultsResponse(match_ids=voided)
+
+    async def BanOwner(  # noqa: N802
+        self, request: operator_pb2.BanOwnerRequest, call: Call
+    ) -> operator_pb2.BanOwnerResponse:
+        """Ban an owner."""
+        await self._require_operator(call, "bans owners")
+        await looked_up(self._arena.accounts.ban(request.owner, request.reason))
+        return operator_pb2.BanOwnerResponse()
+
+    async def UnbanOwner(  # noqa: N802
+        self, request: operator_pb2.UnbanOwnerRequest, call: Call
+    ) -> operator_pb2.UnbanOwnerResponse:
+        """Lift the ban of an owner."""
+        await self._require_operator(call, "lifts bans")
+        await looked_up(self._arena.accounts.unban(request.owner, request.reason))
+        return operator_pb2.UnbanOwnerResponse()
+
+    async def HideBot(self, request: operator_pb2.HideBotRequest, call: Call) -> operator_pb2.HideBotResponse:  # noqa: N802
+        """Hide a bot."""
+        await self._require_operator(call, "hides bots")
+        await looked_up(self._arena.accounts.hide(request.name, request.reason))
+        return operator_pb2.HideBotResponse()
+
+    async def ShowBot(self, request: operator_pb2.ShowBotRequest, call: Call) -> operator_pb2.ShowBotResponse:  # noqa: N802
+        """List a hidden bot again."""
+        await self._require_operator(call, "shows bots")
+        await looked_up(self._arena.accounts.show(request.name, request.reason))
+        return operator_pb2.ShowBotResponse()
+
+    async def DeleteBot(  # noqa: N802
+        self, request: operator_pb2.DeleteBotRequest, call: Call
+    ) -> operator_pb2.DeleteBotResponse:
+        """Delete a bot."""
+        await self._require_operator(call, "deletes bots")
+        await looked_up(self._arena.accounts.delete(request.name, request.reason))
+        return operator_pb2.DeleteBotResponse()
+
+    async def RenameBot(  # noqa: N802
+        self, request: operator_pb2.RenameBotRequest, call: Call
+    ) -> operator_pb2.RenameBotResponse:
+        """Give a bot another name."""
+        await self._require_operator(call, "renames bots")
+        await looked_up(self._arena.accounts.rename(request.name, request.new_name, request.reason))
+        return operator_pb2.RenameBotResponse()
+
+    async def _require_operator(self, call: Call, does: str) -> None:
+        """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
+        await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))

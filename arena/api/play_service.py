@@ -28,6 +28,7 @@ STATUS: Final = {
     Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
     Reason.NO_HELLO: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.TOKEN_REVOKED: grpc.StatusCode.UNAUTHENTICATED,
+    Reason.OWNER_BANNED: grpc.StatusCode.PERMISSION_DENIED,
 }
 """None of them is CANCELLED or DEADLINE_EXCEEDED, which clients make themselves; the reason says the rest."""
 

@@ -16,7 +16,7 @@ from arena.store import matches, standings
 from arena.store.rows import LadderRows, instant
 from arena.transport.call import CallRefused, send_within
 from arena.transport.protobuf_rows import pack
-from arena.v1 import game_pb2, ladder_pb2, matches_pb2
+from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 64 * 1024
 """Bytes of a replay in one message."""
 PAGE: Final = 50
-"""Matches listed without a limit in the request."""
+"""Rows listed without a limit in the request."""
 LARGEST_PAGE: Final = 1000
 HISTORY: Final = 1000
 """Matches of a history without a limit in the request."""
@@ -59,7 +59,7 @@ class QueryServices:
     ) -> ladder_pb2.GetHistoryResponse:
         """Return a bot's rating after each of its latest matches."""
         self._game(request.game)
-        limit = _limit(request, HISTORY, LARGEST_HISTORY)
+        limit = row_limit(request, HISTORY, LARGEST_HISTORY)
         job = partial(standings.history, bot=request.bot, game=request.game, limit=limit)
         rows = await looked_up(self._arena.store.read(job))
         return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
@@ -68,7 +68,7 @@ class QueryServices:
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
         """List matches, the newest first."""
-        limit = _limit(request, PAGE, LARGEST_PAGE)
+        limit = row_limit(request)
         if request.HasField("game"):
             self._game(request.game)
         rows = await looked_up(
@@ -78,7 +78,7 @@ class QueryServices:
                     game=request.game,
                     bot=request.bot,
                     limit=limit,
-                    before=min(request.before, LARGEST_NUMBER) if request.HasField("before") else None,
+                    before=numbers_before(request),
                 )
             )
         )
@@ -113,7 +113,11 @@ class QueryServices:
         raise CallRefused(grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {played}")
 
 
-def _limit(request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest, default: int, largest: int) -> int:
+def row_limit(
+    request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest,
+    default: int = PAGE,
+    largest: int = LARGEST_PAGE,
+) -> int:
     """Return how many rows a request asks for. Raises CallRefused."""
     if not request.HasField("limit"):
         return default
@@ -121,3 +125,8 @@ def _limit(request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesReques
         text = f"a limit is 1 to {largest}, not {request.limit}"
         raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
     return request.limit
+
+
+def numbers_before(request: matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest) -> int | None:
+    """Return the number below which the next page begins; None for the first page."""
+    return min(request.before, LARGEST_NUMBER) if request.HasField("before") else None

@@ -1,4 +1,4 @@
-"""`arena bots`: list bots, make invitations, replace and revoke tokens, un-park bots."""
+"""`arena bots`: list bots, make invitations, replace and revoke tokens, un-park bots, moderation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
-from arena.cli.data_source import takes_data, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_data, takes_source
 from arena.cli.screen import json_option, json_rows, print_json, screen
-from arena.store.rows import BotRow
+from arena.store.rows import BotEventRow, BotRow
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: arena bots list")
 def command() -> None:
-    """List bots, invite new ones, replace and revoke tokens, un-park."""
+    """List bots, invite, replace and revoke tokens, un-park, moderate."""
 
 
 @command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")
 @takes_source
 @json_rows(BotRow)
 def list_bots(place: DataPlace, as_json: bool) -> None:
-    """List the registered bots.
+    """List the registered bots, but for those that the operator has hidden or deleted.
 
     \b
     JSON: {"bots": [BotRow]}
     Fields that only a running server knows (connected, playing, round_trip_ms, declined, silent) are null with --data;
-    parked says why a bot gets no seats and is empty if it is not parked.
+    parked says why a bot gets no seats and is empty if it is not parked, banned why its owner's bots may not come in.
     """
     with place.open() as source:
         rows = source.bots()
@@ -59,7 +59,7 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
     from arena.store import bots
 
     code = AuthorizedChange(place).change(
-        lambda connection: bots.invite(connection, owner, time.time_ns() // 1000),
+        lambda connection: bots.invite(connection, owner, _now()),
         lambda server, token: server.invite(owner, token),
     )
     if as_json:
@@ -138,6 +138,182 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
         lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
     )
     _print_done({"bot": name}, f"The token of {name} is no longer valid.", as_json)
+
+
+takes_reason = click.option(
+    "--reason", metavar="TEXT", default="", help="Why, in at most 200 characters; everybody can read it."
+)
+
+
+@command.command(epilog='Example: arena bots ban mallory --reason "one bot under many names" --data ./arena-data')
+@click.argument("owner")
+@takes_reason
+@takes_data
+@json_option
+def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Ban an owner: none of his bots may come in.
+
+    Their streams end at once, house bots play their matches on, and nobody registers a bot in his name. Results count
+    as before; `arena ladder void` takes them back. Only the operator can do this, with write access to the data
+    directory. `arena bots events` shows it to everybody.
+
+    \b
+    JSON: {"owner", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.ban(connection, owner, reason, _now()),
+        lambda server, token: server.ban(owner, reason, token),
+    )
+    _print_done({"owner": owner, "reason": reason}, f"{owner} is banned.", as_json)
+
+
+@command.command(epilog="Example: arena bots unban mallory --data ./arena-data")
+@click.argument("owner")
+@takes_reason
+@takes_data
+@json_option
+def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Lift the ban of an owner: his bots may come in again.
+
+    \b
+    JSON: {"owner", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.unban(connection, owner, reason, _now()),
+        lambda server, token: server.unban(owner, reason, token),
+    )
+    _print_done({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
+
+
+@command.command(epilog="Example: arena bots hide my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Take a bot off the list of bots.
+
+    It plays on. Ladder and matches still show its name, that it is hidden, and no owner.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.hide(connection, name, reason, _now()),
+        lambda server, token: server.hide(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
+
+
+@command.command(epilog="Example: arena bots show my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def show(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Put a hidden bot on the list of bots again.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.show(connection, name, reason, _now()),
+        lambda server, token: server.show(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
+
+
+@command.command(epilog='Example: arena bots delete my-bot --reason "its author wished it" --data ./arena-data')
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Delete a bot, for good: its token and its owner are erased.
+
+    Its connection is closed at once, and it is not listed any more. Matches, ladder and replays keep its name and say
+    that it is deleted; no other bot is given the name. Results count as before.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.delete(connection, name, reason, _now()),
+        lambda server, token: server.delete(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
+
+
+@command.command(epilog="Example: arena bots rename my-bot our-bot --data ./arena-data")
+@click.argument("name", metavar="OLD")
+@click.argument("new_name", metavar="NEW")
+@takes_reason
+@takes_data
+@json_option
+def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Give a bot another name.
+
+    Its results are shown under the new name, its replays keep the old one. Token and connection stay, and matches it
+    plays now end under the old name. The old name still finds the bot; no other bot is ever given it.
+
+    \b
+    JSON: {"bot", "new_name", "reason"}
+    """
+    from arena.store import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.rename(connection, name, new_name, reason, _now()),
+        lambda server, token: server.rename(name, new_name, reason, token),
+    )
+    _print_done({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
+
+
+@command.command(epilog="Example: arena bots events --limit 5 --before 100")
+@click.option(
+    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Events to list, at most."
+)
+@click.option(
+    "--before", metavar="EVENT", type=click.IntRange(1, LARGEST_MATCH), help="Only events older than this one."
+)
+@takes_source
+@json_rows(BotEventRow)
+def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+    """List what the operator did to bots and owners, newest first.
+
+    \b
+    JSON: {"events": [BotEventRow]}
+    """
+    with place.open() as source:
+        rows = source.bot_events(limit=limit, before=before)
+    if as_json:
+        print_json({"events": rows})
+        return
+    from arena.cli.tables import bot_events_table
+
+    console = screen()
+    if not rows:
+        console.print("No such event.")
+        return
+    console.print(bot_events_table("What the operator did", rows))
+    if len(rows) == limit:
+        console.print(
+            f"Older ones: arena bots events --before {rows[-1].number}{place.typed}", style="dim", soft_wrap=True
+        )
+
+
+def _now() -> int:
+    """Return the present instant, in microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:

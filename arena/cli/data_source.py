@@ -16,14 +16,14 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.store.rows import BotRow, LadderRows, MatchRow, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
 LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
 LARGEST_PAGE: Final = 1000
-"""Matches that one query may return, at most."""
+"""Matches or events that one query may return, at most."""
 
 
 class DataSource(Protocol):
@@ -36,6 +36,7 @@ class DataSource(Protocol):
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]: ...
     def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
     def replay(self, match_id: int) -> bytes: ...  # noqa: D102
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
 
 DEFAULT_HEIGHT = 60
 """Rows of the drawing where the output is not a terminal."""
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
+    """Return the instant, in UTC, of a date or time in ISO 8601, which is local unless it names another zone."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        at = datetime.min.replace(tzinfo=UTC)
+    if at < EPOCH:
+        raise click.BadParameter(f"{text!r} is no time since 1970, such as 2026-01-31 or 2026-01-31T18:00:00Z")
+    return at
 
 
 @click.group(
@@ -70,21 +85,33 @@ def command(
 
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
-@click.argument("match_id", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH))
+@click.argument("match_id", metavar="[MATCH]", required=False, type=click.IntRange(1, LARGEST_MATCH))
+@click.option("--bot", metavar="NAME", help="Every result of this bot that counts and was stored since --since.")
+@click.option(
+    "--since", metavar="TIME", callback=_instant, help="With --bot: 2026-01-31, 2026-01-31T18:00 (local) or …T18:00Z."
+)
 @click.option("--reason", metavar="TEXT", required=True, help="Why, in at most 200 characters; everybody can read it.")
 @takes_data
 @json_option
-def void(match_id: int, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Make the result of a match void, for good: it no longer counts on the ladder.
+def void(
+    match_id: int | None, bot: str | None, since: datetime | None, reason: str, place: DataPlace, as_json: bool
+) -> None:
+    """Make the result of a match void, for good: it no longer counts on the ladder. Or results of a bot, one by one.
 
-    The match and its replay stay. Only the operator can do this, with write access to the data directory. If a server
+    Matches and their replays stay. Only the operator can do this, with write access to the data directory. If a server
     uses the directory, it does so and fits the ladder again at once; otherwise the next start fits it.
 
     \b
-    JSON: {"match", "reason"}
+    JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}
     """
     from arena.store import matches
 
+    if (match_id is None) == (bot is None) or (bot is None) != (since is None):
+        raise click.UsageError("say which: MATCH, or --bot NAME with --since TIME")
+    if bot is not None and since is not None:
+        _void_results(bot, since, reason, place, as_json)
+        return
+    assert match_id is not None, "one of the two is there"
     AuthorizedChange(place).change(
         lambda connection: matches.void(connection, match_id, reason, time.time_ns() // 1000),
         lambda server, token: server.void(match_id, reason, token),
@@ -96,6 +123,21 @@ def void(match_id: int, reason: str, place: DataPlace, as_json: bool) -> None:
 
 
 command.add_command(rebuild)
+
+
+def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_json: bool) -> None:
+    from arena.store import matches
+
+    first, now = (since - EPOCH) // timedelta(microseconds=1), time.time_ns() // 1000
+    voided = AuthorizedChange(place).change(
+        lambda connection: [*matches.void_results(connection, bot, first, reason, now)],
+        lambda server, token: server.void_results(bot, first, reason, token),
+    )
+    if as_json:
+        print_json({"bot": bot, "since": since, "matches": voided, "reason": reason})
+    else:
+        results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
+        click.echo(f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.")
 
 
 def _print_ladders(ladders: Sequence[LadderRows]) -> None:

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import bot_name, framed, owner_name
+from arena.cli.tables import bot_name, framed, owner_name, unlisted
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, ESTABLISHED_MIN_OPPONENTS
 from arena.store.rows import LadderRow, LadderRows
 
@@ -91,7 +91,7 @@ def _columns(ladder: LadderRows) -> list[Column]:
     columns = [
         column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", lambda row: bot_name(row.bot, row.house), "left"),
+        column("Bot", lambda row: bot_name(row.bot, row.house).append(unlisted(row), style="dim default"), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
         column("P(best)", lambda row: UNKNOWN if row.best is None else _share(row.best)),

@@ -18,7 +18,7 @@ VERBS: Final = {
     "matches": ("arena.cli.matches", "List matches."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
-    "bots": ("arena.cli.bots", "List bots, invite new ones, replace and revoke tokens, un-park."),
+    "bots": ("arena.cli.bots", "List bots, invite, replace and revoke tokens, un-park, moderate."),
     "games": ("arena.cli.games", "List the games, their options and sizes."),
     "rules": ("arena.cli.rules", "Read the rules of a game."),
 }

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.store.rows import BotRow, MatchRow, MatchState, SeatRow
+from arena.store.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
@@ -58,8 +58,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
     if failing := any(row.declined or row.silent for row in rows):
         table.add_column("Declined", justify="right")
         table.add_column("Silent", justify="right")
-    if parked := any(row.parked for row in rows):
-        table.add_column("Parked")
+    if seatless := any(row.banned or row.parked for row in rows):
+        table.add_column("Given no seats")
     for row in rows:
         trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
         now_cells: list[RenderableType] = [_presence(row), trip] if live else []
@@ -71,8 +71,23 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
             *now_cells,
             registered,
             *([str(row.declined or 0), str(row.silent or 0)] if failing else []),
-            *([Text(row.parked, style="red")] if parked else []),
+            *([Text(row.banned or row.parked, style="red")] if seatless else []),
         )
+    return table
+
+
+def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> Table:
+    """Draw the operator's decisions about bots and owners."""
+    table = framed(title)
+    table.add_column("Event", justify="right", style="bold", no_wrap=True)
+    table.add_column("When", no_wrap=True)
+    table.add_column("What", no_wrap=True)
+    table.add_column("Reason")
+    for row in rows:
+        what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
+        if row.new_name is not None:
+            what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
+        table.add_row(str(row.number), f"{row.at.astimezone():%d %b %H:%M:%S}", what, Text(row.reason))
     return table
 
 
@@ -92,6 +107,11 @@ def framed(title: str) -> Table:
 def bot_name(name: str, house: bool) -> Text:
     """Return a bot's name, with a house symbol after that of a house bot."""
     return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
+
+
+def unlisted(row: SeatRow | LadderRow) -> str:
+    """Return what follows the name of a bot that is not listed any more; empty for any other."""
+    return " (deleted)" if row.deleted else " (hidden)" if row.hidden else ""
 
 
 def owner_name(owner: str, bot: str, house: bool) -> str:
@@ -123,6 +143,7 @@ def _state(row: MatchRow) -> Text:
 def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
     """Draw a bot with its score and rating change; an equals sign marks a shared place."""
     text = Text(seat.bot, style="blue" if seat.bot.startswith(HOUSE) else "green")
+    text.append(unlisted(seat), style="dim default")
     if seat.place is None:
         return text
     if sum(other.place == seat.place for other in table) > 1:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, matches, standings
+from arena.store import bots, matches, moderation, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.store import open_readonly
@@ -16,7 +16,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from arena.store.rows import BotRow, LadderRows, MatchRow, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow
 
 
 class UnknownGame(Refused):
@@ -72,6 +72,10 @@ class Directory:
     def bots(self) -> tuple[BotRow, ...]:
         """See `Client.bots`."""
         return bots.list_bots(self._connection)
+
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
+        """See `Client.bot_events`."""
+        return moderation.list_events(self._connection, limit, before)
 
     def replay(self, match_id: int) -> bytes:
         """See `Client.replay`."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, cast
 
 import grpc
+from google.protobuf.message import Message
 
-from arena.store.rows import BotRow, DrainRow, LadderRows, MatchRow, RatedRow
+from arena.store.rows import BotEventRow, BotRow, DrainRow, LadderRows, MatchRow, RatedRow
 from arena.transport.protobuf_rows import unpack
 from arena.v1 import (
     bots_pb2,
@@ -100,10 +101,17 @@ class Client:
         return tuple(unpack(match, MatchRow) for match in answer.matches)
 
     def bots(self) -> tuple[BotRow, ...]:
-        """Return all bots, by name."""
+        """Return the bots that are neither hidden nor deleted, by name."""
         with self._translated_errors():
             answer = self._bots.ListBots(bots_pb2.ListBotsRequest(), timeout=CALL_TIMEOUT)
         return tuple(unpack(bot, BotRow) for bot in answer.bots)
+
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
+        """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""
+        request = bots_pb2.ListBotEventsRequest(limit=limit, before=before)
+        with self._translated_errors():
+            answer = self._bots.ListBotEvents(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(event, BotEventRow) for event in answer.events)
 
     def invite(self, owner: str, operator_token: str) -> str:
         """Return the code of a new invitation for one bot of this owner."""
@@ -145,11 +153,57 @@ class Client:
         with self._translated_errors():
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
+    def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
+        """Make results of a bot void that were stored since an instant, in microseconds since 1970; their matches."""
+        request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
+        request.since.FromMicroseconds(since)
+        voided: list[int] = []
+        with self._translated_errors():
+            while True:
+                authorization = _authorization(operator_token)
+                answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
+                if not answer.match_ids:
+                    return voided
+                voided += answer.match_ids
+                request.after = voided[-1]
+
+    def ban(self, owner: str, reason: str, operator_token: str) -> None:
+        """Ban an owner, for a reason that everybody can read."""
+        self._moderate(
+            self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
+        )
+
+    def unban(self, owner: str, reason: str, operator_token: str) -> None:
+        """Lift the ban of an owner, for a reason that everybody can read."""
+        request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
+        self._moderate(self._operator.UnbanOwner, request, operator_token)
+
+    def hide(self, bot: str, reason: str, operator_token: str) -> None:
+        """Take a bot off the list of bots, for a reason that everybody can read."""
+        self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
+
+    def show(self, bot: str, reason: str, operator_token: str) -> None:
+        """List a hidden bot again, for a reason that everybody can read."""
+        self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
+
+    def delete(self, bot: str, reason: str, operator_token: str) -> None:
+        """Delete a bot, for a reason that everybody can read."""
+        self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
+
+    def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
+        """Give a bot another name, for a reason that everybody can read."""
+        request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
+        self._moderate(self._operator.RenameBot, request, operator_token)
+
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""
         with self._translated_errors():
             pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=CALL_TIMEOUT)
             return b"".join(piece.chunk for piece in pieces)
+
+    def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
+        with self._translated_errors():
+            call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:

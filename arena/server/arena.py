@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from arena.store.store import Store
     from engine.game import Game
 
+VOIDS_AT_ONCE: Final = 100
+"""Results made void in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 
 log = structlog.get_logger(__name__)
@@ -196,6 +198,18 @@ class Arena:
         game = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
         self.publisher.voided(game)
         log.info("result void", match_id=match_id, game=game, reason=reason)
+
+    async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
+        """Take results of a bot off the ladder, of the first matches above `after`; return these.
+
+        They are a few at a time, as nothing else is stored meanwhile. Raises what `matches.void_results` raises.
+        """
+        job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
+        voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
+        for game in {*voided.values()}:
+            self.publisher.voided(game)
+        log.info("results void", bot=bot, matches=[*voided], reason=reason)
+        return tuple(voided)
 
     def begin_drain(self, limit: float) -> None:
         """Start `drain` in the background; a later call with a lower limit hurries it."""

@@ -14,10 +14,12 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from arena.store import schema
 from arena.store.errors import (
+    BotDeleted,
     InvitationRefused,
     NameNotAllowed,
     NameTaken,
     OfTheHouse,
+    OwnerBanned,
     TokenNotAllowed,
     TooManyBots,
     UnknownBot,
@@ -49,6 +51,10 @@ class Bot:
     """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
     forgiven: int = 0
     """Number of the newest match that does not count as troubled any more, nor does any before it."""
+    hidden: bool = False
+    """Whether the operator has taken it off the list of bots."""
+    deleted: bool = False
+    """Whether the operator has deleted it."""
 
     @property
     def why_parked(self) -> str:
@@ -82,20 +88,20 @@ def register(
     With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
     `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
     the same token again changes nothing, so a client can repeat a call that got no answer.
-    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, TooManyBots.
+    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
-    _check(name)
-    _check(owner or name)
+    check_name(name)
+    check_name(owner or name)
     if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
         return Registered(registered, token)
     if by_invitation and not invitation:
         raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
     if invitation:
         owner = _invited_by(connection, invitation)
-    holder = connection.scalar(select(schema.bots.c.name).where(schema.bots.c.key == name.lower()))
-    if holder is not None:
-        raise NameTaken(name, holder)
+    if (taken_by := holder(connection, name)) is not None:
+        raise NameTaken(name, taken_by.name)
     owner = owner or name
+    _require_welcome(connection, owner)
     if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
         raise TooManyBots(owner, bots_per_owner)
     token = token or _new_token()
@@ -107,51 +113,71 @@ def register(
 
 
 def invite(connection: Connection, owner: str, at: int) -> str:
-    """Return the code of a new invitation for one bot of this owner; only its hash is stored. NameNotAllowed."""
-    _check(owner)
+    """Return the code of a new invitation for one bot of this owner; only its hash is stored.
+
+    NameNotAllowed, OwnerBanned.
+    """
+    check_name(owner)
+    _require_welcome(connection, owner)
     code = f"invitation_{token_urlsafe(24)}"
     connection.execute(insert(schema.invitations).values(code_hash=_hash(code), owner=owner, created=at))
     return code
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
-    """Return the bot that has this token; UnknownToken."""
+    """Return the bot that has this token; UnknownToken, OwnerBanned."""
     # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
     # choose guesses whose hashes approach a stored one step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
-    return bot_of(row)
+    bot = bot_of(row)
+    _require_welcome(connection, bot.owner)
+    return bot
+
+
+def holder(connection: Connection, name: str) -> Bot | None:
+    """Return the bot that has or had this name, house bots included, ignoring case; None if none ever had it."""
+    query = select(schema.bots).join(schema.names).where(schema.names.c.key == name.lower())
+    row = connection.execute(query).one_or_none()
+    return None if row is None else bot_of(row)
 
 
 def known(connection: Connection, name: str) -> Bot:
-    """Return the bot with this name, house bots included, ignoring case; UnknownBot."""
-    row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
-    if row is None:
+    """Return the bot that has or had this name, house bots included, ignoring case; UnknownBot."""
+    bot = holder(connection, name)
+    if bot is None:
         raise UnknownBot(name)
-    return bot_of(row)
+    return bot
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot with this name, ignoring case. UnknownBot; OfTheHouse for a house bot."""
+    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
     bot = known(connection, name)
     if bot.house:
         raise OfTheHouse(bot.name)
+    if bot.deleted:
+        raise BotDeleted(bot.name)
     return bot
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse."""
+    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=_hash(token)))
     return Registered(bot, token)
 
 
 def revoke(connection: Connection, name: str) -> Bot:
-    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse."""
+    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse, BotDeleted."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
     return bot
+
+
+def why_banned(connection: Connection, owner: str) -> str:
+    """Return why the bots of an owner, ignoring case, may not come in, in words; empty if he is not banned."""
+    return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
@@ -166,7 +192,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 
 
 def list_bots(connection: Connection) -> tuple[BotRow, ...]:
-    """Return all bots, by name; fields that only a running server knows are None."""
+    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None."""
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
         schema.versions.c.bot_id == schema.bots.c.id
@@ -175,14 +201,16 @@ def list_bots(connection: Connection) -> tuple[BotRow, ...]:
     newest = newest.order_by(schema.versions.c.id.desc()).limit(1).correlate(schema.bots)
     version = func.coalesce(newest.scalar_subquery(), "")
     rows = connection.execute(
-        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version")).order_by(
-            schema.bots.c.key
-        )
+        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
+        .add_columns(schema.bans.c.reason.label("ban"))
+        .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
+        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None))
+        .order_by(schema.bots.c.key)
     )
-    return tuple(_listed(bot_of(row), row.matches, row.version) for row in rows)
+    return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
 
 
-def _listed(bot: Bot, matches: int, version: str) -> BotRow:
+def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
     return BotRow(
         name=bot.name,
         owner=bot.owner,
@@ -196,14 +224,30 @@ def _listed(bot: Bot, matches: int, version: str) -> BotRow:
         version=version,
         declined=None,
         silent=None,
+        banned=banned,
     )
+
+
+def _banned(owner: str, reason: str | None) -> str:
+    """Return why an owner is banned, in words; empty without a ban, whose reason may be empty."""
+    if reason is None:
+        return ""
+    return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
+
+
+def _require_welcome(connection: Connection, owner: str) -> None:
+    """Check that an owner is not banned; OwnerBanned."""
+    if why := why_banned(connection, owner):
+        raise OwnerBanned(owner, why)
 
 
 def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
     house = token_hash is None
     row = {"name": name, "key": name.lower(), "owner": owner, "house": int(house), "registered": at}
     added = connection.execute(insert(schema.bots).values(**row, token_hash=token_hash).returning(schema.bots.c.id))
-    return Bot(BotId(added.scalar_one()), name, owner, house, at)
+    bot = Bot(BotId(added.scalar_one()), name, owner, house, at)
+    connection.execute(insert(schema.names).values(key=name.lower(), bot_id=bot.id))
+    return bot
 
 
 def _new_token() -> str:
@@ -242,7 +286,8 @@ def _invited_by(connection: Connection, code: str) -> str:
     return str(row.owner)
 
 
-def _check(name: str) -> None:
+def check_name(name: str) -> None:
+    """Check a name for a bot or an owner; NameNotAllowed."""
     if not _NAME.fullmatch(name):
         raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
@@ -256,4 +301,5 @@ def _hash(secret: str) -> bytes:
 def bot_of(row: Row[Any]) -> Bot:
     """Return a row of the table `bots` as a bot."""
     troubles = tuple(json.loads(row.troubles))
-    return Bot(row.id, row.name, row.owner, bool(row.house), row.registered, troubles, row.parked, row.forgiven)
+    since = (row.registered, troubles, row.parked, row.forgiven)
+    return Bot(row.id, row.name, row.owner, bool(row.house), *since, row.hidden is not None, row.deleted is not None)

@@ -100,7 +100,7 @@ class TokenNotAllowed(Refused):
 
 
 class NameTaken(Refused):
-    """Another bot has the name, ignoring case."""
+    """Another bot has or had the name, ignoring case."""
 
     def __init__(self, name: str, holder: str) -> None:
         super().__init__(f"the name {name!r} is taken by {holder!r}; choose another")
@@ -126,10 +126,18 @@ class UnknownBot(Refused):
 
 
 class OfTheHouse(Refused):
-    """The bot is a house bot: it has no token and is never parked."""
+    """The bot is a house bot: it has no token, is never parked, hidden, deleted or renamed."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is one of the server's own: it has no token and is never parked")
+        super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
+        self.name = name
+
+
+class BotDeleted(Refused):
+    """The operator has deleted the bot."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} was deleted: its results stay under this name, and no other bot is given it")
         self.name = name
 
 
@@ -139,6 +147,23 @@ class NotParked(Refused):
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is not parked; it is given seats whenever it is connected and has room")
         self.name = name
+
+
+class OwnerBanned(Refused):
+    """The owner of the bot is banned."""
+
+    def __init__(self, owner: str, why: str) -> None:
+        super().__init__(f"{why}; only the server's operator can change that")
+        self.owner = owner
+
+
+class NothingToChange(Refused):
+    """The bot or owner is as the caller wants it."""
+
+    def __init__(self, name: str, state: str) -> None:
+        super().__init__(f"nothing to change: {name} is {state}")
+        self.name = name
+        self.state = state
 
 
 class InvitationRefused(Refused):

@@ -14,7 +14,7 @@ from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMa
 from arena.store.statements import Statement
 
 LONGEST_REASON: Final = 200
-"""Characters in the reason of a void, at most."""
+"""Characters in a reason, at most."""
 AT_ONCE: Final = 10_000
 """Rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.events.c
@@ -49,8 +49,7 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
 
     UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
-    if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
-        raise ReasonNotAllowed(reason, LONGEST_REASON)
+    check_reason(reason)
     kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match_id))}
     if "void" in kinds:
         raise ResultVoid(match_id, kinds["void"].reason)
@@ -60,6 +59,12 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
     game = str(kinds["result"].game)
     _add(connection, game, match_id, "void", at, reason, (), (), ())
     return game
+
+
+def check_reason(reason: str) -> None:
+    """Check a reason that everybody will read: 1 to 200 printable characters; ReasonNotAllowed."""
+    if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
+        raise ReasonNotAllowed(reason, LONGEST_REASON)
 
 
 def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
@@ -85,6 +90,16 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
         select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
     ).one()
     return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
+
+
+def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
+    """Return the matches above `after` whose results of a bot were stored at `since` or later and are not void."""
+    seats, void = schema.match_seats.c, schema.events.alias("void")
+    gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
+    query = select(seats.match_id).distinct().join(schema.events, _COLUMNS.match_id == seats.match_id)
+    query = query.where(seats.bot_id == bot_id, seats.match_id > after, _COLUMNS.kind == "result")
+    query = query.where(_COLUMNS.at >= since, ~gone).order_by(seats.match_id)
+    return connection.scalars(query.limit(limit)).all()
 
 
 def games(connection: Connection) -> Sequence[str]:

@@ -14,7 +14,7 @@ from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import with_chain
 from arena.replay.thinking import Thinking
 from arena.store import events, ratings, schema, versions
-from arena.store.bots import Bot, BotId, bot_of
+from arena.store.bots import Bot, BotId, bot_of, known
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.statements import Statement
@@ -130,6 +130,19 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     return game
 
 
+def void_results(
+    connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
+) -> dict[int, str]:
+    """Make void the results of a bot that were stored at the instant `since` or later and still count.
+
+    Return the games of these matches, by match in order. With `limit` only so many, of matches above `after`.
+    UnknownBot, ReasonNotAllowed.
+    """
+    events.check_reason(reason)
+    counting = events.counting(connection, known(connection, bot).id, since, after, limit)
+    return {match_id: void(connection, match_id, reason, at) for match_id in counting}
+
+
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
     """Mark matches as interrupted, without a result; leave those that are over unchanged."""
     if not match_ids:
@@ -157,15 +170,14 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first; filter by game, bot name (ignoring case) and numbers below `before`."""
+    """Return the newest matches, newest first; filter by game, a bot's name (also a former one) and `before`."""
     columns = schema.matches.c
     query = select(schema.matches).order_by(columns.id.desc()).limit(limit)
     if game:
         query = query.where(columns.game == game)
     if bot:
-        seats = schema.match_seats.join(schema.bots)
-        own = select(schema.match_seats.c.match_id).select_from(seats).where(schema.bots.c.key == bot.lower())
-        query = query.where(columns.id.in_(own))
+        named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
+        query = query.where(columns.id.in_(select(_SEATS.match_id).where(_SEATS.bot_id == named)))
     if before is not None:
         query = query.where(columns.id < before)
     return _with_seats(connection, connection.execute(query).all())
@@ -207,14 +219,25 @@ def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchSt
 def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
     taken = schema.match_seats.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
-    query = select(schema.match_seats, schema.bots.c.name, schema.versions.c.version).order_by(
-        taken.match_id, taken.seat
+    bot = schema.bots.c
+    query = select(schema.match_seats, schema.versions.c.version, bot.name, bot.hidden, bot.deleted)
+    query = query.order_by(taken.match_id, taken.seat).select_from(
+        schema.match_seats.join(schema.versions).join(schema.bots)
     )
-    query = query.select_from(schema.match_seats.join(schema.versions).join(schema.bots))
     voided = events.void_reasons(connection, [*seats])
     for row in connection.execute(query.where(taken.match_id.in_(seats))):
         seats[row.match_id].append(
-            SeatRow(row.name, row.score, row.place, row.rating_before, row.rating_after, row.forced, row.version)
+            SeatRow(
+                bot=row.name,
+                score=row.score,
+                place=row.place,
+                rating_before=row.rating_before,
+                rating_after=row.rating_after,
+                forced=row.forced,
+                version=row.version,
+                hidden=row.hidden is not None,
+                deleted=row.deleted is not None,
+            )
         )
     return tuple(
         MatchRow(

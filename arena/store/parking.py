@@ -22,7 +22,7 @@ _COUNTED: Final = Statement(
     select(_SEATS.seat, _BOTS.id, _BOTS.name, _BOTS.troubles)
     .select_from(schema.match_seats.join(schema.bots))
     .where(_SEATS.match_id == bindparam("of_match"), _BOTS.forgiven < bindparam("of_match"))
-    .where(_BOTS.parked.is_(None), _BOTS.house == literal_column("0"))
+    .where(_BOTS.parked.is_(None), _BOTS.deleted.is_(None), _BOTS.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
 
@@ -50,7 +50,10 @@ def count(
 
 
 def unpark(connection: Connection, name: str) -> Bot:
-    """Un-park a bot: it gets seats again, and earlier matches no longer count. UnknownBot, OfTheHouse, NotParked."""
+    """Un-park a bot: it gets seats again, and earlier matches no longer count.
+
+    UnknownBot, OfTheHouse, BotDeleted, NotParked.
+    """
     bot = bots.find(connection, name)
     if bot.parked is None:
         raise NotParked(bot.name)

@@ -68,6 +68,10 @@ class LadderRow:
     """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
     luck: LuckRow | None
     """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
+    hidden: bool = False
+    """Whether the operator has taken it off the list of bots; its owner is empty then."""
+    deleted: bool = False
+    """Whether the operator has deleted it; its owner is empty then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,10 @@ class SeatRow:
     """Decisions that were made for the bot."""
     version: str
     """The version that the bot stated; may be empty."""
+    hidden: bool = False
+    """Whether the operator has taken the bot off the list of bots."""
+    deleted: bool = False
+    """Whether the operator has deleted the bot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,35 @@ class BotRow:
     """Invitations that it declined since the server started; None where it is not here."""
     silent: int | None
     """Invitations that it left without a word for too long, likewise."""
+    banned: str = ""
+    """Why it may not come in, if its owner is banned; else empty."""
+
+
+class BotEventKind(Enum):
+    """What the operator did to a bot or owner."""
+
+    BANNED = "banned"
+    UNBANNED = "unbanned"
+    HIDDEN = "hidden"
+    SHOWN = "shown"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+@dataclass(frozen=True, slots=True)
+class BotEventRow:
+    """One decision of the operator about a bot or an owner."""
+
+    number: int
+    """1, 2, … in the order of the decisions."""
+    at: datetime
+    kind: BotEventKind
+    name: str
+    """The bot's name as it was before, or the owner's."""
+    new_name: str | None
+    """The new name of a bot that was renamed; None for any other event."""
+    reason: str
+    """Why; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)

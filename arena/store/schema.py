@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -38,8 +38,8 @@ class AppendOnly(NamedTuple):
 
     number: str
     """Name of the column with the rows' numbers."""
-    within: str
-    """Name of the column for each of whose values numbering starts at 1."""
+    within: str | None = None
+    """Name of the column for each of whose values numbering starts at 1; None where there is one numbering."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -72,7 +72,17 @@ bots = Table(
     Column("troubles", Text, nullable=False, server_default="[]", comment="JSON: troubled matches in a row"),
     Column("parked", Int, comment="since when, if it is"),
     Column("forgiven", Int, nullable=False, server_default="0", comment="no match up to this one counts as troubled"),
+    Column("hidden", Int, comment="since when, if it is"),
+    Column("deleted", Int, comment="since when, if it is; then it has neither token nor owner"),
 )
+
+names = Table(
+    "names",
+    metadata,
+    Column("key", Text, primary_key=True, comment="the name in lower case"),
+    Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
+)
+"""Every name that a bot has or had: a name belongs to its first bot for ever."""
 
 invitations = Table(
     "invitations",
@@ -82,6 +92,32 @@ invitations = Table(
     Column("created", Int, nullable=False),
     Column("used_by", Int, ForeignKey("bots.id")),
 )
+
+bans = Table(
+    "bans",
+    metadata,
+    Column("key", Text, primary_key=True, comment="the owner in lower case"),
+    Column("reason", Text, nullable=False, comment="perhaps empty"),
+)
+"""The owners that are banned now."""
+
+bot_events = Table(
+    "bot_events",
+    metadata,
+    Column("number", Int, primary_key=True, comment="1, 2, …"),
+    Column("at", Int, nullable=False),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('banned', 'unbanned', 'hidden', 'shown', 'deleted', 'renamed')", name="kind"),
+        nullable=False,
+    ),
+    Column("name", Text, nullable=False, comment="of the bot or owner, as it was before"),
+    Column("new_name", Text, comment="of a bot that was renamed"),
+    Column("reason", Text, nullable=False, comment="perhaps empty"),
+    info={APPEND_ONLY: AppendOnly("number")},
+)
+"""What the operator did to bots and owners. The database refuses to change or delete a row or to skip a number."""
 
 versions = Table(
     "versions",

@@ -101,7 +101,7 @@ def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> t
 def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
     """Return live rating, totals and bot of every version with a match in a game, by node."""
     rating, version, bot = schema.ratings, schema.versions.c, schema.bots.c
-    query = select(rating, version.version, bot.name, bot.owner, bot.house)
+    query = select(rating, version.version, bot.name, bot.owner, bot.house, bot.hidden, bot.deleted)
     query = query.select_from(rating.join(schema.versions).join(schema.bots))
     rows = connection.execute(query.where(rating.c.game == game, rating.c.matches > 0).order_by(rating.c.node))
     return {row.node: row for row in rows}
@@ -140,7 +140,7 @@ def _figures(row: Row[Any]) -> dict[str, Any]:
     times = {int(bucket): count for bucket, count in json.loads(row.think).items()}
     return {
         "bot": row.name,
-        "owner": row.owner,
+        "owner": row.owner if row.hidden is None else "",
         "version": row.version,
         "house": bool(row.house),
         "live": row.rating,
@@ -152,6 +152,8 @@ def _figures(row: Row[Any]) -> dict[str, Any]:
         "forced_share": row.missed / row.decisions if row.decisions else None,
         "think_95_us": think_times.percentile(times, 95),
         "luck": None,
+        "hidden": row.hidden is not None,
+        "deleted": row.deleted is not None,
     }
 
 

@@ -104,6 +104,8 @@ class Standing(google.protobuf.message.Message):
     FORCED_SHARE_FIELD_NUMBER: builtins.int
     THINK_95_US_FIELD_NUMBER: builtins.int
     LUCK_FIELD_NUMBER: builtins.int
+    HIDDEN_FIELD_NUMBER: builtins.int
+    DELETED_FIELD_NUMBER: builtins.int
     rank: builtins.int
     """1 is the best."""
     bot: builtins.str
@@ -144,6 +146,10 @@ class Standing(google.protobuf.message.Message):
     """The part of its decisions, from 0 to 1, that the server or a house bot made in its place; absent where none is known."""
     think_95_us: builtins.int
     """Microseconds that 95 % of its own decisions did not take longer than, to within 5 %; absent where none is known."""
+    hidden: builtins.bool
+    """Whether the operator has taken it off the list of bots; its owner is empty then."""
+    deleted: builtins.bool
+    """Whether the operator has deleted it; its owner is empty then."""
     @property
     def luck(self) -> global___Luck:
         """Its scores with and without luck; absent where the last fit has no replayed match of it, or is of some tables only."""
@@ -172,9 +178,11 @@ class Standing(google.protobuf.message.Message):
         forced_share: builtins.float | None = ...,
         think_95_us: builtins.int | None = ...,
         luck: global___Luck | None = ...,
+        hidden: builtins.bool = ...,
+        deleted: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "forced_share", b"forced_share", "luck", b"luck", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deviation", b"deviation", "forced_share", b"forced_share", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deleted", b"deleted", "deviation", b"deviation", "forced_share", b"forced_share", "hidden", b"hidden", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_best", b"_best"]) -> typing.Literal["best"] | None: ...
     @typing.overload

@@ -173,6 +173,8 @@ class MatchSeat(google.protobuf.message.Message):
     RATING_AFTER_FIELD_NUMBER: builtins.int
     FORCED_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    HIDDEN_FIELD_NUMBER: builtins.int
+    DELETED_FIELD_NUMBER: builtins.int
     bot: builtins.str
     """The bot's name."""
     score: builtins.int
@@ -187,6 +189,10 @@ class MatchSeat(google.protobuf.message.Message):
     """Decisions the server made in its place."""
     version: builtins.str
     """The version that the bot said it was; empty where it said none."""
+    hidden: builtins.bool
+    """Whether the operator has taken the bot off the list of bots."""
+    deleted: builtins.bool
+    """Whether the operator has deleted the bot."""
     def __init__(
         self,
         *,
@@ -197,9 +203,11 @@ class MatchSeat(google.protobuf.message.Message):
         rating_after: builtins.float | None = ...,
         forced: builtins.int = ...,
         version: builtins.str = ...,
+        hidden: builtins.bool = ...,
+        deleted: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "forced", b"forced", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "deleted", b"deleted", "forced", b"forced", "hidden", b"hidden", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_place", b"_place"]) -> typing.Literal["place"] | None: ...
     @typing.overload

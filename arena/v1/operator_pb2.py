@@ -22,9 +22,10 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\x96\x01\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rena/v1/operator.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"2\n\x0c\x44rainRequest\x12\x15\n\x08limit_ms\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x0b\n\t_limit_ms\"9\n\x11VoidResultRequest\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12VoidResultResponse\"~\n\x12VoidResultsRequest\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12)\n\x05since\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x16\n\x05\x61\x66ter\x18\x04 \x01(\x04\x42\x02\x30\x02H\x00\x88\x01\x01\x42\x08\n\x06_after\",\n\x13VoidResultsResponse\x12\x15\n\tmatch_ids\x18\x01 \x03(\x04\x42\x02\x30\x02\"0\n\x0f\x42\x61nOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x12\n\x10\x42\x61nOwnerResponse\"2\n\x11UnbanOwnerRequest\x12\r\n\x05owner\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x14\n\x12UnbanOwnerResponse\".\n\x0eHideBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fHideBotResponse\".\n\x0eShowBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x11\n\x0fShowBotResponse\"0\n\x10\x44\x65leteBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\x13\n\x11\x44\x65leteBotResponse\"B\n\x10RenameBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08new_name\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x13\n\x11RenameBotResponse\".\n\rDrainResponse\x12\x0f\n\x07playing\x18\x01 \x01(\r\x12\x0c\n\x04\x64one\x18\x02 \x01(\x08\x32\xfa\x04\n\x0fOperatorService\x12:\n\x05\x44rain\x12\x16.arena.v1.DrainRequest\x1a\x17.arena.v1.DrainResponse0\x01\x12G\n\nVoidResult\x12\x1b.arena.v1.VoidResultRequest\x1a\x1c.arena.v1.VoidResultResponse\x12J\n\x0bVoidResults\x12\x1c.arena.v1.VoidResultsRequest\x1a\x1d.arena.v1.VoidResultsResponse\x12\x41\n\x08\x42\x61nOwner\x12\x19.arena.v1.BanOwnerRequest\x1a\x1a.arena.v1.BanOwnerResponse\x12G\n\nUnbanOwner\x12\x1b.arena.v1.UnbanOwnerRequest\x1a\x1c.arena.v1.UnbanOwnerResponse\x12>\n\x07HideBot\x12\x18.arena.v1.HideBotRequest\x1a\x19.arena.v1.HideBotResponse\x12>\n\x07ShowBot\x12\x18.arena.v1.ShowBotRequest\x1a\x19.arena.v1.ShowBotResponse\x12\x44\n\tDeleteBot\x12\x1a.arena.v1.DeleteBotRequest\x1a\x1b.arena.v1.DeleteBotResponse\x12\x44\n\tRenameBot\x12\x1a.arena.v1.RenameBotRequest\x1a\x1b.arena.v1.RenameBotResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,14 +35,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
   _globals['_VOIDRESULTREQUEST'].fields_by_name['match_id']._loaded_options = None
   _globals['_VOIDRESULTREQUEST'].fields_by_name['match_id']._serialized_options = b'0\002'
-  _globals['_DRAINREQUEST']._serialized_start=37
-  _globals['_DRAINREQUEST']._serialized_end=87
-  _globals['_VOIDRESULTREQUEST']._serialized_start=89
-  _globals['_VOIDRESULTREQUEST']._serialized_end=146
-  _globals['_VOIDRESULTRESPONSE']._serialized_start=148
-  _globals['_VOIDRESULTRESPONSE']._serialized_end=168
-  _globals['_DRAINRESPONSE']._serialized_start=170
-  _globals['_DRAINRESPONSE']._serialized_end=216
-  _globals['_OPERATORSERVICE']._serialized_start=219
-  _globals['_OPERATORSERVICE']._serialized_end=369
+  _globals['_VOIDRESULTSREQUEST'].fields_by_name['after']._loaded_options = None
+  _globals['_VOIDRESULTSREQUEST'].fields_by_name['after']._serialized_options = b'0\002'
+  _globals['_VOIDRESULTSRESPONSE'].fields_by_name['match_ids']._loaded_options = None
+  _globals['_VOIDRESULTSRESPONSE'].fields_by_name['match_ids']._serialized_options = b'0\002'
+  _globals['_DRAINREQUEST']._serialized_start=70
+  _globals['_DRAINREQUEST']._serialized_end=120
+  _globals['_VOIDRESULTREQUEST']._serialized_start=122
+  _globals['_VOIDRESULTREQUEST']._serialized_end=179
+  _globals['_VOIDRESULTRESPONSE']._serialized_start=181
+  _globals['_VOIDRESULTRESPONSE']._serialized_end=201
+  _globals['_VOIDRESULTSREQUEST']._serialized_start=203
+  _globals['_VOIDRESULTSREQUEST']._serialized_end=329
+  _globals['_VOIDRESULTSRESPONSE']._serialized_start=331
+  _globals['_VOIDRESULTSRESPONSE']._serialized_end=375
+  _globals['_BANOWNERREQUEST']._serialized_start=377
+  _globals['_BANOWNERREQUEST']._serialized_end=425
+  _globals['_BANOWNERRESPONSE']._serialized_start=427
+  _globals['_BANOWNERRESPONSE']._serialized_end=445
+  _globals['_UNBANOWNERREQUEST']._serialized_start=447
+  _globals['_UNBANOWNERREQUEST']._serialized_end=497
+  _globals['_UNBANOWNERRESPONSE']._serialized_start=499
+  _globals['_UNBANOWNERRESPONSE']._serialized_end=519
+  _globals['_HIDEBOTREQUEST']._serialized_start=521
+  _globals['_HIDEBOTREQUEST']._serialized_end=567
+  _globals['_HIDEBOTRESPONSE']._serialized_start=569
+  _globals['_HIDEBOTRESPONSE']._serialized_end=586
+  _globals['_SHOWBOTREQUEST']._serialized_start=588
+  _globals['_SHOWBOTREQUEST']._serialized_end=634
+  _globals['_SHOWBOTRESPONSE']._serialized_start=636
+  _globals['_SHOWBOTRESPONSE']._serialized_end=653
+  _globals['_DELETEBOTREQUEST']._serialized_start=655
+  _globals['_DELETEBOTREQUEST']._serialized_end=703
+  _globals['_DELETEBOTRESPONSE']._serialized_start=705
+  _globals['_DELETEBOTRESPONSE']._serialized_end=724
+  _globals['_RENAMEBOTREQUEST']._serialized_start=726
+  _globals['_RENAMEBOTREQUEST']._serialized_end=792
+  _globals['_RENAMEBOTRESPONSE']._serialized_start=794
+  _globals['_RENAMEBOTRESPONSE']._serialized_end=813
+  _globals['_DRAINRESPONSE']._serialized_start=815
+  _globals['_DRAINRESPONSE']._serialized_end=861
+  _globals['_OPERATORSERVICE']._serialized_start=864
+  _globals['_OPERATORSERVICE']._serialized_end=1498
 # @@protoc_insertion_point(module_scope)

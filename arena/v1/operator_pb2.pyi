@@ -4,8 +4,11 @@ isort:skip_file
 """
 
 import builtins
+import collections.abc
 import google.protobuf.descriptor
+import google.protobuf.internal.containers
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import typing
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
@@ -65,6 +68,268 @@ class VoidResultResponse(google.protobuf.message.Message):
     ) -> None: ...
 
 global___VoidResultResponse = VoidResultResponse
+
+@typing.final
+class VoidResultsRequest(google.protobuf.message.Message):
+    """Takes results of a bot back."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: builtins.int
+    SINCE_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    bot: builtins.str
+    """The bot."""
+    reason: builtins.str
+    """Why: 1 to 200 printable characters. Everybody can read it."""
+    after: builtins.int
+    """Only matches with a higher number; all where absent."""
+    @property
+    def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Only results of matches that ended at this time or later; all where absent."""
+
+    def __init__(
+        self,
+        *,
+        bot: builtins.str = ...,
+        since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        reason: builtins.str = ...,
+        after: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "since", b"since"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "after", b"after", "bot", b"bot", "reason", b"reason", "since", b"since"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+
+global___VoidResultsRequest = VoidResultsRequest
+
+@typing.final
+class VoidResultsResponse(google.protobuf.message.Message):
+    """Results count no more."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_IDS_FIELD_NUMBER: builtins.int
+    @property
+    def match_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Their matches, in order; none when none is left."""
+
+    def __init__(
+        self,
+        *,
+        match_ids: collections.abc.Iterable[builtins.int] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_ids", b"match_ids"]) -> None: ...
+
+global___VoidResultsResponse = VoidResultsResponse
+
+@typing.final
+class BanOwnerRequest(google.protobuf.message.Message):
+    """Bans an owner."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """His name, whatever its capitals. He need not have a bot yet."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["owner", b"owner", "reason", b"reason"]) -> None: ...
+
+global___BanOwnerRequest = BanOwnerRequest
+
+@typing.final
+class BanOwnerResponse(google.protobuf.message.Message):
+    """The owner is banned."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___BanOwnerResponse = BanOwnerResponse
+
+@typing.final
+class UnbanOwnerRequest(google.protobuf.message.Message):
+    """Lifts a ban."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OWNER_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    owner: builtins.str
+    """The owner's name, whatever its capitals."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        owner: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["owner", b"owner", "reason", b"reason"]) -> None: ...
+
+global___UnbanOwnerRequest = UnbanOwnerRequest
+
+@typing.final
+class UnbanOwnerResponse(google.protobuf.message.Message):
+    """The ban is lifted."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___UnbanOwnerResponse = UnbanOwnerResponse
+
+@typing.final
+class HideBotRequest(google.protobuf.message.Message):
+    """Hides a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___HideBotRequest = HideBotRequest
+
+@typing.final
+class HideBotResponse(google.protobuf.message.Message):
+    """The bot is hidden."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___HideBotResponse = HideBotResponse
+
+@typing.final
+class ShowBotRequest(google.protobuf.message.Message):
+    """Lists a hidden bot again."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___ShowBotRequest = ShowBotRequest
+
+@typing.final
+class ShowBotResponse(google.protobuf.message.Message):
+    """The bot is listed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___ShowBotResponse = ShowBotResponse
+
+@typing.final
+class DeleteBotRequest(google.protobuf.message.Message):
+    """Deletes a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "reason", b"reason"]) -> None: ...
+
+global___DeleteBotRequest = DeleteBotRequest
+
+@typing.final
+class DeleteBotResponse(google.protobuf.message.Message):
+    """The bot is deleted."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___DeleteBotResponse = DeleteBotResponse
+
+@typing.final
+class RenameBotRequest(google.protobuf.message.Message):
+    """Renames a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    NEW_NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """The bot's name."""
+    new_name: builtins.str
+    """Its new name, under the same rules as at its registration."""
+    reason: builtins.str
+    """Why: at most 200 printable characters. Everybody can read it."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        new_name: builtins.str = ...,
+        reason: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["name", b"name", "new_name", b"new_name", "reason", b"reason"]) -> None: ...
+
+global___RenameBotRequest = RenameBotRequest
+
+@typing.final
+class RenameBotResponse(google.protobuf.message.Message):
+    """The bot is renamed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+
+global___RenameBotResponse = RenameBotResponse
 
 @typing.final
 class DrainResponse(google.protobuf.message.Message):

@@ -46,6 +46,41 @@ class OperatorServiceStub(object):
                 request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
                 _registered_method=True)
+        self.VoidResults = channel.unary_unary(
+                '/arena.v1.OperatorService/VoidResults',
+                request_serializer=arena_dot_v1_dot_operator__pb2.VoidResultsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultsResponse.FromString,
+                _registered_method=True)
+        self.BanOwner = channel.unary_unary(
+                '/arena.v1.OperatorService/BanOwner',
+                request_serializer=arena_dot_v1_dot_operator__pb2.BanOwnerRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.BanOwnerResponse.FromString,
+                _registered_method=True)
+        self.UnbanOwner = channel.unary_unary(
+                '/arena.v1.OperatorService/UnbanOwner',
+                request_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
+                _registered_method=True)
+        self.HideBot = channel.unary_unary(
+                '/arena.v1.OperatorService/HideBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.HideBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.HideBotResponse.FromString,
+                _registered_method=True)
+        self.ShowBot = channel.unary_unary(
+                '/arena.v1.OperatorService/ShowBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.ShowBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.ShowBotResponse.FromString,
+                _registered_method=True)
+        self.DeleteBot = channel.unary_unary(
+                '/arena.v1.OperatorService/DeleteBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
+                _registered_method=True)
+        self.RenameBot = channel.unary_unary(
+                '/arena.v1.OperatorService/RenameBot',
+                request_serializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
+                _registered_method=True)
 
 
 class OperatorServiceServicer(object):
@@ -70,6 +105,66 @@ class OperatorServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def VoidResults(self, request, context):
+        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BanOwner(self, request, context):
+        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnbanOwner(self, request, context):
+        """Lifts a ban: the owner's bots may come in again.
+        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def HideBot(self, request, context):
+        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+        reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ShowBot(self, request, context):
+        """Puts a hidden bot on the list again. The statuses are those of HideBot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteBot(self, request, context):
+        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenameBot(self, request, context):
+        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+        bot, and no other bot is ever given it. Its stream and its token stay.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperatorServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -82,6 +177,41 @@ def add_OperatorServiceServicer_to_server(servicer, server):
                     servicer.VoidResult,
                     request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultRequest.FromString,
                     response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultResponse.SerializeToString,
+            ),
+            'VoidResults': grpc.unary_unary_rpc_method_handler(
+                    servicer.VoidResults,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.VoidResultsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.VoidResultsResponse.SerializeToString,
+            ),
+            'BanOwner': grpc.unary_unary_rpc_method_handler(
+                    servicer.BanOwner,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.BanOwnerRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.BanOwnerResponse.SerializeToString,
+            ),
+            'UnbanOwner': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnbanOwner,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.SerializeToString,
+            ),
+            'HideBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.HideBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.HideBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.HideBotResponse.SerializeToString,
+            ),
+            'ShowBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.ShowBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.ShowBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.ShowBotResponse.SerializeToString,
+            ),
+            'DeleteBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.DeleteBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.DeleteBotResponse.SerializeToString,
+            ),
+            'RenameBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameBot,
+                    request_deserializer=arena_dot_v1_dot_operator__pb2.RenameBotRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_operator__pb2.RenameBotResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -140,6 +270,195 @@ class OperatorService(object):
             '/arena.v1.OperatorService/VoidResult',
             arena_dot_v1_dot_operator__pb2.VoidResultRequest.SerializeToString,
             arena_dot_v1_dot_operator__pb2.VoidResultResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VoidResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/VoidResults',
+            arena_dot_v1_dot_operator__pb2.VoidResultsRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.VoidResultsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BanOwner(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/BanOwner',
+            arena_dot_v1_dot_operator__pb2.BanOwnerRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.BanOwnerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnbanOwner(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/UnbanOwner',
+            arena_dot_v1_dot_operator__pb2.UnbanOwnerRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.UnbanOwnerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def HideBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/HideBot',
+            arena_dot_v1_dot_operator__pb2.HideBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.HideBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ShowBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/ShowBot',
+            arena_dot_v1_dot_operator__pb2.ShowBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.ShowBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/DeleteBot',
+            arena_dot_v1_dot_operator__pb2.DeleteBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.DeleteBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.OperatorService/RenameBot',
+            arena_dot_v1_dot_operator__pb2.RenameBotRequest.SerializeToString,
+            arena_dot_v1_dot_operator__pb2.RenameBotResponse.FromString,
             options,
             channel_credentials,
             insecure,

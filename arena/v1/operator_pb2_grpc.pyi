@@ -40,6 +40,65 @@ class OperatorServiceStub:
     has more than 200 characters.
     """
 
+    VoidResults: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultsRequest,
+        arena.v1.operator_pb2.VoidResultsResponse,
+    ]
+    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
+    """
+
+    BanOwner: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.BanOwnerRequest,
+        arena.v1.operator_pb2.BanOwnerResponse,
+    ]
+    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """
+
+    UnbanOwner: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.UnbanOwnerRequest,
+        arena.v1.operator_pb2.UnbanOwnerResponse,
+    ]
+    """Lifts a ban: the owner's bots may come in again.
+    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """
+
+    HideBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.HideBotRequest,
+        arena.v1.operator_pb2.HideBotResponse,
+    ]
+    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+    reason has more than 200 characters.
+    """
+
+    ShowBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.ShowBotRequest,
+        arena.v1.operator_pb2.ShowBotResponse,
+    ]
+    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    DeleteBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.DeleteBotRequest,
+        arena.v1.operator_pb2.DeleteBotResponse,
+    ]
+    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """
+
+    RenameBot: grpc.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.RenameBotRequest,
+        arena.v1.operator_pb2.RenameBotResponse,
+    ]
+    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+    bot, and no other bot is ever given it. Its stream and its token stay.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+    """
+
 class OperatorServiceAsyncStub:
     """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
     lies in the server's data directory. PERMISSION_DENIED: it is another one.
@@ -60,6 +119,65 @@ class OperatorServiceAsyncStub:
     """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
     NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
     has more than 200 characters.
+    """
+
+    VoidResults: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.VoidResultsRequest,
+        arena.v1.operator_pb2.VoidResultsResponse,
+    ]
+    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
+    """
+
+    BanOwner: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.BanOwnerRequest,
+        arena.v1.operator_pb2.BanOwnerResponse,
+    ]
+    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """
+
+    UnbanOwner: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.UnbanOwnerRequest,
+        arena.v1.operator_pb2.UnbanOwnerResponse,
+    ]
+    """Lifts a ban: the owner's bots may come in again.
+    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """
+
+    HideBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.HideBotRequest,
+        arena.v1.operator_pb2.HideBotResponse,
+    ]
+    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+    reason has more than 200 characters.
+    """
+
+    ShowBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.ShowBotRequest,
+        arena.v1.operator_pb2.ShowBotResponse,
+    ]
+    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    DeleteBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.DeleteBotRequest,
+        arena.v1.operator_pb2.DeleteBotResponse,
+    ]
+    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """
+
+    RenameBot: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.operator_pb2.RenameBotRequest,
+        arena.v1.operator_pb2.RenameBotResponse,
+    ]
+    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+    bot, and no other bot is ever given it. Its stream and its token stay.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
@@ -86,6 +204,79 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
         NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def VoidResults(
+        self,
+        request: arena.v1.operator_pb2.VoidResultsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.VoidResultsResponse, collections.abc.Awaitable[arena.v1.operator_pb2.VoidResultsResponse]]:
+        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
+        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def BanOwner(
+        self,
+        request: arena.v1.operator_pb2.BanOwnerRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.BanOwnerResponse, collections.abc.Awaitable[arena.v1.operator_pb2.BanOwnerResponse]]:
+        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
+        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """
+
+    @abc.abstractmethod
+    def UnbanOwner(
+        self,
+        request: arena.v1.operator_pb2.UnbanOwnerRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.UnbanOwnerResponse, collections.abc.Awaitable[arena.v1.operator_pb2.UnbanOwnerResponse]]:
+        """Lifts a ban: the owner's bots may come in again.
+        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def HideBot(
+        self,
+        request: arena.v1.operator_pb2.HideBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.HideBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.HideBotResponse]]:
+        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
+        reason has more than 200 characters.
+        """
+
+    @abc.abstractmethod
+    def ShowBot(
+        self,
+        request: arena.v1.operator_pb2.ShowBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.ShowBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.ShowBotResponse]]:
+        """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+
+    @abc.abstractmethod
+    def DeleteBot(
+        self,
+        request: arena.v1.operator_pb2.DeleteBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.DeleteBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.DeleteBotResponse]]:
+        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
+        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """
+
+    @abc.abstractmethod
+    def RenameBot(
+        self,
+        request: arena.v1.operator_pb2.RenameBotRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.operator_pb2.RenameBotResponse, collections.abc.Awaitable[arena.v1.operator_pb2.RenameBotResponse]]:
+        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
+        bot, and no other bot is ever given it. Its stream and its token stay.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
+        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -42,6 +42,8 @@ class Rig:
         self.store = store
         self.query_services = QueryServices(arena)
         self.accounts = BotService(arena)
+        header = f"Bearer {store.operator_token}"
+        self.operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
 
     def bots(self, *names: str) -> list[BotId]:
         return [self.store.register(name).id for name in names]
@@ -353,3 +355,110 @@ async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: Mo
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.NOT_FOUND
     request.reason = ""
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_only_the_operator_bans_and_everybody_sees_it(rig: Rig, autojump_clock: MockClock) -> None:
+    operator, listing = OperatorService(rig.arena), rig.accounts.ListBotEvents
+    ban = operator_pb2.BanOwnerRequest(owner="eve", reason="a ring")
+    unban = operator_pb2.UnbanOwnerRequest(owner="Eve")
+    for refusal in (operator.BanOwner(ban, CALL), operator.UnbanOwner(unban, CALL)):
+        code, text = await refused(refusal)
+        assert code is grpc.StatusCode.PERMISSION_DENIED
+        assert "operator.token" in text
+    await operator.BanOwner(ban, rig.operator)
+    assert (await refused(operator.BanOwner(ban, rig.operator)))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="eve"), CALL))
+    assert (code, text.partition(";")[0]) == (grpc.StatusCode.PERMISSION_DENIED, "eve is banned: a ring")
+    await operator.UnbanOwner(unban, rig.operator)
+    second, first = (await listing(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert (first.number, first.kind, first.name, first.reason) == (1, bots_pb2.BOT_EVENT_KIND_BANNED, "eve", "a ring")
+    assert (second.number, second.kind, second.name) == (2, bots_pb2.BOT_EVENT_KIND_UNBANNED, "Eve")
+    assert list((await listing(bots_pb2.ListBotEventsRequest(limit=1), CALL)).events) == [second]
+    assert list((await listing(bots_pb2.ListBotEventsRequest(before=2), CALL)).events) == [first]
+    assert len((await listing(bots_pb2.ListBotEventsRequest(before=(1 << 64) - 1), CALL)).events) == 2
+    for limit in (0, 1001):
+        code, _ = await refused(listing(bots_pb2.ListBotEventsRequest(limit=limit), CALL))
+        assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_only_the_operator_hides_and_deletes_and_the_pages_say_so(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.finish(rig.begin(rig.bots("ann", "bob", "cleo")), [3, 2, 1])
+    operator = OperatorService(rig.arena)
+    hide, show = operator_pb2.HideBotRequest(name="Ann"), operator_pb2.ShowBotRequest(name="ann")
+    delete = operator_pb2.DeleteBotRequest(name="BOB", reason="as he wished")
+    for refusal in (operator.HideBot(hide, CALL), operator.ShowBot(show, CALL), operator.DeleteBot(delete, CALL)):
+        assert (await refused(refusal))[0] is grpc.StatusCode.PERMISSION_DENIED
+    await operator.HideBot(hide, rig.operator)
+    await operator.DeleteBot(delete, rig.operator)
+    listed = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert [bot.name for bot in listed] == ["cleo"]
+    ladder = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
+    assert [(row.bot, row.owner, row.hidden, row.deleted) for row in ladder.standings] == [
+        ("ann", "", True, False),
+        ("bob", "", False, True),
+        ("cleo", "cleo", False, False),
+    ]
+    (match,) = await rig.listed()
+    assert [(seat.bot, seat.hidden, seat.deleted) for seat in match.seats] == [
+        ("ann", True, False),
+        ("bob", False, True),
+        ("cleo", False, False),
+    ]
+    await operator.ShowBot(show, rig.operator)
+    listed = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert [bot.name for bot in listed] == ["ann", "cleo"]
+    for pointless in (
+        operator.ShowBot(show, rig.operator),
+        operator.DeleteBot(delete, rig.operator),
+        rig.accounts.RotateToken(bots_pb2.RotateTokenRequest(name="bob"), rig.operator),
+    ):
+        assert (await refused(pointless))[0] is grpc.StatusCode.FAILED_PRECONDITION
+    events = (await rig.accounts.ListBotEvents(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert [(event.kind, event.name, event.reason) for event in events] == [
+        (bots_pb2.BOT_EVENT_KIND_SHOWN, "ann", ""),
+        (bots_pb2.BOT_EVENT_KIND_DELETED, "bob", "as he wished"),
+        (bots_pb2.BOT_EVENT_KIND_HIDDEN, "ann", ""),
+    ]
+
+
+async def test_only_the_operator_renames_and_the_old_name_stays_taken(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.begin(rig.bots("ann", "bob"))
+    operator, request = OperatorService(rig.arena), operator_pb2.RenameBotRequest(name="ann", new_name="anna")
+    assert (await refused(operator.RenameBot(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    await operator.RenameBot(request, rig.operator)
+    assert [bot.name for bot in (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots] == ["anna", "bob"]
+    assert [match.seats[0].bot for match in await rig.listed(bot="ann")] == ["anna"]
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="ann"), CALL))
+    assert (code, text) == (grpc.StatusCode.ALREADY_EXISTS, "the name 'ann' is taken by 'anna'; choose another")
+    for new_name, code in (
+        ("bob", grpc.StatusCode.ALREADY_EXISTS),
+        ("anna", grpc.StatusCode.FAILED_PRECONDITION),
+        ("a b", grpc.StatusCode.INVALID_ARGUMENT),
+    ):
+        request.new_name = new_name
+        assert (await refused(operator.RenameBot(request, rig.operator)))[0] is code
+    (event,) = (await rig.accounts.ListBotEvents(bots_pb2.ListBotEventsRequest(), CALL)).events
+    assert (event.kind, event.name, event.new_name) == (bots_pb2.BOT_EVENT_KIND_RENAMED, "ann", "anna")
+
+
+async def test_results_of_a_bot_are_taken_back_a_page_at_a_time(
+    rig: Rig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.server.arena.VOIDS_AT_ONCE", 2)
+    players = rig.bots("ann", "bob")
+    for _ in range(3):
+        rig.finish(rig.begin(players), [5, 3])  # at 2,000,001 µs
+    operator, request = OperatorService(rig.arena), operator_pb2.VoidResultsRequest(bot="ANN", reason="a ring")
+    assert (await refused(operator.VoidResults(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
+    for seconds in (3, 1 << 62):
+        request.since.seconds = seconds
+        assert list((await operator.VoidResults(request, rig.operator)).match_ids) == []
+    request.since.FromMicroseconds(2_000_001)
+    for after, page in ((0, [1, 2]), (2, [3]), (3, []), ((1 << 64) - 1, [])):
+        request.after = after
+        assert list((await operator.VoidResults(request, rig.operator)).match_ids) == page
+    assert [entry.voided for entry in await rig.listed()] == ["a ring"] * 3
+    request.bot = "eve"
+    assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.NOT_FOUND
+    request.reason = ""
+    assert (await refused(operator.VoidResults(request, rig.operator)))[0] is grpc.StatusCode.INVALID_ARGUMENT

@@ -16,7 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.store import rows
-from arena.store.rows import BotRow, DrainRow, LadderRow, LadderRows, LuckRow, MatchRow, MatchState, RatedRow, SeatRow
+from arena.store.rows import (
+    BotEventKind,
+    BotEventRow,
+    BotRow,
+    DrainRow,
+    LadderRow,
+    LadderRows,
+    LuckRow,
+    MatchRow,
+    MatchState,
+    RatedRow,
+    SeatRow,
+)
 from arena.transport.protobuf_rows import pack, unpack
 from arena.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
 
@@ -28,6 +40,7 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     MatchRow: matches_pb2.MatchEntry,
     SeatRow: matches_pb2.MatchSeat,
     BotRow: bots_pb2.BotEntry,
+    BotEventRow: bots_pb2.BotEvent,
     DrainRow: operator_pb2.DrainResponse,
 }
 LIVE: Final = {(BotRow, "connected"), (BotRow, "playing")}
@@ -99,6 +112,11 @@ def test_what_may_be_none_may_be_absent(row: type) -> None:
 def test_the_states_of_a_match_are_those_of_the_protocol() -> None:
     states = {f"MATCH_STATE_{state.name}" for state in MatchState}
     assert states == set(matches_pb2.MatchState.keys()) - {"MATCH_STATE_UNSPECIFIED"}
+
+
+def test_the_kinds_of_events_are_those_of_the_protocol() -> None:
+    kinds = {f"BOT_EVENT_KIND_{kind.name}" for kind in BotEventKind}
+    assert kinds == set(bots_pb2.BotEventKind.keys()) - {"BOT_EVENT_KIND_UNSPECIFIED"}
 
 
 @every_row

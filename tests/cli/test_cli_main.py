@@ -12,7 +12,7 @@ import click
 import pytest
 
 from arena.cli.main import VERBS, main
-from arena.store.rows import JSON_KEY, BotRow, LadderRow, LadderRows, LuckRow, MatchRow, RatedRow, SeatRow
+from arena.store.rows import JSON_KEY, BotEventRow, BotRow, LadderRow, LadderRows, LuckRow, MatchRow, RatedRow, SeatRow
 from tests.cli.cli_rig import arena, shown
 
 
@@ -84,6 +84,7 @@ def test_version() -> None:
         (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow)),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
+        (("bots", "events"), (BotEventRow,)),
     ],
 )
 def test_help_has_every_key_of_what_json_prints(words: tuple[str, ...], rows: tuple[type, ...]) -> None:

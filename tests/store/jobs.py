@@ -27,7 +27,9 @@ def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) ->
     return matches.begin(connection, game, {"rounds": 3}, players, NOW)
 
 
-def finish(connection: Connection, match_id: MatchId, places: Sequence[int]) -> tuple[RatingChange, ...]:
+def finish(
+    connection: Connection, match_id: MatchId, places: Sequence[int], at: int = NOW + 1
+) -> tuple[RatingChange, ...]:
     scores = [10 - place for place in places]
     return matches.finish(
         connection,
@@ -36,7 +38,7 @@ def finish(connection: Connection, match_id: MatchId, places: Sequence[int]) -> 
         places=places,
         forced=[0] * len(places),
         counts=[True] * len(places),
-        at=NOW + 1,
+        at=at,
         replay=replay,
     )
 

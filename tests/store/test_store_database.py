@@ -55,7 +55,10 @@ def test_statements_of_every_match_are_compiled_for_the_database_that_runs_them(
 
 def test_only_added_rows_are_declared_where_the_tables_are() -> None:
     guarded = {table.name: table.info[schema.APPEND_ONLY] for table in schema.metadata.sorted_tables if table.info}
-    assert guarded == {"events": schema.AppendOnly("number", within="game")}
+    assert guarded == {
+        "bot_events": schema.AppendOnly("number"),
+        "events": schema.AppendOnly("number", within="game"),
+    }
 
 
 @pytest.mark.parametrize("inside", ["data", "50% of data"])

@@ -14,7 +14,7 @@ from arena.ladder.events import Entrant, MatchResult, Node, Void
 from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
 from arena.store import events, matches, schema, versions
-from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
+from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownBot, UnknownMatch
 from arena.store.standings import history, standings
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
@@ -229,3 +229,54 @@ def fill(database: sqlite3.Connection) -> None:
     database.executemany(
         "INSERT INTO ratings VALUES (?, 'whist', ?, ?, ?, 1, 1, 10)", [(3, 1520, 100, 2), (4, 1480, 120, 1)]
     )
+
+
+def test_results_of_a_bot_are_made_void_one_by_one_from_an_instant_on(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob, eve = add_bots(connection, "Ada", "Bob", "Eve")
+        played = [begin(connection, players) for players in ([ada, bob], [eve, ada, ada], [bob, eve], [ada, bob])]
+        elsewhere = begin(connection, [bob, ada], "skat")
+        begin(connection, [ada, eve])  # is not over
+        for number, match_id in enumerate(played):
+            places = list(range(1, 1 + len(matches.get_match(connection, match_id).seats)))
+            finish(connection, match_id, places, at=NOW + number)
+        finish(connection, elsewhere, [1, 2], at=NOW + 9)
+        matches.void(connection, played[3], "a known deal", NOW)
+        voided = matches.void_results(connection, "ADA", NOW + 1, "a ring", NOW + 10)
+        assert voided == {played[1]: GAME, elsewhere: "skat"}
+        assert [event for event in events.read(connection, GAME) if isinstance(event, Void)] == [
+            Void(5, played[3], "a known deal"),
+            Void(6, played[1], "a ring"),
+        ]
+        assert [matches.get_match(connection, each).voided for each in (*played, elsewhere)] == [
+            "",
+            "a ring",
+            "",
+            "a known deal",
+            "a ring",
+        ]
+        assert matches.void_results(connection, "Ada", NOW + 1, "a ring", NOW + 10) == {}
+        assert {row.bot: row.matches for row in standings(connection, GAME)} == {"Ada": 1, "Bob": 2, "Eve": 1}
+
+
+def test_results_of_a_bot_are_made_void_a_few_at_a_time(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        played = [begin(connection, players) for _ in range(5)]
+        for match_id in played:
+            finish(connection, match_id, [1, 2])
+        pages, after = [], 0
+        while page := [*matches.void_results(connection, "Ada", 0, "a ring", NOW, after=after, limit=2)]:
+            pages.append(page)
+            after = page[-1]
+        assert pages == [played[:2], played[2:4], played[4:]]
+
+
+def test_results_of_nobody_or_for_no_reason_are_not_made_void(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        finish(connection, begin(connection, add_bots(connection, "Ada", "Bob")), [1, 2])
+        with pytest.raises(ReasonNotAllowed):
+            matches.void_results(connection, "Ada", NOW * 2, "", NOW)
+        with pytest.raises(UnknownBot):
+            matches.void_results(connection, "Eve", 0, "a ring", NOW)
+        assert events.newest(connection, GAME) == 1

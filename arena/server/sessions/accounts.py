@@ -1,4 +1,4 @@
-"""Accounts of registered bots: names, tokens, parking. A change takes effect at once, on open sessions too."""
+"""Accounts of registered bots: names, tokens, parking, bans. A change takes effect at once, on open sessions too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
-from arena.store import bots, parking
+from arena.store import bots, moderation, parking
 from arena.store.errors import UnknownToken
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Accounts:
         self._changes = 0
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """The bot that has a token now, when this returns; None if nobody has."""
+        """The bot that has a token now, when this returns; None if nobody has. OwnerBanned."""
         while True:
             changes = self._changes
             try:
@@ -81,6 +81,49 @@ class Accounts:
         self._shut_out(bot, "the bot's token was revoked; ask the server's operator for a new one")
         log.info("token revoked", bot=bot.name)
         return bot
+
+    async def ban(self, owner: str, reason: str) -> None:
+        """Ban an owner and close his bots' streams; house bots play on. Raises what `moderation.ban` raises."""
+        why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
+        self._changes += 1
+        for bot_player in list(self._players):
+            if bot_player.owner.lower() == owner.lower():
+                bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
+        log.info("owner banned", owner=owner, reason=reason)
+
+    async def unban(self, owner: str, reason: str) -> None:
+        """Let a banned owner's bots in again. Raises what `moderation.unban` raises."""
+        await self._store.write(partial(moderation.unban, owner=owner, reason=reason, at=now_us()))
+        self._changes += 1
+        log.info("owner un-banned", owner=owner, reason=reason)
+
+    async def hide(self, name: str, reason: str) -> None:
+        """Take a bot off the list of bots. Raises what `moderation.hide` raises."""
+        bot = await self._store.write(partial(moderation.hide, name=name, reason=reason, at=now_us()))
+        log.info("bot hidden", bot=bot.name, reason=reason)
+
+    async def show(self, name: str, reason: str) -> None:
+        """List a hidden bot again. Raises what `moderation.show` raises."""
+        bot = await self._store.write(partial(moderation.show, name=name, reason=reason, at=now_us()))
+        log.info("bot shown", bot=bot.name, reason=reason)
+
+    async def delete(self, name: str, reason: str) -> None:
+        """Delete a bot and close its stream; house bots play on. Raises what `moderation.delete` raises."""
+        bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
+        self._changes += 1
+        if (bot_player := self._players.get(bot.id)) is not None:
+            why = "the server's operator deleted the bot, and its token with it"
+            bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
+        log.info("bot deleted", bot=bot.name, reason=reason)
+
+    async def rename(self, name: str, new_name: str, reason: str) -> None:
+        """Give a bot another name; the matches it plays keep the old one. Raises what `moderation.rename` raises."""
+        job = partial(moderation.rename, name=name, new_name=new_name, reason=reason, at=now_us())
+        bot = await self._store.write(job)
+        self._changes += 1
+        if (bot_player := self._players.get(bot.id)) is not None:
+            bot_player.name = bot.name
+        log.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
 
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""

@@ -20,7 +20,7 @@ class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
 
 
 class Authorization:
-    """Decides by tokens. StoreError where a bot's cannot be looked up."""
+    """Decides by tokens. StoreError where a bot's cannot be looked up, OwnerBanned where its owner is banned."""
 
     def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
         """`authenticate` gives the bot that has a token now."""

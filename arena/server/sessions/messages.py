@@ -316,4 +316,6 @@ class Reason(Enum):
     NO_HELLO = auto()
     """The bot opened a stream and said nothing."""
     TOKEN_REVOKED = auto()
-    """The bot's token was replaced or revoked."""
+    """The bot's token was replaced or revoked, or the bot deleted."""
+    OWNER_BANNED = auto()
+    """The operator banned the bot's owner."""

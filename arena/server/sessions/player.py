@@ -193,16 +193,27 @@ class BotPlayer:
             for match in list(self.matches.values()):
                 match.left(now, self)
 
+    def expel(self, now: float, reason: Reason, why: str) -> None:
+        """Hand over all its seats, as it cannot come back, and close its stream if it is connected."""
+        self._hand_over(now)
+        if self.session is not None:
+            self.session.close(reason, why)
+        self._changed(self)
+
     def _leave(self, now: float) -> None:
         """Hand over all its seats, and end its session in order."""
-        if self.session is None:
-            return
-        self.session.capacity = 0
+        if self.session is not None:
+            self._hand_over(now)
+            self.session.leave()
+
+    def _hand_over(self, now: float) -> None:
+        """Take no more seats, and let house bots play those it has from now on."""
+        if self.session is not None:
+            self.session.capacity = 0
         for pending in list(self.invitations.values()):
             pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
         for match in list(self.matches.values()):
             match.left(now, self, in_order=True)
-        self.session.leave()
 
     def shut_out(self, why: str) -> None:
         """Close its stream for flooding."""

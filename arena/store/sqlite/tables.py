@@ -27,8 +27,9 @@ def _triggers(table: Table) -> Iterator[str]:
     only_added = f"BEGIN SELECT RAISE(ABORT, '{name} are only added'); END"
     yield f"CREATE TRIGGER {name}_stay BEFORE UPDATE ON {name} {only_added}"
     yield f"CREATE TRIGGER {name}_remain BEFORE DELETE ON {name} {only_added}"
+    alike = f" WHERE {within} = NEW.{within}" if within else ""
     yield (
         f"CREATE TRIGGER {name}_follow BEFORE INSERT ON {name} WHEN NEW.{number} <>"  # noqa: S608 - the schema's names
-        f" (SELECT coalesce(max({number}), 0) + 1 FROM {name} WHERE {within} = NEW.{within})"
+        f" (SELECT coalesce(max({number}), 0) + 1 FROM {name}{alike})"
         f" BEGIN SELECT RAISE(ABORT, '{name} are numbered without a gap'); END"
     )

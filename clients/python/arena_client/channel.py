@@ -91,8 +91,8 @@ def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -
             return DroppedError(f"{text} ({code.name})")
 
 
-def registration_failure(code: grpc.StatusCode, details: str | None) -> ArenaError | DroppedError:
-    """Return the error that a failed registration means."""
+def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
+    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
     text = _one_line(details)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:
@@ -101,9 +101,9 @@ def registration_failure(code: grpc.StatusCode, details: str | None) -> ArenaErr
             )
         case grpc.StatusCode.INVALID_ARGUMENT:
             return NameNotAllowedError(text)
-        case grpc.StatusCode.PERMISSION_DENIED:
+        case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
             return InvitationNeededError(text)
-        case grpc.StatusCode.RESOURCE_EXHAUSTED:
+        case grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.RESOURCE_EXHAUSTED:
             return RefusedError(f"the server refuses the bot: {text}")
         case _:
             return play_failure(code, details)

@@ -39,20 +39,31 @@ _chance = random.SystemRandom()  # leaves the bot's own random numbers alone
 
 ANSWER_TIME = 20.0
 """Seconds that the server has for a registration and for its welcome."""
-LONGEST_WAIT = 30.0
-"""Seconds between two tries at most."""
+FIRST_WAIT = 0.1
+"""Seconds before the first try to come back, at most."""
+LONGEST_WAIT = 5.0
+"""Seconds between two tries at most, while the server may only be starting again."""
+LONG_OUTAGE = 120.0
+"""Seconds without a connection after which that is no longer likely."""
+LONGEST_OUTAGE_WAIT = 30.0
+"""Seconds between two tries at most after that."""
 LONGEST_VERSION = 40
 """Characters of a bot's version."""
-STEADY = 10.0
+STEADY = 1.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
 """What says that the stream has ended, now or before."""
 
 
-def waiting_time(tries: int) -> float:
-    """Return the seconds before the next try: 0.5, 1, 2, 4 … 30, of which a random 0 to 50 % is taken off."""
-    return _chance.uniform(0.5, 1.0) * min(LONGEST_WAIT, 0.5 * 2.0 ** min(tries, 10))
+def waiting_time(outage: float) -> float:
+    """Return the seconds before the next try, `outage` seconds after the last good connection: any part of as many.
+
+    A bot so prolongs no outage to more than twice its length, nor by more than 5 s in its first two minutes, 30 s
+    later; and bots that lost the server at the same time come back one by one.
+    """
+    longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
+    return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
 
 
 class Connection:
@@ -99,7 +110,7 @@ class Connection:
 
     async def play(self) -> None:
         """Play until the matches wanted are played; raises `ArenaError` and what the bot raises."""
-        tries, seen = 0, time.monotonic()
+        good = seen = time.monotonic()
         while True:
             begun = time.monotonic()
             try:
@@ -107,12 +118,13 @@ class Connection:
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
+                now = time.monotonic()
                 if self._session is not None:
-                    tries, seen = 0 if time.monotonic() - begun > STEADY else tries, time.monotonic()
+                    # One that ended at once may end so again; but the server is there.
+                    good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     self._session = None
-                wait = waiting_time(tries)
-                tries += 1
-                if self._give_up_after is not None and time.monotonic() + wait - seen > self._give_up_after:
+                wait = waiting_time(now - good)
+                if self._give_up_after is not None and now + wait - seen > self._give_up_after:
                     raise UnreachableError(f"no connection to {self._address}: {dropped}") from None
                 _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
                 await asyncio.sleep(wait)
@@ -140,7 +152,8 @@ class Connection:
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
         except grpc.aio.AioRpcError as error:
-            failure = registration_failure(error.code(), error.details())
+            reason = error_reason(error.trailing_metadata())
+            failure = registration_failure(error.code(), error.details(), reason)
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None

@@ -332,11 +332,10 @@ def test_a_server_that_says_nothing_is_tried_again(
 def test_a_connection_that_held_begins_the_waiting_times_anew(
     token_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries: list[int] = []
-    monkeypatch.setattr(connection, "STEADY", 0.0)
+    outages: list[float] = []
 
-    def at_once(count: int) -> float:
-        tries.append(count)
+    def at_once(outage: float) -> float:
+        outages.append(outage)
         return 0.01
 
     monkeypatch.setattr(connection, "waiting_time", at_once)
@@ -345,14 +344,92 @@ def test_a_connection_that_held_begins_the_waiting_times_anew(
         talk.next()
         yield welcome()
 
-    with Peer([closing, closing, one_match]) as peer:
-        Playing(First(), peer.address, token_file, matches=1).result()
-    assert tries == [0, 0]
+    for steady in (0.0, PATIENCE):
+        monkeypatch.setattr(connection, "STEADY", steady)
+        with Peer([closing, closing, one_match]) as peer:
+            Playing(First(), peer.address, token_file.with_name(f"{steady}"), matches=1).result()
+    assert outages[:2] == [0, 0]
+    assert 0 < outages[2] < outages[3], "one that ends at once may do so again"
 
 
-def test_waiting_times_grow_and_are_bounded() -> None:
-    for tries, longest in [(0, 0.5), (1, 1.0), (5, 16.0), (6, 30.0), (10_000, 30.0)]:
-        assert all(longest / 2 <= connection.waiting_time(tries) <= longest for _ in range(20))
+def test_waiting_times_are_any_part_of_the_outage_and_bounded() -> None:
+    for outage, longest in [(0, 0.1), (0.05, 0.1), (1, 1), (4, 4), (60, 5), (120, 5), (121, 30), (1e6, 30)]:
+        waits = [connection.waiting_time(outage) for _ in range(500)]
+        assert 0 <= min(waits) < 0.1 * longest
+        assert 0.9 * longest < max(waits) <= longest
+
+
+@pytest.mark.parametrize(("up", "down"), [(4.0, 0.5), (4.0, 2.0), (30.0, 10.0)])
+def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_seconds(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch, up: float, down: float
+) -> None:
+    """On a clock of its own, with the bot's own loop; the server is up and down in turns, from 0 on."""
+    now, back = 0.0, []
+    period = up + down
+
+    class Outages(connection.Connection):
+        async def _stream(self) -> None:
+            nonlocal now
+            if now % period < up:
+                self._session = session
+                back.append(now)
+                now = now - now % period + up
+            if len(back) <= 70:
+                raise DroppedError("the server is gone")
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    session: Any = object()
+    monkeypatch.setattr("arena_client.connection.time.monotonic", lambda: now)
+    monkeypatch.setattr("arena_client.connection.asyncio.sleep", sleep)
+    asyncio.run(
+        Outages(
+            First(),
+            "nowhere:1",
+            token=None,
+            token_file=token_file,
+            invitation=None,
+            owner=None,
+            tls=None,
+            matches=None,
+            on_error="raise",
+            give_up_after=None,
+        ).play()
+    )
+    late = [moment % period for moment in back]
+    assert [int(moment // period) for moment in back] == list(range(71)), "back after every outage"
+    assert max(late) <= min(down, 5.0)
+    assert sum(late) / len(late) < 0.75 * min(down, 5.0)
+
+
+def test_a_bot_is_back_two_seconds_after_a_server_that_was_gone_for_two(token_file: Path) -> None:
+    reached, gone = threading.Event(), threading.Event()
+
+    def staying(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.context.add_callback(gone.set)
+        talk.next()
+        yield welcome()
+        reached.set()
+        gone.wait(PATIENCE)
+
+    with Peer([staying]) as peer:
+        playing = Playing(First(), peer.address, token_file, matches=1)
+        assert reached.wait(PATIENCE)
+        threading.Event().wait(connection.STEADY + 0.1)
+        stopped = time.monotonic()
+    threading.Event().wait(2.0)
+
+    def back(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        came.append(time.monotonic())
+        yield from one_match(talk)
+
+    came: list[float] = []
+    with Peer([back], port=peer.port, tokens=peer.tokens):
+        restarted = time.monotonic()
+        playing.result()
+    assert came[0] - restarted < restarted - stopped + 0.5, "and half a second to connect"
 
 
 def test_an_unreachable_server_is_given_up_when_told(token_file: Path) -> None:

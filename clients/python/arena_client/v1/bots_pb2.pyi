@@ -7,11 +7,58 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _BotEventKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _BotEventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_BotEventKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    BOT_EVENT_KIND_UNSPECIFIED: _BotEventKind.ValueType  # 0
+    """Not used."""
+    BOT_EVENT_KIND_BANNED: _BotEventKind.ValueType  # 1
+    """An owner was banned: his bots may not come in."""
+    BOT_EVENT_KIND_UNBANNED: _BotEventKind.ValueType  # 2
+    """The ban of an owner was lifted."""
+    BOT_EVENT_KIND_HIDDEN: _BotEventKind.ValueType  # 3
+    """A bot was taken off the list of bots."""
+    BOT_EVENT_KIND_SHOWN: _BotEventKind.ValueType  # 4
+    """A hidden bot was put on the list again."""
+    BOT_EVENT_KIND_DELETED: _BotEventKind.ValueType  # 5
+    """A bot was deleted."""
+    BOT_EVENT_KIND_RENAMED: _BotEventKind.ValueType  # 6
+    """A bot was given another name."""
+
+class BotEventKind(_BotEventKind, metaclass=_BotEventKindEnumTypeWrapper):
+    """What was done to a bot or an owner."""
+
+BOT_EVENT_KIND_UNSPECIFIED: BotEventKind.ValueType  # 0
+"""Not used."""
+BOT_EVENT_KIND_BANNED: BotEventKind.ValueType  # 1
+"""An owner was banned: his bots may not come in."""
+BOT_EVENT_KIND_UNBANNED: BotEventKind.ValueType  # 2
+"""The ban of an owner was lifted."""
+BOT_EVENT_KIND_HIDDEN: BotEventKind.ValueType  # 3
+"""A bot was taken off the list of bots."""
+BOT_EVENT_KIND_SHOWN: BotEventKind.ValueType  # 4
+"""A hidden bot was put on the list again."""
+BOT_EVENT_KIND_DELETED: BotEventKind.ValueType  # 5
+"""A bot was deleted."""
+BOT_EVENT_KIND_RENAMED: BotEventKind.ValueType  # 6
+"""A bot was given another name."""
+global___BotEventKind = BotEventKind
 
 @typing.final
 class RegisterBotRequest(google.protobuf.message.Message):
@@ -153,6 +200,7 @@ class BotEntry(google.protobuf.message.Message):
     VERSION_FIELD_NUMBER: builtins.int
     DECLINED_FIELD_NUMBER: builtins.int
     SILENT_FIELD_NUMBER: builtins.int
+    BANNED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -175,6 +223,8 @@ class BotEntry(google.protobuf.message.Message):
     """Invitations that it declined since the server started; absent where it is not here."""
     silent: builtins.int
     """Invitations that it left without a word for too long since the server started; absent where it is not here."""
+    banned: builtins.str
+    """Why it may not come in, where its owner is banned; else empty."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was registered."""
@@ -194,9 +244,10 @@ class BotEntry(google.protobuf.message.Message):
         version: builtins.str = ...,
         declined: builtins.int | None = ...,
         silent: builtins.int | None = ...,
+        banned: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "declined", b"declined", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_declined", b"_declined"]) -> typing.Literal["declined"] | None: ...
     @typing.overload
@@ -301,3 +352,92 @@ class RevokeTokenResponse(google.protobuf.message.Message):
     ) -> None: ...
 
 global___RevokeTokenResponse = RevokeTokenResponse
+
+@typing.final
+class ListBotEventsRequest(google.protobuf.message.Message):
+    """Asks for what the operator did."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LIMIT_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    limit: builtins.int
+    """At most so many; 50 where absent."""
+    before: builtins.int
+    """Only events with a smaller number; all where absent. For the next page."""
+    def __init__(
+        self,
+        *,
+        limit: builtins.int | None = ...,
+        before: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+
+global___ListBotEventsRequest = ListBotEventsRequest
+
+@typing.final
+class ListBotEventsResponse(google.protobuf.message.Message):
+    """What the operator did."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: builtins.int
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotEvent]:
+        """Newest first."""
+
+    def __init__(
+        self,
+        *,
+        events: collections.abc.Iterable[global___BotEvent] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["events", b"events"]) -> None: ...
+
+global___ListBotEventsResponse = ListBotEventsResponse
+
+@typing.final
+class BotEvent(google.protobuf.message.Message):
+    """One thing that the operator did to a bot or an owner."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    AT_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    NAME_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    NEW_NAME_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """1, 2, … in the order they were done."""
+    kind: global___BotEventKind.ValueType
+    """What was done."""
+    name: builtins.str
+    """The bot's name as it was before, or the owner's."""
+    reason: builtins.str
+    """Why; may be empty."""
+    new_name: builtins.str
+    """The new name of a bot that was renamed; absent in any other event."""
+    @property
+    def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        kind: global___BotEventKind.ValueType = ...,
+        name: builtins.str = ...,
+        reason: builtins.str = ...,
+        new_name: builtins.str | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_new_name", b"_new_name", "at", b"at", "new_name", b"new_name"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_new_name", b"_new_name", "at", b"at", "kind", b"kind", "name", b"name", "new_name", b"new_name", "number", b"number", "reason", b"reason"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_new_name", b"_new_name"]) -> typing.Literal["new_name"] | None: ...
+
+global___BotEvent = BotEvent

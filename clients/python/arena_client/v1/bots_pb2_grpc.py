@@ -65,6 +65,11 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
                 _registered_method=True)
+        self.ListBotEvents = channel.unary_unary(
+                '/arena.v1.BotService/ListBotEvents',
+                request_serializer=arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.ListBotEventsResponse.FromString,
+                _registered_method=True)
 
 
 class BotServiceServicer(object):
@@ -74,7 +79,8 @@ class BotServiceServicer(object):
     def RegisterBot(self, request, context):
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+        ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
+        PERMISSION_DENIED: registration is by invitation, or the owner is banned.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -84,14 +90,14 @@ class BotServiceServicer(object):
     def CreateInvitation(self, request, context):
         """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
         token, which lies in the server's data directory.
-        PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+        PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListBots(self, request, context):
-        """The bots known here.
+        """The bots known here, but for those that the operator has hidden or deleted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,7 +105,7 @@ class BotServiceServicer(object):
 
     def UnparkBot(self, request, context):
         """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -107,7 +113,7 @@ class BotServiceServicer(object):
 
     def RotateToken(self, request, context):
         """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,6 +122,14 @@ class BotServiceServicer(object):
     def RevokeToken(self, request, context):
         """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
         The statuses are those of RotateToken.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListBotEvents(self, request, context):
+        """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+        INVALID_ARGUMENT: a limit over 1000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -153,6 +167,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.RevokeToken,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.SerializeToString,
+            ),
+            'ListBotEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBotEvents,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.ListBotEventsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -318,6 +337,33 @@ class BotService(object):
             '/arena.v1.BotService/RevokeToken',
             arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBotEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/ListBotEvents',
+            arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.ListBotEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

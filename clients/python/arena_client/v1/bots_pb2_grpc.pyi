@@ -27,7 +27,8 @@ class BotServiceStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+    ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -37,21 +38,21 @@ class BotServiceStub:
     ]
     """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
     token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here."""
+    """The bots known here, but for those that the operator has hidden or deleted."""
 
     UnparkBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
         arena_client.v1.bots_pb2.UnparkBotResponse,
     ]
     """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
     """
 
     RotateToken: grpc.UnaryUnaryMultiCallable[
@@ -59,7 +60,7 @@ class BotServiceStub:
         arena_client.v1.bots_pb2.RotateTokenResponse,
     ]
     """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
     """
 
     RevokeToken: grpc.UnaryUnaryMultiCallable[
@@ -68,6 +69,14 @@ class BotServiceStub:
     ]
     """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
     The statuses are those of RotateToken.
+    """
+
+    ListBotEvents: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.ListBotEventsRequest,
+        arena_client.v1.bots_pb2.ListBotEventsResponse,
+    ]
+    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+    INVALID_ARGUMENT: a limit over 1000.
     """
 
 class BotServiceAsyncStub:
@@ -79,7 +88,8 @@ class BotServiceAsyncStub:
     ]
     """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-    ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+    ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
     RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
     """
 
@@ -89,21 +99,21 @@ class BotServiceAsyncStub:
     ]
     """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
     token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here."""
+    """The bots known here, but for those that the operator has hidden or deleted."""
 
     UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
         arena_client.v1.bots_pb2.UnparkBotResponse,
     ]
     """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
     """
 
     RotateToken: grpc.aio.UnaryUnaryMultiCallable[
@@ -111,7 +121,7 @@ class BotServiceAsyncStub:
         arena_client.v1.bots_pb2.RotateTokenResponse,
     ]
     """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
     """
 
     RevokeToken: grpc.aio.UnaryUnaryMultiCallable[
@@ -120,6 +130,14 @@ class BotServiceAsyncStub:
     ]
     """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
     The statuses are those of RotateToken.
+    """
+
+    ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.ListBotEventsRequest,
+        arena_client.v1.bots_pb2.ListBotEventsResponse,
+    ]
+    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+    INVALID_ARGUMENT: a limit over 1000.
     """
 
 class BotServiceServicer(metaclass=abc.ABCMeta):
@@ -133,7 +151,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RegisterBotResponse]]:
         """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
-        ALREADY_EXISTS: the name is taken. INVALID_ARGUMENT: the name or the token is not allowed. PERMISSION_DENIED: registration is by invitation.
+        ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
+        PERMISSION_DENIED: registration is by invitation, or the owner is banned.
         RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
         """
 
@@ -145,7 +164,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.bots_pb2.CreateInvitationResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.CreateInvitationResponse]]:
         """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
         token, which lies in the server's data directory.
-        PERMISSION_DENIED: it is not the operator's token. INVALID_ARGUMENT: the owner's name is not allowed.
+        PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
 
     @abc.abstractmethod
@@ -154,7 +173,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.ListBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ListBotsResponse]]:
-        """The bots known here."""
+        """The bots known here, but for those that the operator has hidden or deleted."""
 
     @abc.abstractmethod
     def UnparkBot(
@@ -163,7 +182,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.UnparkBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.UnparkBotResponse]]:
         """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, or the server's own.
+        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
         """
 
     @abc.abstractmethod
@@ -173,7 +192,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.RotateTokenResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RotateTokenResponse]]:
         """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is the server's own.
+        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
         """
 
     @abc.abstractmethod
@@ -184,6 +203,16 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.bots_pb2.RevokeTokenResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RevokeTokenResponse]]:
         """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
         The statuses are those of RotateToken.
+        """
+
+    @abc.abstractmethod
+    def ListBotEvents(
+        self,
+        request: arena_client.v1.bots_pb2.ListBotEventsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.bots_pb2.ListBotEventsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ListBotEventsResponse]]:
+        """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
+        INVALID_ARGUMENT: a limit over 1000.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -30,7 +30,8 @@ class PlayServiceStub:
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
     of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
     "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated or revoked while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+    PERMISSION_DENIED: OWNER_BANNED (by the operator).
     INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
     RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
     its owner's bots have too many streams).
@@ -48,7 +49,8 @@ class PlayServiceAsyncStub:
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
     of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
     "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated or revoked while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+    PERMISSION_DENIED: OWNER_BANNED (by the operator).
     INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
     RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
     its owner's bots have too many streams).
@@ -68,7 +70,8 @@ class PlayServiceServicer(metaclass=abc.ABCMeta):
         carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
         of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
         "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-        UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated or revoked while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+        UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
+        PERMISSION_DENIED: OWNER_BANNED (by the operator).
         INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
         RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
         its owner's bots have too many streams).

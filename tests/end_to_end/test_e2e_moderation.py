@@ -1,0 +1,49 @@
+"""What the operator decides about bots and owners, by the verbs, while bots are connected to a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.end_to_end.e2e_rig import Crowd, program, register, server, until
+from tests.end_to_end.test_e2e_tokens import arena
+
+
+def test_a_ban_ends_open_streams_with_a_reason_and_the_match_goes_on(tmp_path: Path) -> None:
+    with server(tmp_path / "data") as running, Crowd(running.address) as crowd:
+        ann, eve = crowd.come("ann"), crowd.come("eve")
+        ann.play_in_background()
+        eve.read_until(lambda: eve.decisions)
+        operator = ("--data", running.data, "--server", running.address)
+        assert arena("bots", "ban", "eve", "--reason", "a ring", *operator) == "eve is banned."
+        for stream in (eve, crowd.stranger(eve.token)):
+            end = stream.last_word()
+            assert end.code is grpc.StatusCode.PERMISSION_DENIED
+            assert "eve is banned: a ring" in end.text
+        until(lambda: ann.reports, "the result of the match", patience=20)  # the grace is 30 s
+        with pytest.raises(grpc.RpcError, match="eve is banned: a ring"):
+            register(running.address, "eve-2", "eve")
+        [event] = json.loads(arena("bots", "events", "--json", "--server", running.address))["events"]
+        assert (event["kind"], event["name"], event["reason"]) == ("banned", "eve", "a ring")
+        arena("bots", "unban", "eve", *operator)
+        back = crowd.stranger(eve.token)
+        back.play_until(lambda: back.reports)
+
+
+def test_a_bot_of_the_sdk_ends_and_says_that_its_owner_is_banned(tmp_path: Path) -> None:
+    command = ("-m", "arena_client.samples.random_bot", "--owner", "eve")
+    with server(tmp_path / "data") as running:
+        where = ("--server", running.address, "--token-file", str(tmp_path / "token"))
+        with program(*command, *where) as bot:
+            assert bot.stdout is not None
+            assert any("is connected" in line for line in bot.stdout)
+            arena("bots", "ban", "eve", "--reason", "a ring", "--data", running.data, "--server", running.address)
+            assert bot.wait(60) == 1
+            assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
+        with program(*command, *where[:2], "--name", "another", "--token-file", str(tmp_path / "other")) as bot:
+            assert bot.wait(60) == 1
+            assert bot.stdout is not None
+            assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()

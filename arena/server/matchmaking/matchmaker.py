@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from arena.scheduling.information_gain import MatchValues
-    from arena.scheduling.pool import LastMatch, Pool, Shuffler, Table
+    from arena.scheduling.pool import LastMatch, Shuffler, Table
     from arena.server.config import Config, Offer
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import HousePlayer, Player
@@ -46,8 +46,10 @@ class Matchmaker:
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
-        self._queues = {offer.game.name: Queue(offer, fillers[offer.game.name], config) for offer in config.offers}
         self._chance: Shuffler = secrets.SystemRandom()
+        self._queues = {
+            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance) for offer in config.offers
+        }
         self._turns = turns
         self._watch = watch
         self._seat: Callable[[Offer, Sequence[Player]], None] | None = None
@@ -56,15 +58,17 @@ class Matchmaker:
 
     def match_ended(self, bot_player: BotPlayer, game: str, last_match: LastMatch) -> None:
         """Record that a bot's match ended; start its waiting time if it was at capacity."""
-        if not self._queues[game].has_room(bot_player):
+        if not self._queues[game].pool.has_room(bot_player):
             bot_player.waiting_since[game] = trio.current_time()
         bot_player.last_match = last_match
 
     def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
-        self._queues[game].match_values = match_values
+        queue = self._queues[game]
+        queue.match_values = match_values
         for bot_player in self._players:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
+            queue.update(bot_player)
 
     def open(self, seat: Callable[[Offer, Sequence[Player]], None]) -> None:
         """Form tables from now on; `seat` is called with each and must make its players busy at once."""
@@ -91,35 +95,28 @@ class Matchmaker:
 
         Which game gets the next table is chance, so that no game takes all the room of bots that play several.
         """
-        pools = {queue: pool for queue in self._queues.values() if (pool := queue.pool(now, self._chance)) is not None}
-        open_queues = list(pools)
+        open_queues = list(self._queues.values())
         while open_queues:
             queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
-            table = self._next(queue, pools[queue], now)
+            table = self._next(queue, now)
             if table is None:
                 open_queues.remove(queue)
                 continue
-            for player in table.bots:
-                if isinstance(player, BotPlayer):
-                    player.seated(now, queue.offer.game.name)
-                    for other, pool in pools.items():
-                        if other is not queue:
-                            pool.engage(player)
+            bot_players = [player for player in table.bots if isinstance(player, BotPlayer)]
+            for bot_player in bot_players:
+                bot_player.seated(now, queue.offer.game.name)
             seat(queue.offer, table.bots)
-            for player in table.bots:
-                if isinstance(player, BotPlayer):
-                    self._update(player)
-        for queue, pool in pools.items():
-            queue.formed(pool)
-        return min([queue.due for queue in self._queues.values() if queue.due > now], default=math.inf)
+            for bot_player in bot_players:
+                self._update(bot_player)
+        return min([due for queue in self._queues.values() if (due := queue.pool.due(now)) > now], default=math.inf)
 
-    def _next(self, queue: Queue, pool: Pool[Player], now: float) -> Table[Player] | None:
+    def _next(self, queue: Queue, now: float) -> Table[Player] | None:
         """The next table of a game, of a random size; of any size once somebody's patience is over."""
         sizes = queue.sizes
         self._chance.shuffle(sizes)
-        patient = now < pool.due
+        patient = now < queue.pool.due(now)
         for seats in sizes[:1] if patient else sizes:
-            if (table := pool.table(seats)) is not None:
+            if (table := queue.pool.table(seats, now)) is not None:
                 return table
         return None
 

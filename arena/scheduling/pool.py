@@ -2,7 +2,8 @@
 
 Every second table is for *contention*: half of its seats go to the bots with the largest information gain. All other
 seats are for *coverage*: bots that have waited for longer than the patience first, then those that were given fewest
-tables while others waited. At any table, half of the seats go to provisional bots first. Bots of one
+tables while others waited; of these the ones that have met the others at the table least in their latest matches, so
+that all meet once before any meet twice. At any table, half of the seats go to provisional bots first. Bots of one
 owner never meet, except house bots; seats are drawn. Where house bots can fill tables nobody waits longer than the
 patience, so a newcomer's first match comes soon. Time and randomness come from the caller; nothing here reads a clock
 or draws.
@@ -14,6 +15,7 @@ sorted lists.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import cycle, islice
 from math import inf
@@ -32,6 +34,10 @@ ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 MIXING_SHARE: Final = 0.1
 """Fraction of the last match's length for which its players wait for other opponents, within the patience: otherwise
 the same bots would be matched with each other again and again."""
+REMEMBERED: Final = 64
+"""Number of its latest opponents that count as a bot's meetings."""
+CONSIDERED: Final = 32
+"""Number of bots beyond those needed among which the least met are looked for: it bounds the cost of a table."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 Entry: TypeAlias = tuple[float, float, float, int]
@@ -83,7 +89,7 @@ class Table(NamedTuple, Generic[BotT]):
 class _Candidate(Generic[BotT]):
     """A connected bot as the pool knows it."""
 
-    __slots__ = ("number", "turn", "waiting")
+    __slots__ = ("_latest", "_met", "number", "turn", "waiting")
 
     def __init__(self, waiting: Waiting[BotT], number: int) -> None:
         self.waiting = waiting
@@ -91,6 +97,22 @@ class _Candidate(Generic[BotT]):
         """Number of its own, counted from 0."""
         self.turn = 0.0
         """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
+        self._met: dict[int, int] = {}
+        self._latest: deque[int] = deque()
+
+    def meetings(self, number: int) -> int:
+        """Count the meetings with the candidate or house bot of a number among the latest."""
+        return self._met.get(number, 0)
+
+    def meet(self, number: int) -> None:
+        """Count a meeting; the earliest beyond `REMEMBERED` counts no longer."""
+        self._met[number] = self._met.get(number, 0) + 1
+        self._latest.append(number)
+        if len(self._latest) > REMEMBERED:
+            earliest = self._latest.popleft()
+            self._met[earliest] -= 1
+            if not self._met[earliest]:
+                del self._met[earliest]
 
 
 class _Order(Generic[BotT]):
@@ -199,7 +221,7 @@ class Pool(Generic[BotT]):
             self._change(candidate, waiting)
 
     def remove(self, bot: BotT) -> None:
-        """Forget a bot; others are ignored."""
+        """Forget a bot, with whom it has met; others are ignored."""
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             if candidate.waiting.room:
@@ -229,11 +251,12 @@ class Pool(Generic[BotT]):
         chosen = self._contenders(seats, wanted) if here >= wanted else []
         self._cover(chosen, min(here, wanted), now)
         bots = [candidate.waiting.bot for candidate in chosen]
-        house_bots = list(self._house)
-        self._chance.shuffle(house_bots)
-        bots += islice(cycle(house_bots), seats - len(chosen))
+        bots += self._fillers(chosen, seats - len(chosen))
         self._chance.shuffle(bots)
         for candidate in chosen:
+            for other in chosen:
+                if other is not candidate:
+                    candidate.meet(other.number)
             candidate.turn = int(candidate.turn) + 1 + self._chance.random()
             bot, owner, _, room, value, pending, _ = candidate.waiting
             self._change(candidate, Waiting(bot, owner, now, room - 1, value, pending + 1))
@@ -329,7 +352,8 @@ class Pool(Generic[BotT]):
     def _cover(self, chosen: list[_Candidate[BotT]], number: int, now: float) -> None:
         """Choose more candidates for coverage, until there are so many in all; there must be that many.
 
-        Waits beyond the patience come first, the longest of them first; then, round by round, random.
+        Waits beyond the patience come first, the longest of them first; then, round by round, who has met the chosen
+        least; then random.
         """
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self._by_wait.heads():
@@ -339,11 +363,45 @@ class Pool(Generic[BotT]):
             if candidate.waiting.owner not in owners:
                 owners.add(candidate.waiting.owner)
                 chosen.append(candidate)
+        missing = number - len(chosen)
+        if not missing:
+            return
+        others: list[_Candidate[BotT]] = []
         for candidate in self._coverage.heads():
-            if len(chosen) == number:
-                break
             if candidate.waiting.owner not in owners:
-                chosen.append(candidate)
+                others.append(candidate)
+                if len(others) == missing + CONSIDERED:
+                    break
+        for _ in range(missing):
+            best = _least_met(others, chosen)
+            others.remove(best)
+            chosen.append(best)
+
+    def _fillers(self, chosen: list[_Candidate[BotT]], number: int) -> list[BotT]:
+        """Choose so many house bots: those that the chosen have met least, then random."""
+        order = list(range(len(self._house)))
+        self._chance.shuffle(order)
+        met = [sum([candidate.meetings(-1 - house) for candidate in chosen]) for house in range(len(self._house))]
+        order.sort(key=met.__getitem__)
+        taken = list(islice(cycle(order), number))
+        for house in taken:
+            for candidate in chosen:
+                candidate.meet(-1 - house)
+        return [self._house[house] for house in taken]
+
+
+def _least_met(candidates: list[_Candidate[BotT]], chosen: list[_Candidate[BotT]]) -> _Candidate[BotT]:
+    """Find, of the candidates in the first one's round, the first that has met the chosen least."""
+    best, fewest, round_ = candidates[0], -1, int(candidates[0].turn)
+    for candidate in candidates:
+        if int(candidate.turn) > round_:
+            break
+        meetings = 0
+        for other in chosen:
+            meetings += candidate.meetings(other.number) + other.meetings(candidate.number)
+        if fewest < 0 or meetings < fewest:
+            best, fewest = candidate, meetings
+    return best
 
 
 KeyT = TypeVar("KeyT", bound=Hashable)

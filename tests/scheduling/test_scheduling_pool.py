@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from random import Random
 from time import thread_time
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from arena.ladder.live import SCALE
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
-from arena.scheduling.pool import MIXING_SHARE, PATIENCE, SEATS_PER_ANCHOR, LastMatch, Pool, Table, Waiting
+from arena.scheduling.pool import MIXING_SHARE, PATIENCE, REMEMBERED, SEATS_PER_ANCHOR, LastMatch, Pool, Table, Waiting
 
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
@@ -419,6 +420,41 @@ def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
     hall.play(400)
     assert len(meetings(hall.tables)) == 8 * 7 / 2
     assert len(hall.tables) > 2 * 400 / (1 + MIXING_SHARE) / 6, "and it costs no more time than it should"
+
+
+def repeats(tables: Iterable[Table[str]]) -> int:
+    """Meetings of two bots beyond the first, house bots aside."""
+    times = Counter(pair for table in tables for pair in meetings([table]) if not pair & set(HOUSE))
+    return times.total() - len(times)
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) -> None:
+    """Sixteen bots with room for as many tables as a round of all pairings takes, given one after the other."""
+    rounds = 15 // (seats - 1)
+    found = []
+    for seed in range(20):
+        guests = [waiting(chr(0x4E00 + number), room=rounds, value=KNOWN) for number in range(16)]
+        pool = filled(guests, 16, [], Random(seed))
+        found.append(repeats([table for _ in range(16 // seats * rounds) if (table := pool.table(seats, 0))]))
+    pairs = 16 * 15 // 2
+    assert sum(found) / len(found) < pairs / 6, "at random it would be a third"
+
+
+def test_a_meeting_is_forgotten_after_so_many_others() -> None:
+    """Of two house bots met once each, the one that was met before so many others is met again first."""
+    house = [f"house-{number}" for number in range(REMEMBERED + 1)]
+    pool = filled([waiting("a", room=99)], owners=1, house=house)
+    order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
+    assert set(order[: len(house)]) == set(house)
+    assert order[len(house) :] == order[:20]
+
+
+def test_house_bots_that_were_not_met_fill_up_before_others_come_again() -> None:
+    house = [f"house-{number}" for number in range(6)]
+    pool = filled([waiting("a", room=2)], owners=1, house=house)
+    first, second = emptied(pool, 4, 0)
+    assert set(first.bots) & set(second.bots) == {"a"}
 
 
 def test_bots_that_were_given_fewer_tables_come_first() -> None:

@@ -32,8 +32,8 @@ SEATS_PER_ANCHOR: Final = 20
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
-"""Fraction of the last match's length for which its players wait for other opponents, within the patience: otherwise
-the same bots would be matched with each other again and again."""
+"""Fraction of the last match's length for which its players wait for other opponents from its end on, within the
+patience: otherwise the same bots would be matched with each other again and again."""
 REMEMBERED: Final = 64
 """Number of its latest opponents that count as a bot's meetings."""
 CONSIDERED: Final = 32
@@ -191,6 +191,8 @@ class Pool(Generic[BotT]):
         """Number of bots connected, by owner."""
         self._last_matches: dict[LastMatch | None, int] = {}
         """Number of waiting bots, by their last match."""
+        self._ended: dict[LastMatch | None, float] = {}
+        """By last match of waiting bots, the instant from which the latest of them waits."""
         self._round = 0
         self._by_wait: _Order[BotT] = _Order()
         self._coverage: _Order[BotT] = _Order()
@@ -296,6 +298,7 @@ class Pool(Generic[BotT]):
         """Put a waiting bot in its place in every order."""
         since, last_match = candidate.waiting.since, candidate.waiting.last_match
         _count(self._last_matches, last_match, 1)
+        self._ended[last_match] = max(since, self._ended.get(last_match, since))
         self._by_wait.put(candidate, since, candidate.turn, 0.0)
         self._coverage.put(candidate, candidate.turn, 0.0, 0.0)
         for seats, order in self._contention.items():
@@ -310,14 +313,18 @@ class Pool(Generic[BotT]):
 
     def _forget_last_match(self, candidate: _Candidate[BotT]) -> None:
         """Count a waiting bot's last match no longer."""
-        _count(self._last_matches, candidate.waiting.last_match, -1)
+        last_match = candidate.waiting.last_match
+        _count(self._last_matches, last_match, -1)
+        if last_match not in self._last_matches:
+            del self._ended[last_match]
 
     def _mixing_until(self) -> float:
         """Return the instant until which the waiting bots wait for others, as all come from one match; −∞ otherwise."""
         if len(self._last_matches) == 1:
             last = next(iter(self._last_matches))
             if last is not None:
-                return self._longest_waiting_since() + min(self._patience, MIXING_SHARE * last.seconds)
+                mixed = self._ended[last] + MIXING_SHARE * last.seconds
+                return min(mixed, self._longest_waiting_since() + self._patience)
         return -inf
 
     def _longest_waiting_since(self) -> float:

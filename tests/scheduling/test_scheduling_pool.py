@@ -465,6 +465,17 @@ def test_bots_that_were_given_fewer_tables_come_first() -> None:
         assert sum("a" in table.bots for table in formed[:2]) <= 1
 
 
+def test_bots_of_capacity_1_beside_one_of_64_play_all_the_time_and_meet_each_other() -> None:
+    """The large one always has room: for its sake a small one that comes back does not forgo a moment's wait."""
+    small = "bcdef"
+    hall = Hall({"a": 64, **dict.fromkeys(small, 1)}, 2, HOUSE)
+    hall.play(600)
+    games = {bot: sum(bot in table.bots for table in hall.tables) for bot in small}
+    assert min(games.values()) > 0.9 * 600 / 5.5, "the rest of its time a bot waits for others to end their matches"
+    among_small = sum(len(set(table.bots) & set(small)) == 2 for table in hall.tables)
+    assert 2 * among_small > 0.4 * sum(games.values()), "with nothing but the longest wait to go by it is 0.34"
+
+
 def turn_cost(waiting_bots: int, owners: int) -> float:
     """Processor time of a turn in which one bot comes and one goes, and of a table where one can be formed."""
     house = HOUSE if owners == 1 else []

@@ -22,7 +22,7 @@ from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
 from arena.ladder.rebase import rebased
 from arena.scheduling.information_gain import MatchValues, match_values
-from arena.scheduling.pool import Pool, PoolHistory, Waiting
+from arena.scheduling.pool import Pool, Waiting
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
@@ -74,7 +74,7 @@ class _Simulation:
         self.chance = np.random.default_rng(seed)
         self.random = Random(str(seed))
         self.now = 0.0
-        self.history = PoolHistory()
+        self.pool: Pool[Node] = Pool([Node(node) for node in range(ANCHORS)], self.random)
         self.entrants: list[Entrant] = []
         self.strengths: list[float] = []
         self.live: dict[Node, Rating] = {}
@@ -103,6 +103,7 @@ class _Simulation:
     def come_back(self) -> None:
         """Replace a bot by a new version of it; matches of the old one go on."""
         old = self.bots.pop(self.random.choice([*self.bots]))
+        self.pool.remove(old.node)
         node = Node(len(self.entrants))
         self.entrants[old.node] = self.entrants[old.node]._replace(newest=False)
         self.entrants.append(Entrant(node, parent=old.node))
@@ -112,18 +113,12 @@ class _Simulation:
 
     def form_tables(self) -> float:
         """Form all tables that are possible now; return the next instant at which more may be."""
-        waiting = [
-            Waiting(bot.node, bot.owner, bot.since, bot.room, self.worth.of(bot.node), self.pending.get(bot.node, 0))
-            for bot in self.bots.values()
-            if bot.room
-        ]
-        owners = len({bot.owner for bot in self.bots.values()})
-        house = [entrant.node for entrant in self.entrants if entrant.anchor]
-        pool = Pool(waiting, owners, house, self.now, self.random, history=self.history)
-        while table := pool.table(TABLE):
+        for bot in self.bots.values():
+            value, pending = self.worth.of(bot.node), self.pending.get(bot.node, 0)
+            self.pool.update(Waiting(bot.node, bot.owner, bot.since, bot.room, value, pending))
+        while table := self.pool.table(TABLE, self.now):
             self._begin(table.bots)
-        self.history = pool.history
-        return pool.due
+        return self.pool.due(self.now)
 
     def _begin(self, nodes: tuple[Node, ...]) -> None:
         guests = [self.bots[node] for node in nodes if not self.entrants[node].anchor]

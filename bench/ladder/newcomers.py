@@ -16,7 +16,7 @@ import numpy as np
 from arena.ladder.events import Entrant, Node
 from arena.ladder.live import Rating
 from arena.scheduling.information_gain import match_values
-from arena.scheduling.pool import Pool, PoolHistory, Waiting
+from arena.scheduling.pool import Pool, Waiting
 from bench.ladder.figures import Effort, Figure, at_most, with_progress
 from bench.ladder.source import Fitted, columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions, Floats, Ints, Season, play, ranked
@@ -39,13 +39,14 @@ def rank_errors(newcomers: int, scheduled: bool, seed: tuple[int, ...]) -> list[
     strengths = np.append(before.strengths, chance.normal(0, SPREAD, newcomers))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS))
     season = Season(Conditions(), entrants, strengths, before.nodes, before.places, before.means)
-    history, seats, fitted = PoolHistory(), Random(str(seed)), fit(entrants, columns(season))
+    pool: Pool[int] = Pool(range(ANCHORS), Random(str(seed)))
+    fitted = fit(entrants, columns(season))
     known = len(season.nodes)
     for number in range(ROUNDS):
         if number and number % FIT_EVERY == 0:
             fitted, known = fit(entrants, columns(season)), len(season.nodes)
         if scheduled:
-            tables, history = _scheduled(fitted, season.nodes[known:], history, seats)
+            tables = _scheduled(fitted, season.nodes[known:], pool)
         else:
             tables = chance.permutation(BOTS).reshape(-1, TABLE)
         season = _with(season, tables, chance)
@@ -54,19 +55,19 @@ def rank_errors(newcomers: int, scheduled: bool, seed: tuple[int, ...]) -> list[
     return [abs(int(found[node] - true[node])) for node in range(BOTS - newcomers, BOTS)]
 
 
-def _scheduled(fitted: Fitted, pending: Ints, history: PoolHistory, chance: Random) -> tuple[Ints, PoolHistory]:
+def _scheduled(fitted: Fitted, pending: Ints, pool: Pool[int]) -> Ints:
     """Form a round's tables with the real scheduler; every bot has its own owner, and anchors are house bots."""
     known = {node: Rating(fitted.ratings[node], fitted.errors[node]) for node in range(BOTS) if fitted.matches[node]}
     worth = match_values(known)
     waits = np.bincount(pending[pending != NOBODY], minlength=BOTS).tolist()
-    waiting = [Waiting(node, f"owner {node}", 0.0, ROOM, worth.of(node), waits[node]) for node in range(ANCHORS, BOTS)]
-    pool = Pool(waiting, len(waiting), range(ANCHORS), 0.0, chance, history=history)
+    for node in range(ANCHORS, BOTS):
+        pool.update(Waiting(node, f"owner {node}", 0.0, ROOM, worth.of(node), waits[node]))
     tables = []
     for _ in range(BOTS // TABLE):
-        table = pool.table(TABLE)
+        table = pool.table(TABLE, 0.0)
         assert table is not None
         tables.append(table.bots)
-    return np.array(tables), pool.history
+    return np.array(tables)
 
 
 def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:

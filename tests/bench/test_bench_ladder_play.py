@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from arena.ladder.events import Entrant, Node
-from arena.scheduling.pool import PoolHistory
+from arena.scheduling.pool import Pool
 from bench.ladder.__main__ import main
 from bench.ladder.evening import TABLE, _Simulation, simulate
 from bench.ladder.newcomers import _scheduled
@@ -55,11 +55,12 @@ def test_a_round_of_the_scheduler_is_as_many_tables_and_seats_a_newcomer_more_th
     season = play(Conditions(), 60, np.random.default_rng(3), BOTS - 1)
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS))
     nobody = np.full((0, SEATS), NOBODY)
-    tables, history = _scheduled(fit(entrants, columns(season)), nobody, PoolHistory(), Random(4))
+    pool: Pool[int] = Pool(range(ANCHORS), Random(4))
+    tables = _scheduled(fit(entrants, columns(season)), nobody, pool)
     assert tables.shape == (BOTS // TABLE, TABLE)
     assert all(len(set(table)) == TABLE for table in tables.tolist())
     assert (tables == BOTS - 1).sum() > 1
-    assert history.tables == BOTS // TABLE
+    assert pool.tables == BOTS // TABLE
 
 
 def test_the_command_prints_json_and_its_status_says_whether_a_bar_is_missed() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from random import Random
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 
 from arena.ladder.live import SCALE
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
-from arena.scheduling.pool import MIXING_SHARE, PATIENCE, SEATS_PER_ANCHOR, LastMatch, Pool, PoolHistory, Table, Waiting
+from arena.scheduling.pool import MIXING_SHARE, PATIENCE, REMEMBERED, SEATS_PER_ANCHOR, LastMatch, Pool, Table, Waiting
 
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
-COVERAGE, CONTENTION = PoolHistory(0), PoolHistory(1)
+COVERAGE, CONTENTION = 0, 1
+"""Tables formed before one that is for coverage or for contention."""
 
 
 def waiting(
@@ -26,28 +29,46 @@ def waiting(
     return Waiting(bot, bot[0], since, room, value, pending)
 
 
+def filled(
+    guests: Iterable[Waiting[str]],
+    owners: int,
+    house: Sequence[str] = HOUSE,
+    chance: Random | None = None,
+    patience: float = PATIENCE,
+    tables: int = COVERAGE,
+) -> Pool[str]:
+    """A pool with these bots, and with busy ones of other owners until there are so many owners."""
+    pool = Pool(house, chance or Random(1), patience)
+    pool.tables = tables
+    for guest in guests:
+        pool.update(guest)
+    for number in range(owners - pool.owners):
+        pool.update(Waiting(f"busy {number}", f"busy {number}", 0.0, room=0))
+    return pool
+
+
 def form(
     *guests: Waiting[str],
     owners: int,
     now: float,
     seats: int = 4,
     house: Sequence[str] = HOUSE,
-    history: PoolHistory = COVERAGE,
+    tables: int = COVERAGE,
     seed: int = 1,
 ) -> set[str] | None:
-    table = Pool(guests, owners, house, now, Random(seed), history=history).table(seats)
+    table = filled(guests, owners, house, Random(seed), tables=tables).table(seats, now)
     return None if table is None else set(table.bots)
 
 
-def often(*guests: Waiting[str], seats: int, history: PoolHistory = COVERAGE, now: float = 0.0) -> Counter[str]:
+def often(*guests: Waiting[str], seats: int, tables: int = COVERAGE, now: float = 0.0) -> Counter[str]:
     """How often each bot gets a seat of one table, in 200 pools."""
-    tables = [form(*guests, owners=9, now=now, seats=seats, history=history, seed=seed) or () for seed in range(200)]
-    return Counter(bot for table in tables for bot in table)
+    formed = [form(*guests, owners=9, now=now, seats=seats, tables=tables, seed=seed) or () for seed in range(200)]
+    return Counter(bot for table in formed for bot in table)
 
 
-def emptied(pool: Pool[str], seats: int) -> Iterator[Table[str]]:
+def emptied(pool: Pool[str], seats: int, now: float) -> Iterator[Table[str]]:
     """All tables that can be formed now."""
-    while (table := pool.table(seats)) is not None:
+    while (table := pool.table(seats, now)) is not None:
         yield table
 
 
@@ -59,14 +80,14 @@ def test_nobody_waits_no_table() -> None:
     assert form(owners=9, now=9) is None
 
 
-@pytest.mark.parametrize("history", [COVERAGE, CONTENTION])
-def test_two_bots_of_one_owner_never_meet(history: PoolHistory) -> None:
+@pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
+def test_two_bots_of_one_owner_never_meet(tables: int) -> None:
     pair = waiting("a1", room=9), waiting("a2", room=9)
-    assert form(*pair, owners=1, now=9, seats=2, house=["house-1"], history=history) in (
+    assert form(*pair, owners=1, now=9, seats=2, house=["house-1"], tables=tables) in (
         {"a1", "house-1"},
         {"a2", "house-1"},
     )
-    assert form(*pair, owners=1, now=9, seats=2, house=[], history=history) is None
+    assert form(*pair, owners=1, now=9, seats=2, house=[], tables=tables) is None
 
 
 def test_too_few_wait_for_more_until_their_patience_ends() -> None:
@@ -78,11 +99,11 @@ def test_too_few_wait_for_more_until_their_patience_ends() -> None:
 
 
 def test_the_caller_is_told_when_patience_ends() -> None:
-    pool = Pool([waiting("a", 10, room=2), waiting("b", 11, room=2)], 4, HOUSE, 10 + PATIENCE, Random(1))
-    assert pool.due == 10 + PATIENCE
-    assert len(list(emptied(pool, 4))) == 1
-    assert pool.due == 10 + PATIENCE + PATIENCE, "both have been given a match"
-    assert Pool([], 4, HOUSE, 0, Random(1)).due == float("inf")
+    pool, now = filled([waiting("a", 10, room=2), waiting("b", 11, room=2)], owners=4), 10 + PATIENCE
+    assert pool.due(now) == 10 + PATIENCE
+    assert len(list(emptied(pool, 4, now))) == 1
+    assert pool.due(now) == 10 + PATIENCE + PATIENCE, "both have been given a match"
+    assert filled([], owners=4).due(0) == float("inf")
 
 
 def test_nobody_waits_for_owners_who_are_not_there() -> None:
@@ -100,37 +121,37 @@ def test_who_have_just_met_wait_a_moment_for_others_who_may_come() -> None:
     met = [Waiting(bot, bot, 10.0, last_match=LastMatch(7, 5.0)) for bot in "abcd"]
     moment = 10 + MIXING_SHARE * 5
     assert form(*met, owners=5, now=moment - 0.001) is None
-    assert Pool(met, 5, HOUSE, 10, Random(1)).due == moment
+    assert filled(met, owners=5).due(10) == moment
     assert form(*met, owners=5, now=moment) == set("abcd"), "not for ever"
     assert form(*met, owners=4, now=10) == set("abcd"), "there is nobody else"
-    assert form(*met, waiting("e", 10), owners=9, now=10, history=CONTENTION) is not None, "somebody came"
+    assert form(*met, waiting("e", 10), owners=9, now=10, tables=CONTENTION) is not None, "somebody came"
     assert form(*(guest._replace(last_match=None) for guest in met), owners=5, now=10) == set("abcd"), "they are new"
     slow = [guest._replace(last_match=LastMatch(7, 9999.0)) for guest in met]
     assert form(*slow, owners=5, now=10 + PATIENCE) == set("abcd"), "nor beyond their patience"
 
 
 def test_house_bots_are_distinct_as_far_as_possible() -> None:
-    table = Pool([waiting("a")], 1, HOUSE, 0, Random(1)).table(4)
+    table = filled([waiting("a")], owners=1).table(4, 0)
     assert table is not None
     assert sorted(table.bots) == ["a", *HOUSE]
-    crowded = Pool([waiting("a")], 1, HOUSE[:2], 0, Random(1)).table(6)
+    crowded = filled([waiting("a")], owners=1, house=HOUSE[:2]).table(6, 0)
     assert crowded is not None
     assert sorted(crowded.bots.count(bot) for bot in HOUSE[:2]) == [2, 3]
 
 
-@pytest.mark.parametrize("history", [COVERAGE, CONTENTION])
-def test_seats_and_house_bots_are_drawn(history: PoolHistory) -> None:
-    pools = [Pool([waiting("a"), waiting("b")], 2, HOUSE, 0, Random(seed), history=history) for seed in range(60)]
-    tables = [pool.table(3) for pool in pools]
-    assert {table.bots.index("a") for table in tables if table} == {0, 1, 2}
-    assert {bot for table in tables if table for bot in table.bots} == {"a", "b", *HOUSE}
+@pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
+def test_seats_and_house_bots_are_drawn(tables: int) -> None:
+    pools = [filled(map(waiting, "ab"), 2, chance=Random(seed), tables=tables) for seed in range(60)]
+    formed = [pool.table(3, 0) for pool in pools]
+    assert {table.bots.index("a") for table in formed if table} == {0, 1, 2}
+    assert {bot for table in formed if table for bot in table.bots} == {"a", "b", *HOUSE}
 
 
 def test_the_same_chance_forms_the_same_tables() -> None:
     guests = [waiting(f"{owner}{number}", room=3) for owner in "abcdef" for number in range(3)]
-    one, two = (list(emptied(Pool(guests, 9, HOUSE, 0, Random(5)), 3)) for _ in range(2))
+    one, two, other = (list(emptied(filled(guests, 9, chance=Random(seed)), 3, 0)) for seed in (5, 5, 6))
     assert one == two
-    assert one != list(emptied(Pool(guests, 9, HOUSE, 0, Random(6)), 3))
+    assert one != other
 
 
 def test_coverage_is_for_any_bot() -> None:
@@ -141,7 +162,7 @@ def test_coverage_is_for_any_bot() -> None:
 
 def test_contention_is_for_those_with_most_to_gain_and_any_others() -> None:
     times = often(
-        *(waiting(bot, value=KNOWN._replace(weight=ord(bot))) for bot in "abcdefgh"), seats=4, history=CONTENTION
+        *(waiting(bot, value=KNOWN._replace(weight=ord(bot))) for bot in "abcdefgh"), seats=4, tables=CONTENTION
     )
     assert times["h"] == times["g"] == 200
     others = [times[bot] for bot in "abcdef"]
@@ -150,14 +171,14 @@ def test_contention_is_for_those_with_most_to_gain_and_any_others() -> None:
 
 def test_a_match_pending_makes_another_less_urgent() -> None:
     guests = [waiting("a", pending=4), waiting("b", pending=3), waiting("c", pending=9), waiting("d", pending=1)]
-    assert form(*guests, owners=9, now=0, seats=4, history=CONTENTION) == set("abcd")
+    assert form(*guests, owners=9, now=0, seats=4, tables=CONTENTION) == set("abcd")
     times = often(*guests, seats=2)
     assert times["d"] == 200
 
 
 def test_among_equals_the_longest_wait_goes_first() -> None:
     guests = [waiting(bot, since, value=KNOWN) for bot, since in zip("abcdef", (5, 1, 4, 2, 3, 6), strict=True)]
-    times = often(*guests, seats=4, history=CONTENTION, now=6.5 - PATIENCE)
+    times = often(*guests, seats=4, tables=CONTENTION, now=6.5 - PATIENCE)
     assert times["b"] == times["d"] == 200
 
 
@@ -169,8 +190,8 @@ def test_whose_patience_is_over_goes_first_where_the_seats_are_for_anybody() -> 
 def test_a_newcomer_is_at_every_table_until_it_has_its_place_and_learns_from_others() -> None:
     newcomers = [waiting(f"{bot}-new", room=100) for bot in "wxyz"]
     others = [waiting(bot, room=100, value=KNOWN) for bot in "abcdefgh"]
-    pool = Pool([*newcomers, *others], 12, HOUSE, 0, Random(1))
-    tables = [set(table.bots) for _ in range(60) if (table := pool.table(4)) is not None]
+    pool = filled([*newcomers, *others], owners=12)
+    tables = [set(table.bots) for _ in range(60) if (table := pool.table(4, 0)) is not None]
     seats = Counter(bot for table in tables for bot in table if bot.endswith("new"))
     assert all(any(bot.endswith("new") for bot in table) for table in tables)
     assert min(seats.values()) >= 30
@@ -180,46 +201,63 @@ def test_a_newcomer_is_at_every_table_until_it_has_its_place_and_learns_from_oth
 
 def test_a_newcomer_that_comes_into_a_crowd_is_at_the_next_table() -> None:
     crowd = [waiting(f"{chr(0x4E00 + number)}", room=8, value=KNOWN) for number in range(500)]
-    for history in (COVERAGE, CONTENTION):
-        table = form(*crowd, waiting("newcomer", 9.0), owners=501, now=9.0, history=history)
+    for tables in (COVERAGE, CONTENTION):
+        table = form(*crowd, waiting("newcomer", 9.0), owners=501, now=9.0, tables=tables)
         assert table is not None
         assert "newcomer" in table
 
 
 def test_bots_play_as_many_matches_as_they_have_room_for() -> None:
-    pool = Pool([waiting("a", room=3), waiting("b", room=1), waiting("c", room=9)], 3, [], 0, Random(1))
-    times = Counter(bot for table in emptied(pool, 2) for bot in table.bots)
+    pool = filled([waiting("a", room=3), waiting("b", room=1), waiting("c", room=9)], owners=3, house=[])
+    times = Counter(bot for table in emptied(pool, 2, 0) for bot in table.bots)
     assert (times["a"], times["b"]) == (3, 1)
     assert times["c"] in (2, 4), "a met b, or c did"
 
 
 def test_a_bot_that_was_given_a_match_of_another_game_has_less_room() -> None:
-    pool = Pool([waiting("a", room=2), waiting("b", room=2)], 2, [], 0, Random(1))
-    pool.engage("a")
-    pool.engage("not here")
-    assert len(list(emptied(pool, 2))) == 1
-    pool.engage("a")
-    assert pool.table(2) is None
+    pool = filled([waiting("a", room=2), waiting("b", room=2)], owners=2, house=[])
+    pool.update(waiting("a", room=1))
+    assert len(list(emptied(pool, 2, 0))) == 1
+    assert not pool.has_room("a")
+    assert pool.has_room("b")
+    pool.update(waiting("a", room=1))
+    assert pool.table(2, 0) is not None
+
+
+def test_a_bot_that_is_gone_gets_no_seat_and_nobody_waits_for_its_owner() -> None:
+    pool = filled(map(waiting, "abc"), owners=3)
+    pool.remove("c")
+    pool.remove("c")
+    assert pool.owners == 2
+    table = pool.table(4, 0)
+    assert table is not None
+    assert sorted(set(table.bots) - set(HOUSE)) == ["a", "b"]
+    for bot in "ab":
+        pool.remove(bot)
+    assert pool.owners == 0
+    assert pool.due(0) == float("inf")
 
 
 @pytest.mark.parametrize("seats", range(2, 8))
 def test_the_house_has_one_seat_in_twenty_whoever_waits(seats: int) -> None:
     """Of every long run of tables, though a lonely hour with many house bots came before."""
-    chance, history = Random(seats), PoolHistory()
+    pool = filled([], owners=0, chance=Random(seats))
     for _ in range(10):
-        pool = Pool([waiting("a", room=50)], 1, HOUSE, 0, chance, history=history)
-        history = [pool.history for _ in emptied(pool, seats)][-1]
+        pool.update(waiting("a", room=50))
+        assert len(list(emptied(pool, seats, 0))) == 50
     house = total = 0
     seen: Counter[str] = Counter()
+    for number in range(90):
+        pool.update(waiting(f"busy {number}", room=0)._replace(owner=f"busy {number}"))
     for _ in range(40):
-        pool = Pool([waiting(bot, room=20) for bot in "abcdefghij"], 99, HOUSE, 0, chance, history=history)
-        for table in emptied(pool, seats):
+        for bot in "abcdefghij":
+            pool.update(waiting(bot, room=20))
+        for table in emptied(pool, seats, 0):
             mine = [bot for bot in table.bots if bot in HOUSE]
             assert len(mine) <= 1
             seen.update(mine)
             house, total = house + len(mine), total + seats
             assert house * SEATS_PER_ANCHOR > total - 2 * SEATS_PER_ANCHOR
-        history = pool.history
     assert house / total == pytest.approx(1 / SEATS_PER_ANCHOR, abs=0.005)
     assert max(seen.values()) < 2 * min(seen.values()), "all of the house's in turn"
 
@@ -247,10 +285,10 @@ def test_every_table_is_full_fair_and_of_bots_that_wait(
     guests: list[Waiting[str]], more: int, house: int, sizes: list[int], now: float, seed: int
 ) -> None:
     owner = {guest.bot: guest.owner for guest in guests}
-    pool = Pool(guests, len(set(owner.values())) + more, HOUSE[:house], now, Random(seed))
+    pool = filled(guests, len(set(owner.values())) + more, HOUSE[:house], Random(seed))
     seated: Counter[str] = Counter()
     for seats in sizes:
-        for table in emptied(pool, seats):
+        for table in emptied(pool, seats, now):
             own = [bot for bot in table.bots if bot not in HOUSE]
             assert len(table.bots) == seats
             assert own, "a table of house bots only"
@@ -265,16 +303,16 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
     guests: list[Waiting[str]], more: int, seats: int, now: float, seed: int
 ) -> None:
     owners = len({guest.owner for guest in guests}) + more
-    pool = Pool(guests, owners, HOUSE, now, Random(seed))
-    seated = {bot for table in emptied(pool, seats) for bot in table.bots}
+    pool = filled(guests, owners, chance=Random(seed))
+    seated = {bot for table in emptied(pool, seats, now) for bot in table.bots}
     assert all(now < guest.since + PATIENCE for guest in guests if guest.bot not in seated)
 
 
 @given(room, st.integers(2, 7), st.integers())
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
     """One that is slow or full delays nobody else: who is left is too few for a table."""
-    pool = Pool(guests, 99, [], 20.0, Random(seed))
-    seated = Counter(bot for table in emptied(pool, seats) for bot in table.bots)
+    pool = filled(guests, 99, [], Random(seed))
+    seated = Counter(bot for table in emptied(pool, seats, 20.0) for bot in table.bots)
     assert len({guest.owner for guest in guests if seated[guest.bot] < guest.room}) < seats
 
 
@@ -284,20 +322,15 @@ def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots
 ) -> None:
     """However many have more to gain: every table has a seat for whoever has waited longest."""
     bots = max(bots, seats)
-    chance = Random(seed)
     names = [chr(0x4E00 + number) for number in range(bots)]
     since = dict.fromkeys(names, 0.0)
-    history = PoolHistory()
+    pool = filled([], 0, [], Random(seed), patience=0.5)
     for now in range(1, 3 * bots):
-        guests = [
-            waiting(name, since[name], value=NEWCOMER if number < newcomers else KNOWN)
-            for number, name in enumerate(names)
-        ]
-        pool = Pool(guests, bots, [], float(now), chance, patience=0.5, history=history)
-        table = pool.table(seats)
+        for number, name in enumerate(names):
+            pool.update(waiting(name, since[name], value=NEWCOMER if number < newcomers else KNOWN))
+        table = pool.table(seats, float(now))
         assert table is not None
         since.update(dict.fromkeys(table.bots, float(now)))
-        history = pool.history
         assert now - min(since.values()) <= bots
 
 
@@ -308,7 +341,7 @@ def test_where_tables_are_rare_nobody_waits_for_more_of_them_than_there_are_bots
 )
 def test_over_a_long_run_nobody_starves(bots: list[tuple[str, int, int]], seats: int, seed: int) -> None:
     """Bots play without end, each at its own speed, several at once; with room none waits longer than the patience."""
-    chance, history = Random(seed), PoolHistory()
+    pool = filled([], 0, chance=Random(seed))
     names = [f"{owner}{number}" for number, (owner, _, _) in enumerate(bots)]
     slowness = {name: slow for name, (_, slow, _) in zip(names, bots, strict=True)}
     free = {name: capacity for name, (_, _, capacity) in zip(names, bots, strict=True)}
@@ -322,9 +355,9 @@ def test_over_a_long_run_nobody_starves(bots: list[tuple[str, int, int]], seats:
             for name in table[1]:
                 since[name] = since[name] if free[name] else now
                 free[name] += 1
-        guests = [waiting(name, since[name], played[name], room) for name, room in free.items() if room]
-        pool = Pool(guests, len({name[0] for name in names}), HOUSE, now, chance, history=history)
-        for formed in emptied(pool, seats):
+        for name, room in free.items():
+            pool.update(waiting(name, since[name], played[name], room))
+        for formed in emptied(pool, seats, now):
             own = tuple(bot for bot in formed.bots if bot in played)
             running.append((now + max(slowness[bot] for bot in own), own))
             for bot in own:
@@ -332,7 +365,6 @@ def test_over_a_long_run_nobody_starves(bots: list[tuple[str, int, int]], seats:
                 since[bot] = now
                 free[bot] -= 1
                 played[bot] += 1
-        history = pool.history
         assert all(now - since[name] < PATIENCE for name, room in free.items() if room)
     assert min(played.values()) >= 60 / 4 // (3 + PATIENCE)
 
@@ -341,25 +373,131 @@ def meetings(tables: Iterable[Table[str]]) -> set[frozenset[str]]:
     return {frozenset((one, two)) for table in tables for one in table.bots for two in table.bots if one != two}
 
 
+class Hall:
+    """Bots that play without end on a virtual clock, each match as long as drawn."""
+
+    def __init__(self, capacities: dict[str, int], seats: int, house: Sequence[str] = (), seed: int = 3) -> None:
+        self.chance = Random(seed)
+        self.pool = filled([], 0, house, self.chance)
+        self.capacities = capacities
+        self.seats = seats
+        self.since = dict.fromkeys(capacities, 0.0)
+        self.last: dict[str, LastMatch] = {}
+        self.given = Counter[str]()
+        self.running: list[tuple[float, float, Table[str]]] = []
+        self.tables: list[Table[str]] = []
+
+    def play(self, seconds: float) -> None:
+        """Play for so long."""
+        busy = Counter[str]()
+        for tick in range(round(seconds * 10)):
+            now = tick / 10
+            for began, end, table in [each for each in self.running if each[1] <= now]:
+                self.running.remove((began, end, table))
+                own = [bot for bot in table.bots if bot in self.capacities]
+                for bot in own:
+                    self.since[bot] = self.since[bot] if busy[bot] < self.capacities[bot] else now
+                busy.subtract(own)
+                self.last.update(dict.fromkeys(own, LastMatch(self.tables.index(table), now - began)))
+            for bot, capacity in self.capacities.items():
+                last = self.last.get(bot)
+                room, pending = capacity - busy[bot], self.given[bot]
+                self.pool.update(Waiting(bot, bot, self.since[bot], room, KNOWN, pending, last))
+            for table in emptied(self.pool, self.seats, now):
+                self.running.append((now, now + 5 + self.chance.random(), table))
+                self.tables.append(table)
+                for bot in table.bots:
+                    if bot in self.capacities:
+                        self.since[bot] = now
+                        self.last.pop(bot, None)
+                        busy[bot] += 1
+                        self.given[bot] += 1
+
+
 def test_eight_bots_that_play_one_match_at_a_time_all_meet() -> None:
     """Two tables that end by turns would, formed anew at once, be the same two for ever."""
-    chance, history = Random(3), PoolHistory()
-    since, met = dict.fromkeys("abcdefgh", 0.0), dict[str, LastMatch]()
-    running: list[tuple[float, float, Table[str]]] = []
-    tables: list[Table[str]] = []
-    for tick in range(4000):
-        now = tick / 10
-        for began, end, table in list(running):
-            if end <= now:
-                running.remove((began, end, table))
-                since.update(dict.fromkeys(table.bots, now))
-                met.update(dict.fromkeys(table.bots, LastMatch(tables.index(table), now - began)))
-        busy = {bot for *_, table in running for bot in table.bots}
-        guests = [Waiting(bot, bot, since[bot], last_match=met.get(bot)) for bot in "abcdefgh" if bot not in busy]
-        pool = Pool(guests, 8, [], now, chance, history=history)
-        for table in emptied(pool, 4):
-            running.append((now, now + 5 + chance.random(), table))
-            tables.append(table)
-        history = pool.history
-    assert len(meetings(tables)) == 8 * 7 / 2
-    assert len(tables) > 2 * 400 / (1 + MIXING_SHARE) / 6, "and it costs no more time than it should"
+    hall = Hall(dict.fromkeys("abcdefgh", 1), seats=4)
+    hall.play(400)
+    assert len(meetings(hall.tables)) == 8 * 7 / 2
+    assert len(hall.tables) > 2 * 400 / (1 + MIXING_SHARE) / 6, "and it costs no more time than it should"
+
+
+def repeats(tables: Iterable[Table[str]]) -> int:
+    """Meetings of two bots beyond the first, house bots aside."""
+    times = Counter(pair for table in tables for pair in meetings([table]) if not pair & set(HOUSE))
+    return times.total() - len(times)
+
+
+@pytest.mark.parametrize("seats", [2, 4])
+def test_all_meet_once_before_any_meet_twice_as_far_as_tables_allow(seats: int) -> None:
+    """Sixteen bots with room for as many tables as a round of all pairings takes, given one after the other."""
+    rounds = 15 // (seats - 1)
+    found = []
+    for seed in range(20):
+        guests = [waiting(chr(0x4E00 + number), room=rounds, value=KNOWN) for number in range(16)]
+        pool = filled(guests, 16, [], Random(seed))
+        found.append(repeats([table for _ in range(16 // seats * rounds) if (table := pool.table(seats, 0))]))
+    pairs = 16 * 15 // 2
+    assert sum(found) / len(found) < pairs / 6, "at random it would be a third"
+
+
+def test_a_meeting_is_forgotten_after_so_many_others() -> None:
+    """Of two house bots met once each, the one that was met before so many others is met again first."""
+    house = [f"house-{number}" for number in range(REMEMBERED + 1)]
+    pool = filled([waiting("a", room=99)], owners=1, house=house)
+    order = [next(bot for bot in table.bots if bot != "a") for table in islice(emptied(pool, 2, 0), len(house) + 20)]
+    assert set(order[: len(house)]) == set(house)
+    assert order[len(house) :] == order[:20]
+
+
+def test_house_bots_that_were_not_met_fill_up_before_others_come_again() -> None:
+    house = [f"house-{number}" for number in range(6)]
+    pool = filled([waiting("a", room=2)], owners=1, house=house)
+    first, second = emptied(pool, 4, 0)
+    assert set(first.bots) & set(second.bots) == {"a"}
+
+
+def test_bots_that_were_given_fewer_tables_come_first() -> None:
+    """One bot with room for many tables is at none of the next while others with the same to gain wait."""
+    for seed in range(30):
+        pool = filled([waiting(bot, room=64 if bot == "a" else 1, value=KNOWN) for bot in "abcde"], 9, [], Random(seed))
+        formed = list(emptied(pool, 2, 0))
+        assert sum("a" in table.bots for table in formed[:2]) <= 1
+
+
+def test_bots_of_capacity_1_beside_one_of_64_play_all_the_time_and_meet_each_other() -> None:
+    """The large one always has room: for its sake a small one that comes back does not forgo a moment's wait."""
+    small = "bcdef"
+    hall = Hall({"a": 64, **dict.fromkeys(small, 1)}, 2, HOUSE)
+    hall.play(600)
+    games = {bot: sum(bot in table.bots for table in hall.tables) for bot in small}
+    assert min(games.values()) > 0.9 * 600 / 5.5, "the rest of its time a bot waits for others to end their matches"
+    among_small = sum(len(set(table.bots) & set(small)) == 2 for table in hall.tables)
+    assert 2 * among_small > 0.4 * sum(games.values()), "with nothing but the longest wait to go by it is 0.34"
+
+
+def turn_cost(waiting_bots: int, owners: int) -> float:
+    """Processor time of a turn in which one bot comes and one goes, and of a table where one can be formed."""
+    house = HOUSE if owners == 1 else []
+    names = [f"{number % owners} {number}" for number in range(waiting_bots)]
+    guests = [Waiting(name, name.split()[0], 0.0, value=KNOWN) for name in names]
+    pool = filled(guests, owners, house, Random(1))
+    best = float("inf")
+    for attempt in range(20):
+        began = thread_time()
+        for number in range(10):
+            name = names[attempt * 10 + number]
+            pool.remove(name)
+            pool.update(Waiting(name, name.split()[0], 0.0, value=KNOWN))
+            table = pool.table(4, 0.0)
+            assert table is not None
+            for bot in table.bots:
+                if bot not in HOUSE:
+                    pool.update(Waiting(bot, bot.split()[0], 0.0, value=KNOWN))
+        best = min(best, thread_time() - began)
+    return best
+
+
+@pytest.mark.parametrize("owners", [1, 200])
+def test_what_a_turn_costs_does_not_grow_with_the_bots_that_wait(owners: int) -> None:
+    assert turn_cost(4000, owners) < 4 * turn_cost(200, owners), "twenty times as many"

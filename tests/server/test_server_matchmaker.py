@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -14,10 +15,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from arena.ladder.live import NEW, Rating
 from arena.replay.header import MatchKind
 from arena.scheduling.information_gain import match_values
-from arena.scheduling.pool import LastMatch, Pool
+from arena.scheduling.pool import LastMatch
 from arena.server.config import Offer
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
-from arena.server.matchmaking import queue
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.runtime.timers import Timers
 from arena.server.sessions.messages import Hello
@@ -316,23 +316,19 @@ async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autoju
     assert newcomer.pending == {GAME.name: 0}
 
 
-async def test_bots_that_can_never_meet_cost_nothing(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_at: list[int] = []
-
-    def look(waiting: Sequence[object], *rest: Any) -> Any:
-        looked_at.append(len(waiting))
-        return Pool(waiting, *rest)  # type: ignore[arg-type]  # of any waiting
-
-    monkeypatch.setattr(queue, "Pool", look)
+@pytest.mark.thorough
+async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    """Bots of one owner without house bots wait for ever; what comes and goes beside them is not to notice."""
     rig = Rig(nursery)
-    for number in range(300):
-        rig.come(f"ann-{number}", "ann")
-        await trio.sleep(0.01)
-    await trio.sleep(100)
-    assert looked_at == [], "a change costs the same however many wait"
+    costs: list[float] = []
+    for number in range(2000):
+        bot_player = rig.come(f"ann-{number}", "ann")
+        if number % 1900 < 100:
+            began = thread_time()
+            rig.go(bot_player)
+            rig.matchmaker.send()
+            costs.append(thread_time() - began)
+    assert min(costs[100:]) < 4 * min(costs[:100]), "beside 1,800 as beside none"
     rig.come("bob")
-    await trio.sleep(100)
+    await wait_all_tasks_blocked()
     assert [names[1] for names in rig.names()] == ["bob"]
-    assert looked_at == [301]

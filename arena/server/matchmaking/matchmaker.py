@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from arena.scheduling.information_gain import MatchValues
-    from arena.scheduling.pool import LastMatch, Pool, Shuffler, Table
+    from arena.scheduling.pool import LastMatch, Shuffler, Table
     from arena.server.config import Config, Offer
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.runtime.turns import Turns
@@ -56,8 +56,10 @@ class Matchmaker:
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
-        self._queues = {offer.game.name: Queue(offer, fillers[offer.game.name], config) for offer in config.offers}
         self._chance: Shuffler = secrets.SystemRandom()
+        self._queues = {
+            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance) for offer in config.offers
+        }
         self._turns = turns
         self._watch = watch
         self._seat: Announce | None = None
@@ -66,15 +68,17 @@ class Matchmaker:
 
     def match_ended(self, bot_player: BotPlayer, game: str, last_match: LastMatch) -> None:
         """Record that a bot's match ended; start its waiting time if it was at capacity."""
-        if not self._queues[game].has_room(bot_player):
+        if not self._queues[game].pool.has_room(bot_player):
             bot_player.waiting_since[game] = trio.current_time()
         bot_player.last_match = last_match
 
     def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
-        self._queues[game].match_values = match_values
+        queue = self._queues[game]
+        queue.match_values = match_values
         for bot_player in self._players:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
+            queue.update(bot_player)
 
     def open(self, seat: Announce) -> None:
         """Form tables from now on; `seat` is called with each."""
@@ -108,27 +112,19 @@ class Matchmaker:
 
         Which game gets the next table is chance, so that no game takes all the room of bots that play several.
         """
-        pools = {queue: pool for queue in self._queues.values() if (pool := queue.pool(now, self._chance)) is not None}
         for queue in self._queues.values():
             for bot_player in queue.on_trial():
                 players = queue.with_house(bot_player, self._chance)
                 self._sit_down(queue, players, MatchKind.CASUAL, now, seat)
-        open_queues = list(pools)
+        open_queues = list(self._queues.values())
         while open_queues:
             queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
-            table = self._next(queue, pools[queue], now)
+            table = self._next(queue, now)
             if table is None:
                 open_queues.remove(queue)
                 continue
-            for player in table.bots:
-                if isinstance(player, BotPlayer):
-                    for other, pool in pools.items():
-                        if other is not queue:
-                            pool.engage(player)
             self._sit_down(queue, table.bots, MatchKind.RATED, now, seat)
-        for queue, pool in pools.items():
-            queue.formed(pool)
-        return min([queue.due for queue in self._queues.values() if queue.due > now], default=math.inf)
+        return min([due for queue in self._queues.values() if (due := queue.pool.due(now)) > now], default=math.inf)
 
     def _sit_down(self, queue: Queue, players: Sequence[Player], kind: MatchKind, now: float, seat: Announce) -> None:
         seat(queue.offer, players, kind, self.replacement if kind is MatchKind.RATED else _nobody)
@@ -137,13 +133,13 @@ class Matchmaker:
                 player.seated(now, queue.offer.game.name)
                 self._update(player)
 
-    def _next(self, queue: Queue, pool: Pool[Player], now: float) -> Table[Player] | None:
+    def _next(self, queue: Queue, now: float) -> Table[Player] | None:
         """The next table of a game, of a random size; of any size once somebody's patience is over."""
         sizes = queue.sizes
         self._chance.shuffle(sizes)
-        patient = now < pool.due
+        patient = now < queue.pool.due(now)
         for seats in sizes[:1] if patient else sizes:
-            if (table := pool.table(seats)) is not None:
+            if (table := queue.pool.table(seats, now)) is not None:
                 return table
         return None
 

@@ -75,7 +75,7 @@ class BotPlayer:
         self.pending: Counter[str] = Counter()
         """By game, the seats it was given whose results the ladder does not know, as far as the scheduler knows."""
         self.last_match: LastMatch | None = None
-        """The last match it played."""
+        """The last match it played; None if it was given a seat since."""
         self.parked = False
         """Whether it is given no seats."""
         self.newcomer = True
@@ -111,6 +111,7 @@ class BotPlayer:
         """Record that it was given a seat."""
         self.waiting_since[game] = now
         self.pending[game] += 1
+        self.last_match = None
 
     def changed(self) -> None:
         """Tell whoever forms tables that it has more or less room."""

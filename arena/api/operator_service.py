@@ -30,6 +30,7 @@ class OperatorService:
         """Begin a drain and stream its progress until the server stops, which sends a last message."""
         arena = self._arena
         await looked_up(arena.authorization.require_operator(bearer(stream), "only the operator drains a server"))
+        stream.trust()
         arena.begin_drain(request.limit_ms / 1000 if request.HasField("limit_ms") else arena.config.drain)
         try:
             while not arena.drained.is_set():
@@ -47,6 +48,7 @@ class OperatorService:
         """Void the result of a match."""
         authorized = self._arena.authorization.require_operator(bearer(call), "only the operator takes results back")
         await looked_up(authorized)
+        call.trust()
         number = min(request.match_id, LARGEST_NUMBER)
         await looked_up(self._arena.void(number, request.reason))
         return operator_pb2.VoidResultResponse()

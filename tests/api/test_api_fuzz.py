@@ -52,7 +52,6 @@ async def serving(store: MemoryStore, rng: Random, **changes: Any) -> AsyncItera
     settings = config(games=tuple(GAMES.values()), seats=(3,), **{"heartbeat": 10.0} | changes)
     with structlog.testing.capture_logs() as log:
         async with open_arena(settings, cast("Any", store)) as arena:
-            arena.matchmaker._chance = cast("Any", rng)
             yield arena
     assert not [entry for entry in log if entry["log_level"] in ("error", "critical")]
 
@@ -66,6 +65,7 @@ def ours(monkeypatch: pytest.MonkeyPatch, rng: Random) -> None:
     """All chance comes from `rng`, that of the deals and of trio's scheduler included."""
     monkeypatch.setattr("arena.server.matches.lifecycle.secrets.token_bytes", rng.randbytes)
     monkeypatch.setattr("arena.server.matches.ready_check.secrets.randbits", rng.getrandbits)
+    monkeypatch.setattr("arena.server.matchmaking.matchmaker.secrets.SystemRandom", lambda: rng)
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", True)
     monkeypatch.setattr("trio._core._run._r", Random(rng.random()))
 
@@ -336,6 +336,9 @@ class LoneCall:
     def __init__(self, metadata: Mapping[str, str]) -> None:
         self.metadata = metadata
         self.sent = 0
+
+    def trust(self) -> None:
+        pass
 
     async def send(self, message: Any) -> None:
         await trio.lowlevel.checkpoint()

@@ -177,6 +177,10 @@ def _value(field: FieldDescriptor, rng: Random) -> Any:
             return rng.choice(TEXTS)
         case FieldDescriptor.CPPTYPE_UINT64:
             return rng.choice((*EDGES, *LARGE))
+        case FieldDescriptor.CPPTYPE_INT64:
+            return rng.choice((*EDGES, *LARGE, *(-number for number in LARGE))) % (1 << 64) - (1 << 63)
+        case FieldDescriptor.CPPTYPE_INT32:
+            return rng.choice(EDGES) - (1 << 31)
         case FieldDescriptor.CPPTYPE_UINT32:
             return rng.choice(EDGES)
         case FieldDescriptor.CPPTYPE_BOOL:

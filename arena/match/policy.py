@@ -55,7 +55,7 @@ class Policy:
     )
     newcomer_grace: int = field(
         default=5_000_000,
-        metadata={"unit": "us", "help": "The same for a bot that has not finished a match yet."},
+        metadata={"unit": "us", "help": "The same for a bot that has not finished a match yet, where it is less."},
     )
     incidents: int = field(
         default=3,

@@ -36,7 +36,7 @@ class Seat:
 
     def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
-        self.grace = policy.newcomer_grace if newcomer else policy.grace
+        self.grace = min(policy.grace, policy.newcomer_grace) if newcomer else policy.grace
         """Microseconds that its bot has to come back."""
         self.decision = NO_DECISION
         """Number of the open decision."""

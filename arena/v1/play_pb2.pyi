@@ -456,7 +456,7 @@ class Conduct(google.protobuf.message.Message):
     park_after: builtins.int
     """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
     newcomer_grace_ms: builtins.int
-    """How long a bot that has not finished a match yet has to come back, in milliseconds."""
+    """How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms."""
     def __init__(
         self,
         *,

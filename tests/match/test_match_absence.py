@@ -67,6 +67,12 @@ def test_match_newcomer_has_less_time_to_come_back() -> None:
     assert not table.match.substituted(0)
 
 
+def test_match_newcomer_never_has_more_time_than_others() -> None:
+    table = Table(policy=replace(POLICY, newcomer_grace=POLICY.grace + 1), newcomers=(1,))
+    table.begin()
+    assert table.leave(10, 1) == [Gone(1, POLICY.grace)]
+
+
 def test_match_second_absence_lets_the_clock_run() -> None:
     table = table_at_the_first_turn()
     table.send(10, 0)

@@ -136,6 +136,14 @@ def test_match_bot_that_leaves_in_order_before_the_beginning_is_gone_from_the_be
     assert table.begin(1)[0] == Gone(0, 5000)
 
 
+def test_match_bot_that_is_gone_already_and_leaves_in_order_is_not_gone_twice() -> None:
+    table = table_at_the_first_turn()
+    assert table.leave(2, 0) == [Gone(0, 5000)]
+    substituted, question = table.leave(3, 0, in_order=True)
+    assert substituted == Substitute(0)
+    assert isinstance(question, Ask)
+
+
 def test_match_restored_does_not_wait_for_a_bot_that_leaves_in_order() -> None:
     table = table_at_the_first_turn()
     table.restore(60)

@@ -46,7 +46,7 @@ def encode_view(view: NullernView) -> bytes:
             _SEAT[seat],
             _HAND[len(hand)],
             hand,
-            *[entries[bid] for entries, bid in zip(_BIDS, bids, strict=False)],
+            _bids(bids),
             _PLAYS[len(plays)],
             plays,
             _LEADERS[len(leaders)],
@@ -59,6 +59,12 @@ def encode_view(view: NullernView) -> bytes:
             hupfers,
         )
     )
+
+
+@lru_cache(maxsize=CACHED_PARTS)
+def _bids(bids: bytes) -> bytes:
+    """Serialize the map of bids, which stays the same from the last of them to the end of the round."""
+    return b"".join([entries[bid] for entries, bid in zip(_BIDS, bids, strict=False)])
 
 
 @lru_cache(maxsize=CACHED_PARTS)

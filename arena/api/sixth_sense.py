@@ -67,9 +67,15 @@ def encode_view(view: SixthSenseView) -> bytes:
             peeks,
             _TAKEN[len(taken)],
             taken,
-            *[entries[card] for entries, card in zip(_KNOWN, known, strict=False)],
+            _known_predictions(known),
         )
     )
+
+
+@lru_cache(maxsize=CACHED_PARTS)
+def _known_predictions(known: bytes) -> bytes:
+    """Serialize the map of the predictions that a seat knows, which changes a few times in a round only."""
+    return b"".join([entries[card] for entries, card in zip(_KNOWN, known, strict=False)])
 
 
 @lru_cache(maxsize=CACHED_PARTS)

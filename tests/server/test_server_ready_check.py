@@ -174,6 +174,8 @@ async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockC
     table.forgo(bob, 1.0, OfferOutcome.LEFT)
     table.ready(ann, NONCE)
     assert (table.players, table.nonces) == ((ann, filler), (NONCE, NO_NONCE))
+    outcomes = [(offer.bot, offer.outcome) for offer in table.offers]
+    assert outcomes == [("bob", OfferOutcome.LEFT), ("ann", OfferOutcome.ACCEPTED)], "its seat is another's"
 
 
 async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_waits_as_before(

@@ -14,7 +14,7 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from arena.match.inputs import Acted, Restored, StoodIn
+from arena.match.inputs import Acted, Begun, Instant, Restored, StoodIn
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import verify
@@ -254,6 +254,28 @@ async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
         assert arena.playing == 0
     assert state_of(store).state is MatchState.FINISHED
     assert not any(isinstance(event, Restored) for event in replay_of(store).inputs)
+
+
+async def test_a_match_that_an_older_server_began_goes_on(
+    store: MemoryStore,
+    ann: Bot,
+    bob: Bot,
+    nursery: trio.Nursery,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ann.answers = False
+    monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # it kept none
+    monkeypatch.setattr("arena.server.matches.driver.MatchDriver.begin", lambda self: self._feed(Begun(Instant(0))))
+    async with ending(store, ann, bob):
+        await ann.until(lambda: ann.questions)
+    async with running(store) as arena:
+        again, other = ann.again(), bob.again()
+        nursery.start_soon(again.attend, arena)
+        nursery.start_soon(other.attend, arena)
+        await again.until(lambda: again.reports)
+    assert again.starts == []
+    assert state_of(store).state is MatchState.FINISHED
 
 
 async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(

@@ -317,7 +317,9 @@ class MatchDriver:
         header, session = self._header, self._session(seat)
         if session is None:
             return
-        offer = next(each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
+        accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
+        if (offer := next(accepted, None)) is None:
+            return  # the match was begun by a server from before format 4, which kept no offers
         defaults = {option.name: option.default for option in header.game.options}
         session.start(
             MatchStart(

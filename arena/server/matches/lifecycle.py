@@ -199,7 +199,7 @@ class MatchLifecycle:
             started=now_us(),
             server=__version__,
             kind=ready_check.kind,
-            offers=tuple(ready_check.offers),
+            offers=ready_check.offers,
         )
         try:
             await self._persistence.begin(header, ready_check.options, players)

@@ -87,8 +87,8 @@ class ReadyCheck:
         self.timer_id = 0
         self.failure: str | None = None
         """Why the match does not take place, without a name; None if it may."""
-        self.offers: list[SeatOffer] = []
-        """The seats offered, in the order of the answers."""
+        self._offers: dict[int, SeatOffer] = {}
+        """What became of each invitation in the end, by its number, in the order of the first answers."""
         self._takers: list[Player | None] = [None] * len(players)
         self._nonces = [NO_NONCE] * len(players)
         self._invited: dict[BotPlayer, _Invited] = {}
@@ -109,6 +109,11 @@ class ReadyCheck:
     def candidates(self) -> Sequence[Player]:
         """Everybody at the table: those with a seat and those who are asked."""
         return [*self.players, *[each for each in self._invited if each not in self._takers]]
+
+    @property
+    def offers(self) -> tuple[SeatOffer, ...]:
+        """The seats offered, and what became of each in the end."""
+        return tuple(self._offers.values())
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
@@ -140,7 +145,7 @@ class ReadyCheck:
         invited = self._invited[bot_player]
         if self._takers[invited.seat] is None:
             self._nonces[invited.seat] = nonce or NO_NONCE
-            self._record(bot_player, OfferOutcome.ACCEPTED)
+            self._record(bot_player, invited, OfferOutcome.ACCEPTED)
             self._take(invited.seat, bot_player)
             self._settle_if_full()
 
@@ -151,8 +156,8 @@ class ReadyCheck:
         """
         if not self._waits:
             return
-        self._record(bot_player, how)
         invited = self._invited.pop(bot_player)
+        self._record(bot_player, invited, how)
         bot_player.invitations.pop(invited.invitation_id, None)
         if charged:
             bot_player.availability.fail(now, how)
@@ -236,15 +241,14 @@ class ReadyCheck:
                 self._give_up(other, invited)
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
-        self.offers.append(
-            SeatOffer(invited.seat, bot_player.name, OfferOutcome.SILENT, invited.invitation_id, invited.salt)
-        )
+        self._record(bot_player, invited, OfferOutcome.SILENT)
         bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
         bot_player.unseated(self.game.name)
 
-    def _record(self, bot_player: BotPlayer, outcome: OfferOutcome) -> None:
-        invited = self._invited[bot_player]
-        self.offers.append(SeatOffer(invited.seat, bot_player.name, outcome, invited.invitation_id, invited.salt))
+    def _record(self, bot_player: BotPlayer, invited: _Invited, outcome: OfferOutcome) -> None:
+        """Keep what became of an invitation; a bot that accepts and leaves has left."""
+        number = invited.invitation_id
+        self._offers[number] = SeatOffer(invited.seat, bot_player.name, outcome, number, invited.salt)
 
     def _settle_if_full(self) -> None:
         if self.failure is None and None not in self._takers:

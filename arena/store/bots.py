@@ -105,9 +105,9 @@ def register(
     if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
         raise TooManyBots(owner, bots_per_owner)
     token = token or _new_token()
-    bot = _add(connection, name, owner, at, token_hash=_hash(token))
+    bot = _add(connection, name, owner, at, token_hash=secret_hash(token))
     if invitation:
-        invited = schema.invitations.c.code_hash == _hash(invitation)
+        invited = schema.invitations.c.code_hash == secret_hash(invitation)
         connection.execute(update(schema.invitations).where(invited).values(used_by=bot.id))
     return Registered(bot, token)
 
@@ -120,7 +120,7 @@ def invite(connection: Connection, owner: str, at: int) -> str:
     check_name(owner)
     _require_welcome(connection, owner)
     code = f"invitation_{token_urlsafe(24)}"
-    connection.execute(insert(schema.invitations).values(code_hash=_hash(code), owner=owner, created=at))
+    connection.execute(insert(schema.invitations).values(code_hash=secret_hash(code), owner=owner, created=at))
     return code
 
 
@@ -128,7 +128,7 @@ def authenticate(connection: Connection, token: str) -> Bot:
     """Return the bot that has this token; UnknownToken, OwnerBanned."""
     # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
     # choose guesses whose hashes approach a stored one step by step.
-    row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == _hash(token))).one_or_none()
+    row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == secret_hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
     bot = bot_of(row)
@@ -164,7 +164,7 @@ def find(connection: Connection, name: str) -> Bot:
 def rotate(connection: Connection, name: str) -> Registered:
     """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
-    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=_hash(token)))
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
     return Registered(bot, token)
 
 
@@ -277,7 +277,7 @@ def _invited_by(connection: Connection, code: str) -> str:
     """Return the owner that an unused invitation names; InvitationRefused."""
     invitations = schema.invitations.c
     row = connection.execute(
-        select(invitations.owner, invitations.used_by).where(invitations.code_hash == _hash(code))
+        select(invitations.owner, invitations.used_by).where(invitations.code_hash == secret_hash(code))
     ).one_or_none()
     if row is None:
         raise InvitationRefused("there is no such invitation; check it, or ask the server's operator for another")
@@ -294,7 +294,8 @@ def check_name(name: str) -> None:
         raise NameNotAllowed(name, f"'{HOUSE}' and names beginning with '{HOUSE}-' are the server's own")
 
 
-def _hash(secret: str) -> bytes:
+def secret_hash(secret: str) -> bytes:
+    """Return what is kept of a token, or of an invitation's code, in place of itself."""
     return sha256(secret.encode(errors="surrogatepass")).digest()
 
 

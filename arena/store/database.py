@@ -35,7 +35,10 @@ class Database(Protocol):
         """Return an engine whose transactions take the write lock when they begin; it creates the database."""
 
     def reading(self) -> Engine:
-        """Return a read-only engine; each transaction sees one committed state, even while a server writes."""
+        """Return a read-only engine; each transaction sees one committed state, even while a server writes.
+
+        It may keep connections open: dispose of it before the last writer closes.
+        """
 
     def locked(self) -> AbstractContextManager[int]:
         """Lock the data directory for one server; create it, accessible to its user only, if it does not exist.

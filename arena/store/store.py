@@ -90,8 +90,9 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
                 if writer_process is None
                 else process_writer(writer_process, database, lock) as writer
             ):
-                reader, token = database.reading(), operator_token(directory)
-                yield Store(writer, reader, database, token, journal, unfinished)
+                token = operator_token(directory)
+                with _disposed(database.reading()) as reader:
+                    yield Store(writer, reader, database, token, journal, unfinished)
 
 
 @contextmanager
@@ -101,7 +102,7 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
     StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
     """
     database = _existing(directory)
-    with _current(database, database.reading()) as connection:
+    with _disposed(database.reading()) as reader, _current(database, reader) as connection:
         yield connection
 
 
@@ -129,6 +130,15 @@ def _current(database: Database, engine: Engine) -> Iterator[Connection]:
     with _store_errors(database), engine.connect() as connection, connection.begin():
         require_current(connection, database)
         yield connection
+
+
+@contextmanager
+def _disposed(engine: Engine) -> Iterator[Engine]:
+    """Close the connections that an engine keeps at the end of the block."""
+    try:
+        yield engine
+    finally:
+        engine.dispose()
 
 
 @contextmanager

@@ -174,6 +174,28 @@ async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
         assert await arena.accounts.authenticate(registered.token) is None
 
 
+async def test_a_token_is_looked_up_again_only_after_a_change(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = store.now(partial(bots.register, name="ann", owner="", at=0)).token
+    look_up, looked_up = store.read, list[str]()
+    async with running(store) as arena:
+
+        async def read(job: Callable[[Connection], object]) -> object:
+            looked_up.append("once more")
+            return await look_up(job)
+
+        monkeypatch.setattr(store, "read", read)
+        first = await arena.accounts.authenticate(token)
+        assert await arena.accounts.authenticate(token) is first
+        assert len(looked_up) == 1
+        assert await arena.accounts.authenticate("nobody's") is None
+        assert await arena.accounts.authenticate("nobody's") is None
+        assert len(looked_up) == 3
+        await arena.accounts.revoke("ann")
+        assert await arena.accounts.authenticate(token) is None
+
+
 async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

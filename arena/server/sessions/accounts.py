@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
     from arena.store.store import Store
 
+REMEMBERED: Final = 10_000
+"""Bots whose token need not be looked up again, at most."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -31,17 +34,23 @@ class Accounts:
         self._players = players
         self._limits = limits
         self._changes = 0
+        self._authenticated: dict[bytes, bots.Bot] = {}
+        """Bots by the hash of their token, as they were looked up since the last change."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
         """The bot that has a token now, when this returns; None if nobody has. OwnerBanned."""
-        while True:
+        key = bots.secret_hash(token)
+        while (bot := self._authenticated.get(key)) is None:
             changes = self._changes
             try:
-                bot = await self._store.read(partial(bots.authenticate, token=token))
+                found = await self._store.read(partial(bots.authenticate, token=token))
             except UnknownToken:
                 return None
             if changes == self._changes:  # else it may have been read before the token was revoked
-                return bot
+                if len(self._authenticated) >= REMEMBERED:
+                    self._authenticated.clear()
+                self._authenticated[key] = found
+        return bot
 
     async def register(
         self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = ""
@@ -85,7 +94,7 @@ class Accounts:
     async def ban(self, owner: str, reason: str) -> None:
         """Ban an owner and close his bots' streams; house bots play on. Raises what `moderation.ban` raises."""
         why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
-        self._changes += 1
+        self._changed()
         for bot_player in list(self._players):
             if bot_player.owner.lower() == owner.lower():
                 bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
@@ -94,7 +103,7 @@ class Accounts:
     async def unban(self, owner: str, reason: str) -> None:
         """Let a banned owner's bots in again. Raises what `moderation.unban` raises."""
         await self._store.write(partial(moderation.unban, owner=owner, reason=reason, at=now_us()))
-        self._changes += 1
+        self._changed()
         log.info("owner un-banned", owner=owner, reason=reason)
 
     async def hide(self, name: str, reason: str) -> None:
@@ -110,7 +119,7 @@ class Accounts:
     async def delete(self, name: str, reason: str) -> None:
         """Delete a bot and close its stream; house bots play on. Raises what `moderation.delete` raises."""
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
-        self._changes += 1
+        self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
             why = "the server's operator deleted the bot, and its token with it"
             bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
@@ -120,7 +129,7 @@ class Accounts:
         """Give a bot another name; the matches it plays keep the old one. Raises what `moderation.rename` raises."""
         job = partial(moderation.rename, name=name, new_name=new_name, reason=reason, at=now_us())
         bot = await self._store.write(job)
-        self._changes += 1
+        self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
             bot_player.name = bot.name
         log.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
@@ -128,7 +137,7 @@ class Accounts:
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""
         bot = await self._store.write(partial(parking.unpark, name=name))
-        self._changes += 1
+        self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
             bot_player.parked = False
             bot_player.waiting_since = dict.fromkeys(bot_player.waiting_since, trio.current_time())
@@ -139,7 +148,7 @@ class Accounts:
     def park(self, parked: Iterable[bots.Bot]) -> None:
         """Stop seating bots that the store has parked, and tell them."""
         for bot in parked:
-            self._changes += 1
+            self._changed()
             log.info("bot parked", bot=bot.name, matches=bot.troubles)
             bot_player = self._players.get(bot.id)
             if bot_player is not None:
@@ -148,8 +157,12 @@ class Accounts:
                 if bot_player.session is not None:
                     bot_player.session.notify(parked_notice(bot))
 
-    def _shut_out(self, bot: bots.Bot, why: str) -> None:
+    def _changed(self) -> None:
         self._changes += 1
+        self._authenticated.clear()
+
+    def _shut_out(self, bot: bots.Bot, why: str) -> None:
+        self._changed()
         bot_player = self._players.get(bot.id)
         if bot_player is not None and bot_player.session is not None:
             bot_player.session.close(Reason.TOKEN_REVOKED, why)

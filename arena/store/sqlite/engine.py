@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Engine, MetaData, NullPool, StaticPool, create_engine, event
+from sqlalchemy import Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, create_engine, event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -46,12 +46,15 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 def writing(path: Path) -> Engine:
     """Return an engine whose transactions take the write lock when they begin; it creates the database."""
     settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
-    return _engine(lambda: _connect(path, "rwc", settings), "BEGIN IMMEDIATE")
+    return _engine(lambda: _connect(path, "rwc", settings), "BEGIN IMMEDIATE", NullPool)
 
 
 def reading(path: Path) -> Engine:
-    """Return a read-only engine; each transaction sees one committed state, even while a server writes."""
-    return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN")
+    """Return a read-only engine; each transaction sees one committed state, even while a server writes.
+
+    Its connections stay open, as opening one and reading the schema takes longer than most queries: dispose of it.
+    """
+    return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN", QueuePool)
 
 
 def in_memory(metadata: MetaData) -> Engine:
@@ -75,8 +78,8 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
     return raw
 
 
-def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> Engine:
+def _engine(connect: Callable[[], sqlite3.Connection], begin: str, pool: type[Pool]) -> Engine:
     # Errors are logged, and parameters are seeds and hashes: hide them.
-    engine = create_engine("sqlite+strict://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine

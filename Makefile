@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test test-quick test-long check format pictures bench compiled test-compiled proto promise clean
+.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -37,7 +37,10 @@ demo: .venv/.ready ## A server, three bots, a ladder and a replay in under a min
 # Two at a time: many tests wait for real servers and bots. A file's tests stay together and in their order.
 PARALLEL := --numprocesses=2 --max-worker-restart=0 --dist=loadfile --no-loadscope-reorder
 
-test: .venv/.ready ## Every test, with coverage
+test: .venv/.ready ## Every test
+	$(BIN)/pytest $(PARALLEL)
+
+coverage: .venv/.ready ## Every test, and how much of the code they run: twice as long, for CI
 	@$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(PARALLEL)
 	@$(BIN)/coverage combine --quiet

@@ -33,6 +33,7 @@ SMALLEST = {
     "studies.luck": "--seats 2 --matches 10 --processes 1",
     "studies.parts": "",
     "studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
+    "studies.seating": "--bots 4",
     "studies.upkeep": "--matches 1 --bots 2 --seconds 0.5",
 }
 """By module, arguments with which it takes a few seconds."""

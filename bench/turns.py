@@ -109,8 +109,9 @@ class Bots:
         hello = Hello((GAME.name,), case.matches, "bench")
         async with trio.open_nursery() as nursery:
             for number in range(case.bots):
-                bot = (await store.write(partial(bots.register, name=f"bot-{number}", owner="", at=now_us()))).bot
-                nursery.start_soon(self._arena.attend, Line(number, self._sent), PROTOBUF, bot, hello)
+                added = await store.write(partial(bots.register, name=f"bot-{number}", owner="", at=now_us()))
+                authorize = partial(self._arena.authorization.bot, added.token)
+                nursery.start_soon(self._arena.attend, Line(number, self._sent), PROTOBUF, authorize, hello)
             nursery.start_soon(self._play)
 
     async def reach(self, decisions: int) -> None:

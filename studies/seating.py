@@ -64,9 +64,9 @@ class Crowd:
     async def come(self, token: str, number: int) -> None:
         """Connect a bot as the service `Play` does."""
         arena = self._arena
-        await arena.authorization.bot(token)
-        bot = await arena.authorization.bot(token)
-        await arena.attend(Line(number, self._sent), PROTOBUF, bot, Hello((GAME.name,), 1, "study"))
+        authorize = partial(arena.authorization.bot, token)
+        await authorize()
+        await arena.attend(Line(number, self._sent), PROTOBUF, authorize, Hello((GAME.name,), 1, "study"))
 
     async def listen(self, bots: int) -> None:
         """Answer until so many bots are seated, but for one that has nobody to play with."""

@@ -14,8 +14,11 @@ from arena.store.errors import StoreError
 from arena.transport.call import PeerVanished, Stream, bearer
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from arena.server.arena import Arena
     from arena.server.sessions.messages import Hello
+    from arena.store.bots import Bot
 
 PlayStream: TypeAlias = Stream[bytes, bytes]
 
@@ -45,12 +48,13 @@ class PlayService:
         Raises CallRefused with the status of the reason.
         """
         arena, token = self._arena, bearer(stream)
-        bot = await looked_up(arena.authorization.bot(token))
+
+        def authorize() -> Awaitable[Bot]:
+            return looked_up(arena.authorization.bot(token))
+
         try:
-            with arena.admission.opened(bot, stream.received_at):
-                hello = await self._hello(stream)
-                # The token may have been revoked since the stream was opened.
-                await arena.attend(stream, PROTOBUF, await looked_up(arena.authorization.bot(token)), hello)
+            with arena.admission.opened(await authorize(), stream.received_at):
+                await arena.attend(stream, PROTOBUF, authorize, await self._hello(stream))
         except PeerVanished:
             return
         except StoreError as error:

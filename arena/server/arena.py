@@ -30,7 +30,7 @@ from arena.server.workers.pool import WorkerPool
 from arena.store import matches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from arena.house import HouseBot
     from arena.replay.header import Header
@@ -144,19 +144,24 @@ class Arena:
                 for session in self.players.sessions():
                     session.beat(trio.current_time())
 
-    async def attend(self, link: Link, codec: MessageCodec, bot: Bot, hello: Hello) -> None:
-        """Let a bot play on a link until it has said its last.
+    async def attend(
+        self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
+    ) -> None:
+        """Let a bot play on a link until it has said its last; `authorize` gives the bot that may, as it is now.
 
-        Raises `trio.BrokenResourceError` when the bot vanished, `Closed` when the server ends the session, StoreError.
+        Raises what `authorize` raises, `trio.BrokenResourceError` when the bot vanished, `Closed` when the server ends
+        the session, StoreError.
         """
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
+        bot = await authorize()
         reports = await missed(
             self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]
         )
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
+        bot = await authorize()  # it may have been banned meanwhile; from here on its session is there to be closed
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:

@@ -60,6 +60,28 @@ async def test_a_token_that_is_revoked_before_the_hello_opens_nothing(
         assert len(arena.players) == 0
 
 
+async def test_a_token_that_is_revoked_while_a_hello_is_looked_into_opens_nothing(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    token = store.now(partial(bots.register, name="ann", owner="", at=0)).token
+    look_up = store.read
+    async with running(store, games=(GAME,)) as arena:
+
+        async def read(job: Any) -> object:
+            if job.func is matches.has_finished:
+                await arena.accounts.revoke("ann")
+            return await look_up(job)
+
+        monkeypatch.setattr(store, "read", read)
+        peer: MemoryPeer[Any, Any] = MemoryPeer(bearer(token))
+        peer.send(HELLO)
+        await peer.converse(PlayService(arena).Play)
+        assert peer.status is not None
+        assert peer.status.code is grpc.StatusCode.UNAUTHENTICATED
+        assert len(arena.players) == 0
+
+
 async def test_who_does_not_read_a_replay_is_not_waited_for(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     store = MemoryStore()
     players = [store.register(name).id for name in ("ann", "bob")]

@@ -251,12 +251,16 @@ class Bot:
         """The same bot on a new line."""
         return Bot(self.row, **({"capacity": self.hello.capacity} | changes))
 
+    async def authorize(self) -> bots.Bot:
+        """The bot, whose token was looked up elsewhere."""
+        return self.row
+
     async def attend(self, arena: Arena) -> None:
         """Everything between connecting and the end of the line."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._listen)
             try:
-                await arena.attend(self.line, CODEC, self.row, self.hello)
+                await arena.attend(self.line, CODEC, self.authorize, self.hello)
             except (Closed, trio.BrokenResourceError) as end:
                 self.end = end
             self.told.unpark_all()

@@ -11,6 +11,7 @@ import pytest
 from arena_client.v1 import ladder_pb2, ladder_pb2_grpc
 
 from tests.end_to_end.e2e_rig import (
+    ARENA,
     IMPATIENT,
     PATIENCE,
     Crowd,
@@ -77,6 +78,29 @@ def test_a_bot_killed_in_the_middle_of_a_decision_harms_nobody(tmp_path: Path, k
         assert [seat.place for seat in match.seats if seat.bot == "stuck"] == [2], "a house bot played for it"
         assert all(seat.forced == 0 for seat in match.seats if seat.bot == "ann")
         assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
+
+
+def test_a_friend_that_vanishes_is_no_veto(tmp_path: Path) -> None:
+    """It loses to both others, who lose and win against each other as if it had never sat there."""
+    with server(tmp_path / "data", "--quiet", program=IMPATIENT, seats="3") as arena, Crowd(arena.address) as crowd:
+        ann, bob = (crowd.come(name).play_in_background() for name in ("ann", "bob"))
+        friend = crowd.come("friend")
+        friend.read_until(lambda: friend.decisions)
+        friend.close()
+        until(lambda: ann.reports and bob.reports, "the end of the match")
+        (match,) = audit(arena.data).finished
+        seats = {seat.bot: seat for seat in match.seats}
+        assert {name for name, seat in seats.items() if seat.spoilt} == {"friend"}
+        [report] = ann.reports
+        assert [*report.counts] == [True] * 3
+        assert [*report.spoilt] == [seat.bot == "friend" for seat in match.seats]
+        gained = {name: (seat.rating_after or 0) - (seat.rating_before or 0) for name, seat in seats.items()}
+        assert gained["ann"] == pytest.approx(-gained["bob"])
+        assert gained["friend"] < -abs(gained["ann"])
+        assert (gained["ann"] != 0) == (seats["ann"].place != seats["bob"].place)
+        command = [str(ARENA), "why", str(match.match_id), "--server", arena.address]
+        shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+        assert shown.count("a loss to all others, whose ratings do not move by it") == 1
 
 
 def test_a_bot_that_comes_back_gets_its_open_decision_again(tmp_path: Path) -> None:

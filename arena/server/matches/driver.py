@@ -174,6 +174,7 @@ class MatchDriver:
                         over.counts,
                         over.interrupted,
                         self._header.kind,
+                        over.spoilt,
                     )
                 )
 

@@ -382,15 +382,11 @@ async def test_a_client_that_reads_again_long_after_it_was_let_go_finds_the_reas
         let_go.set()
         raise CallRefused(CODE.RESOURCE_EXHAUSTED, "nothing was read")
 
-    def read_late(call: Iterator[pb.PlayResponse], messages: list[pb.PlayResponse]) -> None:
-        for message in call:
-            messages.append(message)
-
     async with serving(play_service(chatter)) as address:
         with player(address) as stub:
             call, messages = stub.Play(RequestSource()), list[pb.PlayResponse]()
             await let_go.wait()
             await trio.sleep(3)  # well beyond LINGER, with a check every half a second
-            code, text = await in_thread(refusal, partial(read_late, call, messages))
+            code, text = await in_thread(refusal, partial(messages.extend, call))
     assert (code, text) == (CODE.RESOURCE_EXHAUSTED, "nothing was read")
     assert {len(message.welcome.server) for message in messages} == {3001}

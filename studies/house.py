@@ -73,7 +73,7 @@ async def batch(pool: WorkerPool, asked: Sequence[tuple[HouseBot, Ask]]) -> None
             done.set()
 
     for bot, ask in asked:
-        if (action := pool.choose(bot, 0, ask, CHANCE, take)) is not None:
+        if (action := pool.choose(bot, 0, ask, "play", CHANCE, take)) is not None:
             take(ask, action)
     await done.wait()
 

@@ -267,6 +267,7 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         places=over.places,
         rating=over.rating and play_pb2.RatingChange(before=over.rating.before, after=over.rating.after),
         counts=over.counts,
+        spoilt=over.spoilt,
         interrupted=over.interrupted,
         kind=_KINDS[over.kind],
     )

@@ -209,9 +209,14 @@ def verified(replay: Replay) -> ReplayVerdict:
     from arena.replay.verify import verify as verify_replay
 
     def rate(
-        before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
+        before: Sequence[RecordedRating],
+        places: Sequence[int],
+        bots: Sequence[str],
+        counts: Sequence[bool],
+        spoilt: Sequence[bool],
     ) -> list[RecordedRating]:
-        after = live.update([live.Rating(rating.value, rating.deviation) for rating in before], places, bots, counts)
+        ratings = [live.Rating(rating.value, rating.deviation) for rating in before]
+        after = live.update(ratings, places, bots, counts, spoilt)
         return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
     return verify_replay(replay, rate)

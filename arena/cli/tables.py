@@ -154,6 +154,8 @@ def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
         text.append(f" {change:+.0f}", style="dim green" if change > 0 else "dim red")
     if seat.forced:
         text.append(f" ⚠ {seat.forced} forced", style="yellow")
+    if seat.spoilt:
+        text.append(" ⚠ played on", style="yellow")
     return text
 
 

@@ -94,6 +94,8 @@ def in_words(seat: SeatTimeline) -> Text:
     if seat.troubles:
         text.append("; whose doing: ")
         text.append_text(_whose(seat))
+    if seat.spoilt:
+        text.append("; house bots played too much of it: a loss to all others, whose ratings do not move by it")
     return text.append(".")
 
 
@@ -139,7 +141,9 @@ def _notices(header: Header, event: Event) -> str:
         case EventKind.GONE:
             return f"gone; {_duration(event.time)} to come back" if event.time else "left, or gone once too often"
         case EventKind.SUBSTITUTED:
-            return f"{header.stand_in} plays on"
+            return f"{event.stand_in} plays on"
+        case EventKind.REPLACED:
+            return f"{event.stand_in} plays on from here: the server has another stand-in now"
         case EventKind.INTERRUPTED:
             return "broken off"
         case kind:

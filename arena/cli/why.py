@@ -35,7 +35,7 @@ def command(source: str, seat: int | None, slowest: int | None, place: DataPlace
 
     \b
     JSON: {"match", "game", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
-    "median_ms", "p95_ms", "bank_ms", "decisions": [...], "events": [...]}]}; times in
+    "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...], "events": [...]}]}; times in
     milliseconds, "at" and the like since the match began; --seat and --slowest choose.
     """
     from arena.replay.timeline_builder import timelines
@@ -101,6 +101,7 @@ def _seat(header: Header, seat: SeatTimeline, slowest: int | None) -> dict[str, 
         "median_ms": _ms(seat.took(50)),
         "p95_ms": _ms(seat.took(95)),
         "bank_ms": _ms(seat.bank),
+        "spoilt": seat.spoilt,
         "decisions": [_decision(header, decision) for decision in decisions],
         "events": [_event(header, event) for event in seat.events],
     }
@@ -146,6 +147,7 @@ def _event(header: Header, event: Event) -> dict[str, Any]:
         "refused": event.refused,
         "time_ms": _ms(event.time),
         "blame": event.blame,
+        "stand_in": event.stand_in or None,
     }
 
 

@@ -22,8 +22,8 @@ ONE_WIN: Final = 1 << 16
 def clustered(columns: Columns, entrants: Entrants, expectations: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sum the outer products of the matches' scores; returns [n, n], in squared scores of a pair of weight 1.
 
-    `expectations` [n, n] are E_ij. The scores of a node's seats in one match are added before they are multiplied. A
-    node for which the result does not count has the score 0.
+    `expectations` [n, n] are E_ij. The scores of a node's seats in one match are added before they are multiplied.
+    Pairs that do not count for a node add nothing to its score.
     """
     size = len(entrants)
     upper = np.triu(np.rint(expectations * ONE_WIN).astype(np.int64), 1)
@@ -35,13 +35,12 @@ def clustered(columns: Columns, entrants: Entrants, expectations: NDArray[np.flo
         seats = len(positions)
         pairs = [(i, j) for i in range(seats) for j in range(i)]
         cells = [positions[i] * size + positions[j] for i, j in pairs]
-        surplus = np.zeros_like(positions)
+        surplus, whole = np.zeros_like(positions), block.whole
         for (i, j), cell in zip(pairs, cells, strict=True):
             score = (1 + np.sign(block.places[j] - block.places[i]).astype(np.int64)) * (ONE_WIN // 2)
             score -= shares.take(cell)
-            surplus[i] += score
-            surplus[j] -= score
-        surplus *= block.counts
+            surplus[i] += score if whole else score * block.moves(i, j)
+            surplus[j] -= score if whole else score * block.moves(j, i)
         cross = crossed.setdefault(seats, np.zeros(size * size, np.int64))
         for (i, j), cell in zip(pairs, cells, strict=True):
             np.add.at(cross, cell, surplus[i] * surplus[j])

@@ -74,6 +74,17 @@ class Block(NamedTuple):
     nodes: Ints
     places: Places
     counts: Flags
+    spoilt: Flags
+
+    @property
+    def whole(self) -> bool:
+        """Whether all pairs count for both nodes."""
+        return bool(self.counts.all()) and not self.spoilt.any()
+
+    def moves(self, own: int, other: int) -> Flags:
+        """Return [matches] whether the pair of two seats counts for the node in the first of them."""
+        moves: Flags = self.counts[own] & ~self.spoilt[other]
+        return moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +101,8 @@ class Columns:
     """[M, 7] by seat, 1 the best, ties sharing a place; 0 beyond the last seat."""
     counts: Flags
     """[M, 7] by seat, whether the result counts for its node; the same for all seats of one node in a match."""
+    spoilt: Flags
+    """[M, 7] by seat, whether its opponents' ratings do not move by it; also the same for all seats of one node."""
     through: int
     """Number of the last event included."""
 
@@ -115,8 +128,8 @@ class Columns:
 
         Raises WrongSeats, UnknownNode or NoRanking for a malformed result.
         """
-        for _, match, nodes, places, counts in results:
-            if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts):
+        for _, match, nodes, places, counts, spoilt in results:
+            if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts) == len(spoilt or nodes):
                 raise WrongSeats(match, len(nodes), len(places), len(counts))
         matches = len(results)
         seats = np.fromiter((len(result.nodes) for result in results), np.int64, matches)
@@ -124,13 +137,15 @@ class Columns:
         seat = np.arange(total) - np.repeat(np.cumsum(seats) - seats, seats)
         cells = seat, np.repeat(np.arange(matches), seats)
         who, ranks = np.full((2, MAX_SEATS, matches), NO_NODE)
-        does = np.zeros((MAX_SEATS, matches), np.bool_)
+        does, bad = np.zeros((2, MAX_SEATS, matches), np.bool_)
         who[cells] = np.fromiter(chain.from_iterable(result.nodes for result in results), np.int64, total)
         ranks[cells] = np.fromiter(chain.from_iterable(result.places for result in results), np.int64, total)
         does[cells] = np.fromiter(chain.from_iterable(result.counts for result in results), np.bool_, total)
+        flags = (result.spoilt or (False,) * len(result.nodes) for result in results)
+        bad[cells] = np.fromiter(chain.from_iterable(flags), np.bool_, total)
         numbers = np.fromiter((result.match_id for result in results), np.int64, matches)
         through = max((result.number for result in results), default=0)
-        return cls._validated(numbers, seats, who, ranks, does, through)
+        return cls._validated(numbers, seats, who, ranks, does, bad, through)
 
     @classmethod
     def of_arrays(
@@ -140,23 +155,26 @@ class Columns:
         counts: ArrayLike | None = None,
         match_id: ArrayLike | None = None,
         through: int | None = None,
+        spoilt: ArrayLike | None = None,
     ) -> Columns:
         """Build columns from arrays of [M, up to 7] by seat; seats that do not exist have node −1 and come last.
 
-        Defaults: every result counts, the matches are numbered 1…M, and `through` is M. Raises WrongSeats, UnknownNode,
-        NoRanking or MatchRepeated.
+        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, and `through` is M. Raises
+        WrongSeats, UnknownNode, NoRanking or MatchRepeated.
         """
         given = np.asarray(nodes, np.int64)
         rows, width = given.shape
         wide = np.full((MAX_SEATS, rows), NO_NODE)
         ranks = np.zeros((MAX_SEATS, rows), np.int64)
-        marks = np.ones((MAX_SEATS, rows), np.bool_)
+        marks, bad = np.ones((MAX_SEATS, rows), np.bool_), np.zeros((MAX_SEATS, rows), np.bool_)
         if width > MAX_SEATS:
             raise WrongSeats(0, width, np.asarray(places).shape[1], width)
         wide[:width] = given.T
         ranks[:width] = np.asarray(places).T
         if counts is not None:
             marks[:width] = np.asarray(counts).T
+        if spoilt is not None:
+            bad[:width] = np.asarray(spoilt).T
         there = wide != NO_NODE
         numbers = np.arange(1, rows + 1) if match_id is None else np.array(match_id, np.int64)
         seats = there.sum(axis=0)
@@ -164,7 +182,8 @@ class Columns:
         if gaps.any():
             first = int(gaps.argmax())
             raise WrongSeats(int(numbers[first]), *(3 * [int(seats[first])]))
-        columns = cls._validated(numbers, seats, wide, ranks, marks & there, rows if through is None else through)
+        last = rows if through is None else through
+        columns = cls._validated(numbers, seats, wide, ranks, marks & there, bad & there, last)
         if not (np.diff(numbers) > 0).all():
             ordered = np.sort(numbers)
             twice = ordered[1:][np.diff(ordered) == 0]
@@ -200,7 +219,13 @@ class Columns:
                 rows = np.flatnonzero(self.seats[chunk] == seats)
                 if rows.size:
                     pick = chunk if rows.size == len(self.seats[chunk]) else start + rows
-                    yield Block(self.nodes.T[:seats, pick], self.places.T[:seats, pick], self.counts.T[:seats, pick])
+                    nodes, places, counts, spoilt = self.nodes, self.places, self.counts, self.spoilt
+                    yield Block(
+                        nodes.T[:seats, pick],
+                        places.T[:seats, pick],
+                        counts.T[:seats, pick],
+                        spoilt.T[:seats, pick],
+                    )
 
     def _select(self, rows: Flags) -> Columns:
         return Columns(
@@ -209,6 +234,7 @@ class Columns:
             self.nodes.T[:, rows].T,
             self.places.T[:, rows].T,
             self.counts.T[:, rows].T,
+            self.spoilt.T[:, rows].T,
             self.through,
         )
 
@@ -220,11 +246,14 @@ class Columns:
             np.concatenate([part.nodes.T for part in parts], axis=1).T,
             np.concatenate([part.places.T for part in parts], axis=1).T,
             np.concatenate([part.counts.T for part in parts], axis=1).T,
+            np.concatenate([part.spoilt.T for part in parts], axis=1).T,
             max(part.through for part in parts),
         )
 
     @classmethod
-    def _validated(cls, match_id: Ints, seats: Ints, nodes: Ints, places: Ints, counts: Flags, through: int) -> Columns:
+    def _validated(
+        cls, match_id: Ints, seats: Ints, nodes: Ints, places: Ints, counts: Flags, spoilt: Flags, through: int
+    ) -> Columns:
         """Build columns from arrays of [7, M] after checking that nodes are not negative and places form rankings."""
         there = np.arange(MAX_SEATS)[:, None] < seats
         strange = (nodes < 0) & there
@@ -239,11 +268,16 @@ class Columns:
         if wrong.any():
             row = int(wrong.any(axis=0).argmax())
             raise NoRanking(int(match_id[row]), tuple(map(int, places[: seats[row], row])))
-        partly = np.flatnonzero((counts != there).any(axis=0) & counts.any(axis=0))
+        counts, spoilt = (cls._of_nodes(nodes, there, flags) for flags in (counts, spoilt))
+        ranking = np.where(there, places, 0).astype(np.int8)
+        return cls(match_id, seats.astype(np.int8), nodes.T, ranking.T, counts.T, spoilt.T, through)
+
+    @staticmethod
+    def _of_nodes(nodes: Ints, there: Flags, flags: Flags) -> Flags:
+        """Raise a flag of one seat for all seats of its node."""
+        partly = np.flatnonzero((flags != there).any(axis=0) & flags.any(axis=0))
         if partly.size:
-            who, does = nodes[:, partly], counts[:, partly]
-            counts = counts.copy()
-            counts[:, partly] = ((who[:, None] == who) & does).any(axis=1) & there[:, partly]
-        return cls(
-            match_id, seats.astype(np.int8), nodes.T, np.where(there, places, 0).astype(np.int8).T, counts.T, through
-        )
+            who, raised = nodes[:, partly], flags[:, partly]
+            flags = flags.copy()
+            flags[:, partly] = ((who[:, None] == who) & raised).any(axis=1) & there[:, partly]
+        return flags

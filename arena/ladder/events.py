@@ -35,6 +35,9 @@ class MatchResult(NamedTuple):
     """By seat, 1 the best, ties sharing a place."""
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its node."""
+    spoilt: tuple[bool, ...] = ()
+    """By seat, whether house bots played too much of it to move its opponents: a pair of seats counts for one node if
+    the result does and the other node's seat is not spoilt. Empty if no seat is."""
 
 
 class Void(NamedTuple):

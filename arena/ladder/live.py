@@ -65,33 +65,38 @@ def update(
     places: Sequence[int],
     bots: Sequence[Hashable] | None = None,
     counts: Sequence[bool] | None = None,
+    spoilt: Sequence[bool] = (),
 ) -> tuple[Rating, ...]:
     """Compute the ratings after a match, by seat.
 
     `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` tells which seats
     belong to one bot (default: each seat to another): pairs within a bot do not count, the changes of its seats are
     added, and all its seats get the same rating. `counts` tells by seat whether the result counts for its bot (default:
-    for all); the ratings of other bots stay as they are. The order of the seats does not matter, to the last bit.
+    for all); the ratings of other bots stay as they are. Nobody's rating moves by a seat that is `spoilt` (default:
+    none), and all other pairs keep their weight: whoever vanishes steers nothing. The order of the seats does not
+    matter, to the last bit.
     Raises ValueError for other than 2–7 seats, lengths that differ, or one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))
+    marks = spoilt or (False,) * len(seats)
     if len(seats) not in SEATS:
         raise ValueError(f"a rated match has {SEATS.start} to {SEATS.stop - 1} seats, not {len(seats)}")
     counted = set(owners) if counts is None else {bot for bot, does in zip(owners, counts, strict=True) if does}
-    if not len(ratings) == len(places) == len(owners):
+    if not len(ratings) == len(places) == len(owners) == len(marks):
         raise ValueError(f"{len(ratings)} ratings, {len(places)} places and {len(owners)} bots for one match")
     before = dict(zip(owners, ratings, strict=True))
     if any(before[owners[seat]] != ratings[seat] for seat in seats):
         raise ValueError("one bot cannot have two ratings in one match")
 
+    unmoving = {bot for bot, does in zip(owners, marks, strict=True) if does}
     weight = 3 / (len(seats) + 1)
     after = {}
     for bot, rating in before.items():
         if bot not in counted:
             after[bot] = rating
             continue
-        pairs = [(i, j) for i in seats for j in seats if owners[i] == bot != owners[j]]
+        pairs = [(i, j) for i in seats for j in seats if owners[i] == bot != owners[j] and owners[j] not in unmoving]
         expectations = [expected(rating.value, ratings[j].value) for _, j in pairs]
         information = weight * fsum(e * (1 - e) for e in expectations) / SCALE**2
         variance = 1 / (rating.deviation**-2 + information)

@@ -83,10 +83,10 @@ class Pairs:
 def _codes(block: Block, positions: Ints, size: int) -> Ints:
     """Encode each ordered pair of seats for `bincount`, with i and j their positions.
 
-    The code is 3·(i·size + j) + 0, 1 or 2 where i lost, tied or won, plus 3·size² where the result counts for i only.
+    The code is 3·(i·size + j) + 0, 1 or 2 where i lost, tied or won, plus 3·size² where the pair counts for i only.
     Where it does not count for i, j is replaced by i: diagonals are discarded.
     """
-    everything = bool(block.counts.all())
+    everything = block.whole
     codes = []
     for own, other in permutations(range(len(positions)), 2):
         opponent = positions[other]
@@ -94,8 +94,8 @@ def _codes(block: Block, positions: Ints, size: int) -> Ints:
         if everything:
             cell += opponent
         else:
-            cell += np.where(block.counts[own], opponent, positions[own])
-            cell += np.where(block.counts[other], 0, size * size)
+            cell += np.where(block.moves(own, other), opponent, positions[own])
+            cell += np.where(block.moves(other, own), 0, size * size)
         cell *= 3
         cell += 1
         cell += np.sign(block.places[other] - block.places[own])

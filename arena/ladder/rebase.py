@@ -44,6 +44,6 @@ def replayed_since(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable
     for event in later:
         if isinstance(event, MatchResult) and event.match_id not in voided:
             before = [rating(node, event.match_id) for node in event.nodes]
-            after = update(before, event.places, event.nodes, event.counts)
+            after = update(before, event.places, event.nodes, event.counts, event.spoilt)
             ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings

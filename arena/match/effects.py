@@ -132,7 +132,7 @@ class Show(NamedTuple):
 
 
 class Over(NamedTuple):
-    """End the match. Without a result, scores, places and counts are empty and `interrupted` says why."""
+    """End the match. Without a result, all but `forced` and `troubled` is empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
@@ -145,6 +145,9 @@ class Over(NamedTuple):
     """By seat, whether the result counts for its bot."""
     interrupted: str
     """Why the match was broken off; empty if it has a result."""
+    spoilt: tuple[bool, ...] = ()
+    """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty under
+    rating rule 1."""
 
 
 Effect: TypeAlias = Ask | Refuse | Force | Suspend | Gone | Substitute | Back | Hold | Release | Show | Over

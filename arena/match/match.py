@@ -28,7 +28,7 @@ from arena.match.inputs import (
 )
 from arena.match.policy import Policy
 from arena.match.presence import Presence
-from arena.match.result import final_places
+from arena.match.result import RATING_RULE, Standing, standing
 from arena.match.seat import NO_DECISION, Seat
 from engine.game import OVER, Decks, Game, Option
 
@@ -44,14 +44,18 @@ class Match:
         decks: Decks,
         policy: Policy,
         newcomers: Collection[int] = (),
+        rating_rule: int = RATING_RULE,
     ) -> None:
         """Set up the game before its first question. `newcomers`: the seats of bots without a finished match.
+
+        `rating_rule`: as in `arena.match.result`.
 
         Raises `OptionError` for a number of seats or options that the game does not have.
         """
         self._state = game.new(seats, decks, **options)
         self._actions = len(game.actions)
         self._policy = policy
+        self._rating_rule = rating_rule
         self._presence = Presence(seats, policy, newcomers)
         self._seats = self._presence.seats
         self._round = self._state.round
@@ -131,7 +135,7 @@ class Match:
             case Begun():
                 self._begin(effects)
             case Interrupted():
-                self._end((), (), (), event.reason, effects)
+                self._end((), Standing((), (), ()), event.reason, effects)
             case _:
                 assert_never(event)
         return effects
@@ -255,8 +259,8 @@ class Match:
         assert state.report is not None, "a round is over"
         effects.append(Show(state.report))
         if state.player == OVER:
-            places, counts = final_places(state.ranking(), played, self._seats, self._policy)
-            self._end(tuple(state.scores), places, counts, "", effects)
+            result = standing(state.ranking(), played, self._seats, self._policy, self._rating_rule)
+            self._end(tuple(state.scores), result, "", effects)
         else:
             self._presence.next_round(effects)
 
@@ -282,17 +286,10 @@ class Match:
         self._presence.stop(self._seats[number], self._now)
         self._state.apply(action, number)
 
-    def _end(
-        self,
-        scores: tuple[int, ...],
-        places: tuple[int, ...],
-        counts: tuple[bool, ...],
-        why: str,
-        effects: list[Effect],
-    ) -> None:
+    def _end(self, scores: tuple[int, ...], result: Standing, why: str, effects: list[Effect]) -> None:
         if not self._over:
             self._over = True
             self._presence.end(self._now)
             forced = tuple([seat.forced for seat in self._seats])
             troubled = tuple([seat.troubled for seat in self._seats])
-            effects.append(Over(scores, places, forced, troubled, counts, why))
+            effects.append(Over(scores, result.places, forced, troubled, result.counts, why, result.spoilt))

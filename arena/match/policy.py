@@ -76,7 +76,7 @@ class Policy:
         metadata={
             "unit": "%",
             "most": 100,
-            "help": "Where a house bot sat in more than this part of the rounds, the seat comes last and no other's "
-            "result counts.",
+            "help": "Where a house bot sat in more than this part of the rounds, the seat comes last and moves no "
+            "opponent's rating.",
         },
     )

@@ -1,20 +1,44 @@
-"""Places at the end of a match: bots that vanished come last, the others are ranked among themselves."""
+"""Places at the end of a match, and whose rating which pair of seats may move.
+
+Bots that vanished come last, the others are ranked among themselves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from arena.match.policy import Policy
 from arena.match.seat import Seat
 
+RATING_RULE: Final = 2
+"""The rule by which ratings follow from a result: docs/ladder.md, and what counts for whom, docs/conduct.md.
 
-def final_places(
-    ranking: Sequence[int], rounds: int, seats: Iterable[Seat], policy: Policy
-) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """Compute by seat the place and whether the result counts for the bot.
+Rule 1: where any seat is spoilt, the result counts for the bots that vanished only, against everybody.
+Rule 2: it depends on each pair of seats; see `Standing.spoilt`.
+"""
+
+
+class Standing(NamedTuple):
+    """The result of a match besides its points, by seat."""
+
+    places: tuple[int, ...]
+    counts: tuple[bool, ...]
+    """Whether any pair of the seat counts for its bot."""
+    spoilt: tuple[bool, ...]
+    """Whether house bots played too much of it: a loss to the seats that are not spoilt, and nothing to their bots.
+
+    Empty under rule 1.
+    """
+
+
+def standing(
+    ranking: Sequence[int], rounds: int, seats: Iterable[Seat], policy: Policy, rating_rule: int = RATING_RULE
+) -> Standing:
+    """Compute the places and what counts for whom.
 
     A bot has vanished if a house bot plays its seat at the end, or did so in more than `policy.substituted_percent` of
-    the rounds. In the latter case the result counts for vanished bots only: too much of it was the house bot's doing.
+    the rounds. In the latter case the seat is spoilt: too much of it was the house bot's doing.
     """
     played_on = [(100 * seat.substituted_rounds > policy.substituted_percent * rounds, seat) for seat in seats]
     vanished = [much or seat.substituted for much, seat in played_on]
@@ -23,5 +47,8 @@ def final_places(
         1 + len(there) if gone else 1 + sum(other < rank for other in there)
         for rank, gone in zip(ranking, vanished, strict=True)
     )
-    spoilt = any(much for much, _ in played_on)
-    return places, tuple(gone or not spoilt for gone in vanished)
+    spoilt = tuple([much for much, _ in played_on])
+    if rating_rule == 1:
+        return Standing(places, tuple(gone or not any(spoilt) for gone in vanished), ())
+    whole = spoilt.count(False)
+    return Standing(places, tuple([whole > (0 if much else 1) for much in spoilt]), spoilt)

@@ -11,6 +11,7 @@ from arena.match.effects import Effect
 from arena.match.inputs import Input
 from arena.match.match import Match
 from arena.match.policy import Policy
+from arena.match.result import RATING_RULE
 from engine.deal import SeededDecks, match_key
 from engine.game import Decks, Game, Option, RoundReport, SeatView, State
 
@@ -52,10 +53,6 @@ DEALT_BY_SERVER: Final = "server"
 """The party that drew a match's seed: the server, which committed to it before the bots sent their nonces."""
 
 
-RATING_RULE: Final = 1
-"""The rule by which ratings follow from a result: docs/ladder.md, and whose result counts, docs/conduct.md."""
-
-
 class SeatedBot(NamedTuple):
     """The bot in a seat."""
 
@@ -92,14 +89,14 @@ class Header:
     dealt_by: str = DEALT_BY_SERVER
     """The party that drew the seed."""
     rating_rule: int = RATING_RULE
-    """Number of the rule by which ratings follow from the result."""
+    """Number of the rule by which ratings follow from the result: `arena.match.result`."""
     offers: tuple[SeatOffer, ...] = ()
     """The seats offered to bots, in the order of the answers; of matches from before format 4 unknown."""
 
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""
         newcomers = [seat for seat, bot in enumerate(self.bots) if bot.newcomer]
-        return Match(self.game, len(self.bots), self.options, self._decks(), self.policy, newcomers)
+        return Match(self.game, len(self.bots), self.options, self._decks(), self.policy, newcomers, self.rating_rule)
 
     def new_game(self) -> State[SeatView, RoundReport]:
         """Create the game before its first choice. Raises OptionError for options that the game does not have."""

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from arena.match.effects import Ask, Back, Effect, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
+from arena.match.result import RATING_RULE
 from arena.replay.header import ChangeLike, Header, SeatOffer
 from arena.replay.view_digests import QUESTION_ENCODERS, RoundDigests
 from engine.game import Game, RoundReport
@@ -121,15 +122,15 @@ def input_line(event: Input, game: Game, version: int = VERSION) -> str:
     return _write(line)
 
 
-def effect_line(effect: Effect, game: Game) -> str:
-    """Write the line of an effect. Raises ValueError for an `Ask`, which has none."""
+def effect_line(effect: Effect, game: Game, rating_rule: int = RATING_RULE) -> str:
+    """Write the line of an effect in a match under a rating rule. Raises ValueError for an `Ask`, which has none."""
     match effect:
         case Show(report):
             return _report_line(report)
         case Ask():
             raise ValueError("questions have no lines of their own: playing the inputs again asks them again")
         case _:
-            return _write(_effect(effect, game))
+            return _write(_effect(effect, game, rating_rule))
 
 
 def view_digests_line(shown: RoundDigests) -> str:
@@ -138,10 +139,10 @@ def view_digests_line(shown: RoundDigests) -> str:
     return f'{{"shown":{shown.round},"views":["{views}"],"banks":{_numbers(shown.banks)}}}'
 
 
-def result_line(over: Over, names: Sequence[str]) -> str:
-    """Write the line of the result; `names` are the bots' by seat."""
+def result_line(over: Over, names: Sequence[str], rating_rule: int = RATING_RULE) -> str:
+    """Write the line of the result under a rating rule; `names` are the bots' by seat."""
     result = "finished" if over.places else "interrupted"
-    return _write({"result": result, "bots": names, **over._asdict()})
+    return _write({"result": result, "bots": names, **_result(over, rating_rule)})
 
 
 def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
@@ -162,7 +163,7 @@ def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
     )
 
 
-def _effect(effect: _Plain, game: Game) -> dict[str, Any]:
+def _effect(effect: _Plain, game: Game, rating_rule: int) -> dict[str, Any]:
     match effect:
         case Refuse(seat, decision, action, why, legal, time):
             answer = {"seat": seat, "decision": decision, "action": action, "name": _name(game, action)}
@@ -183,8 +184,16 @@ def _effect(effect: _Plain, game: Game) -> dict[str, Any]:
         case Release():
             return {"out": "release"}
         case Over():
-            return {"out": "over", **effect._asdict()}
+            return {"out": "over", **_result(effect, rating_rule)}
     assert_never(effect)
+
+
+def _result(over: Over, rating_rule: int) -> dict[str, Any]:
+    """Return the fields of a result; rule 1 knows no spoilt seats."""
+    line = over._asdict()
+    if rating_rule == 1:
+        del line["spoilt"]
+    return line
 
 
 def _name(game: Game, action: int) -> str | None:

@@ -44,6 +44,8 @@ class _Reader:
         self._source = source
         self._line: int | None = None
         self._version = VERSION
+        self._over: shape.Shape = {}
+        """Fields that the match's rating rule adds to its result."""
 
     def replay(self, content: bytes) -> Replay:
         lines = self._lines(content)
@@ -148,6 +150,8 @@ class _Reader:
             started = read_instant(line["started"])
         except ValueError:
             self._fail(f'the field "started" holds {line["started"]!r} where an instant in ISO 8601 and UTC belongs')
+        added = _added_in_4(line) if recent else {"rating_rule": 1}
+        self._over = {} if added["rating_rule"] == 1 else shape.ADDED_TO_RESULT_IN_RULE_2
         return Header(
             match_id=line["match"],
             game=GAMES[line["game"]],
@@ -160,7 +164,7 @@ class _Reader:
             policy=Policy(**line["policy"]),
             started=started,
             server=line["server"],
-            **(_added_in_4(line) if recent else {}),
+            **added,
         )
 
     def _body(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[tuple[Input, ...], RecordedResult]:
@@ -177,7 +181,7 @@ class _Reader:
         else:
             self._line = None
             self._fail("the file ends before the result")
-        check(line, shape.RESULT_LINE)
+        check(line, {**shape.RESULT_LINE, **self._over})
         by_seat = {name: tuple(value) for name, value in line.items() if isinstance(value, list) and name != "bots"}
         for name, values in by_seat.items():
             if len(values) != seats and (values or name in {"forced", "troubled"}):
@@ -199,7 +203,8 @@ class _Reader:
         name = line.pop("out")
         if not isinstance(name, str) or name not in shape.EFFECTS:
             self._fail(f"there is no effect {name!r}; there are {', '.join(shape.EFFECTS)}")
-        check(line, shape.EFFECTS[name], extra=shape.OF_A_ROUND if name == "round" else None)
+        fields = {**shape.EFFECTS[name], **self._over} if name == "over" else shape.EFFECTS[name]
+        check(line, fields, extra=shape.OF_A_ROUND if name == "round" else None)
 
     def _ratings(self, objects: Iterator[dict[str, Any]], seats: int) -> tuple[RecordedRatingChange, ...]:
         line = next(objects, None)

@@ -66,7 +66,7 @@ class Recorder:
                 self._shown.add(effect)
                 self._stopwatch.due(effect.seat, effect.decision)
                 continue
-            lines.append(effect_line(effect, self._header.game))
+            lines.append(effect_line(effect, self._header.game, self._header.rating_rule))
             if isinstance(effect, Force):
                 self._stopwatch.due(effect.seat, effect.decision)
             elif isinstance(effect, Refuse):
@@ -108,7 +108,7 @@ class Recorder:
         """Return all lines so far except that of the ratings."""
         lines = [header_line(self._header, rated, self._version), *self._lines]
         if self._over is not None:
-            lines.append(result_line(self._over, self._names()))
+            lines.append(result_line(self._over, self._names(), self._header.rating_rule))
         return lines
 
     def _names(self) -> list[str]:

@@ -49,6 +49,8 @@ class RecordedResult:
     """Whether the result counts for the bot."""
     interrupted: str
     """Why the match was broken off; empty if it has a result."""
+    spoilt: tuple[bool, ...] = ()
+    """Whether house bots played too much of the seat to move its opponents' ratings; empty under rating rule 1."""
 
 
 @dataclass(frozen=True, slots=True)

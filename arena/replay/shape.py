@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from arena.match.clock import NEVER
 from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
-from arena.replay.header import RATING_RULE, MatchKind, OfferOutcome
+from arena.match.result import RATING_RULE
+from arena.replay.header import MatchKind, OfferOutcome
 
 
 class FieldKind(NamedTuple):
@@ -126,6 +127,7 @@ _OVER: Final[Shape] = {
     "counts": YESES,
     "interrupted": TEXT,
 }
+ADDED_TO_RESULT_IN_RULE_2: Final[Shape] = {"spoilt": YESES}
 EFFECTS: Final[Mapping[str, Shape]] = {
     "refused": {**_CHOICE, "why": REFUSAL, "legal": WHOLES, "time": NATURAL},
     "forced": {**_CHOICE, "why": CAUSE},

@@ -116,6 +116,8 @@ class EventKind(Enum):
     """The bot has its seat again."""
     SUBSTITUTED = "substituted"
     """A house bot took over."""
+    REPLACED = "replaced"
+    """Another house bot plays the seat on since a restart of the server."""
     HELD = "held"
     """The server was restarted and all clocks are stopped."""
     RELEASED = "released"
@@ -138,6 +140,8 @@ class Event(NamedTuple):
     """Microseconds: of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
     blame: Blame | None = None
     """Party responsible; None if the event is no trouble."""
+    stand_in: str = ""
+    """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,8 @@ class SeatTimeline:
     """Decisions by number, including those made by the server or a house bot."""
     events: tuple[Event, ...]
     """Events in the order in which they happened."""
+    spoilt: bool = False
+    """Whether house bots played too much of it for the result to move its opponents' ratings."""
 
     @property
     def lost(self) -> Counter[Cause]:

@@ -26,7 +26,7 @@ from arena.match.effects import (
     Substitute,
     Suspend,
 )
-from arena.match.inputs import Acted, Input, Instant, Left, Returned, Sent, StoodIn, TimeUp
+from arena.match.inputs import Acted, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.blame import PresenceRecord, with_blame
 from arena.replay.header import Header, SeatedBot
 from arena.replay.timeline import AnswerReceived, Decision, Event, EventKind, SeatTimeline, Sending
@@ -60,6 +60,8 @@ class _TimelineBuilder:
         self._policy = header.policy
         self._seats = {seat: _Notes(bot) for seat, bot in enumerate(header.bots)}
         self._round = 0
+        self._stand_in = header.stand_in
+        self._spoilt: tuple[bool, ...] = ()
 
     def take(self, event: Input) -> None:
         """Process the next input."""
@@ -79,12 +81,23 @@ class _TimelineBuilder:
         if isinstance(event, Left | Returned) and not match.over:
             self._presence_changed(match.now, event, effects)
         self._note(match.now, effects)
+        if isinstance(event, Restored) and event.stand_in not in ("", self._stand_in):
+            self._stand_in = event.stand_in
+            for seat in self._seats:
+                if match.substituted(seat):
+                    self._add(seat, Event(match.now, EventKind.REPLACED, stand_in=self._stand_in))
 
     def timelines_by_seat(self) -> tuple[SeatTimeline, ...]:
         """Return the timelines with blame attributed."""
         return tuple(
             with_blame(
-                SeatTimeline(seat, notes.bot, tuple(notes.decisions.values()), tuple(notes.events)),
+                SeatTimeline(
+                    seat,
+                    notes.bot,
+                    tuple(notes.decisions.values()),
+                    tuple(notes.events),
+                    bool(self._spoilt) and self._spoilt[seat],
+                ),
                 PresenceRecord(notes.heard, frozenset(notes.lost_while_gone)),
                 self._policy,
             )
@@ -155,7 +168,8 @@ class _TimelineBuilder:
                     self._note_presence(at, effect)
                 case Show():
                     self._round += 1
-                case Over(places=places):
+                case Over(places=places, spoilt=spoilt):
+                    self._spoilt = spoilt
                     if not places:
                         self._add(None, Event(at, EventKind.INTERRUPTED))
                 case _:
@@ -168,7 +182,7 @@ class _TimelineBuilder:
                 self._add(seat, Event(at, EventKind.GONE, time=time))
             case Substitute(seat):
                 self._seats[seat].suspended = False
-                self._add(seat, Event(at, EventKind.SUBSTITUTED))
+                self._add(seat, Event(at, EventKind.SUBSTITUTED, stand_in=self._stand_in))
             case Back(seat):
                 self._add(seat, Event(at, EventKind.BACK))
             case Hold(time):

@@ -18,9 +18,10 @@ from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedRe
 from engine.deal import opens
 
 Rate: TypeAlias = Callable[
-    [Sequence[RecordedRating], Sequence[int], Sequence[str], Sequence[bool]], Sequence[RecordedRating]
+    [Sequence[RecordedRating], Sequence[int], Sequence[str], Sequence[bool], Sequence[bool]], Sequence[RecordedRating]
 ]
-"""Computes the ratings after a match from those before it, the places, the bots' names and the count flags, by seat."""
+"""Computes the ratings after a match from those before it, the places, the bots' names, for whom it counts and which
+seats are spoilt (empty: none), by seat."""
 
 
 class ReplayDifference(NamedTuple):
@@ -104,7 +105,8 @@ def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]
-    after = rate(before, replay.result.places, [bot.name for bot in replay.header.bots], replay.result.counts)
+    result, names = replay.result, [bot.name for bot in replay.header.bots]
+    after = rate(before, result.places, names, result.counts, result.spoilt)
     return tuple(RecordedRatingChange(*pair) for pair in zip(before, after, strict=True))
 
 

@@ -25,7 +25,7 @@ _ADD: Final = Statement(
 )
 _READ: Final = (
     select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
-    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts)
+    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts, _COLUMNS.spoilt)
     .where(_COLUMNS.game == bindparam("of_game"), _COLUMNS.number > bindparam("after"))
     .order_by(_COLUMNS.number)
 )
@@ -38,10 +38,11 @@ def add_result(
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
+    spoilt: Sequence[bool],
     at: int,
 ) -> None:
-    """Store the result of a rated match; nodes, places and counts are by seat. `counts`: whether it rates the node."""
-    _add(connection, game, match_id, "result", at, "", nodes, places, counts)
+    """Store the result of a rated match, by seat; `counts` and `spoilt` as in `MatchResult`."""
+    _add(connection, game, match_id, "result", at, "", nodes, places, counts, spoilt)
 
 
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
@@ -57,7 +58,7 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
         state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
         raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
     game = str(kinds["result"].game)
-    _add(connection, game, match_id, "void", at, reason, (), (), ())
+    _add(connection, game, match_id, "void", at, reason, (), (), (), ())
     return game
 
 
@@ -71,11 +72,12 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
     """Yield the events of a game in order of their numbers: above `after`, up to `through` if given."""
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
-    for number, match_id, kind, reason, nodes, places, counts in rows:
+    for number, match_id, kind, reason, nodes, places, counts, spoilt in rows:
         if kind == "void":
             yield Void(number, match_id, reason)
         else:
-            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), flags_of(counts))
+            flags = flags_of(counts), flags_of(spoilt)
+            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags)
 
 
 def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
@@ -89,7 +91,8 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
     row = connection.execute(
         select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
     ).one()
-    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), flags_of(row.counts))
+    flags = flags_of(row.counts), flags_of(row.spoilt)
+    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), *flags)
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
@@ -128,12 +131,14 @@ def _add(
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
+    spoilt: Sequence[bool],
 ) -> None:
     row = {"game": game, "of_game": game, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
     by_seat = {
         "nodes": ",".join(map(str, nodes)),
         "places": "".join(map(str, places)),
-        "counts": "".join("1" if each else "0" for each in counts),
+        "counts": _flags(counts),
+        "spoilt": _flags(spoilt) if any(spoilt) else "",
     }
     _ADD.run(connection, row | by_seat)
 
@@ -150,5 +155,9 @@ def _digits(text: str) -> tuple[int, ...]:
 
 @cache
 def flags_of(text: str) -> tuple[bool, ...]:
-    """Parse the column `counts`."""
+    """Parse the columns `counts` and `spoilt`."""
     return tuple(digit == "1" for digit in text)
+
+
+def _flags(flags: Sequence[bool]) -> str:
+    return "".join("1" if each else "0" for each in flags)

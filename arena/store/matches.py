@@ -30,7 +30,7 @@ _GAME_AND_STATE: Final = Statement(select(_COLUMNS.game, _COLUMNS.state).where(_
 _SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
-    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),
+    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after", "spoilt"),
 )
 _END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended")
 _KEEP: Final = Statement(insert(schema.replays), "match_id", "content", "sha256")
@@ -78,6 +78,7 @@ def finish(
     counts: Sequence[bool],
     at: int,
     replay: Callable[[tuple[RatingChange, ...]], bytes],
+    spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
     rated: bool = True,
 ) -> tuple[RatingChange, ...]:
@@ -85,7 +86,8 @@ def finish(
 
     Without `rated` the result is no event and changes no rating.
 
-    Sequences are by seat; `counts`: whether the result rates the seat's version. `replay` makes the compressed replay,
+    Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
+    too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
     without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
     UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
@@ -95,8 +97,8 @@ def finish(
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if rated:
-        changes = ratings.rate(connection, game, nodes, places, counts, thinking)
-        events.add_result(connection, game, match_id, nodes, places, counts, at)
+        changes = ratings.rate(connection, game, nodes, places, counts, spoilt, thinking)
+        events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [
         {
             "of_match": match_id,
@@ -108,9 +110,10 @@ def finish(
             "deviation_before": change and change.before.deviation,
             "rating_after": change and change.after.value,
             "deviation_after": change and change.after.deviation,
+            "spoilt": int(unmoving),
         }
-        for seat, (score, place, server_made, change) in enumerate(
-            zip(scores, places, forced, changes or (None,) * len(places), strict=True)
+        for seat, (score, place, server_made, change, unmoving) in enumerate(
+            zip(scores, places, forced, changes or (None,) * len(places), spoilt or (False,) * len(places), strict=True)
         )
     ]
     _RESULT.run_all(connection, results)
@@ -237,6 +240,7 @@ def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match
                 version=row.version,
                 hidden=row.hidden is not None,
                 deleted=row.deleted is not None,
+                spoilt=bool(row.spoilt),
             )
         )
     return tuple(

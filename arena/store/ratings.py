@@ -46,6 +46,7 @@ def rate(
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
+    spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
 ) -> tuple[RatingChange, ...]:
     """Apply a match to the live ratings of the versions for which it counts; return the changes, by seat.
@@ -55,7 +56,7 @@ def rate(
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
-    after = live.update(before, places, nodes, counts)
+    after = live.update(before, places, nodes, counts, spoilt)
     changes = tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
 
     for node, change in {node: each for node, each, does in zip(nodes, changes, counts, strict=True) if does}.items():
@@ -79,7 +80,7 @@ def rate(
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
     """Subtract a void match from the totals; the ratings themselves are corrected by the next fit."""
-    _, _, nodes, places, counts = result
+    _, _, nodes, places, counts, _ = result
     rows = _rows(connection, game, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]

@@ -136,6 +136,8 @@ class SeatRow:
     """Whether the operator has taken the bot off the list of bots."""
     deleted: bool = False
     """Whether the operator has deleted the bot."""
+    spoilt: bool = False
+    """Whether house bots played too much of it for the result to move its opponents' ratings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -164,6 +164,14 @@ match_seats = Table(
     Column("deviation_before", Real),
     Column("rating_after", Real),
     Column("deviation_after", Real),
+    Column(
+        "spoilt",
+        Int,
+        CheckConstraint("spoilt IN (0, 1)", name="spoilt"),
+        nullable=False,
+        server_default="0",
+        comment="house bots played too much of it to move its opponents' ratings",
+    ),
     Index(None, "bot_id", "match_id"),
 )
 
@@ -196,6 +204,13 @@ events = Table(
     Column("nodes", Text, nullable=False, comment="by seat, with commas; of a void none"),
     Column("places", Text, nullable=False, comment="a digit a seat"),
     Column("counts", Text, nullable=False, comment="a digit a seat, 1 where the result counts for the node"),
+    Column(
+        "spoilt",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="a digit a seat, 1 where it moves no opponent's rating; empty where no seat is so",
+    ),
     UniqueConstraint("match_id", "kind"),
     info={APPEND_ONLY: AppendOnly("number", within="game")},
 )

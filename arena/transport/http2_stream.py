@@ -116,12 +116,18 @@ class Http2Stream:
             self.connection.request_flush()
 
     def check_end_timeout(self, now: float, timeout: float) -> None:
-        """Reset the stream where its trailers have waited longer than `timeout` seconds for the peer's window."""
+        """Drop unsent data that the trailers have waited for longer than `timeout` seconds, and send these.
+
+        They need no window, so that a peer that reads again later still finds why the stream has ended.
+        """
         if self._trailers is None:
             return
         self._ending_since = min(self._ending_since, now)
         if now - self._ending_since > timeout:
-            self.reset()
+            self._unsent = memoryview(b"")
+            del self.connection.stalled[self]
+            self._send_trailers()
+            self.connection.request_flush()
 
     def send_next_frame(self) -> bool:
         """Send one DATA frame of the unsent data; return False where a flow-control window is exhausted."""

@@ -175,6 +175,7 @@ class MatchSeat(google.protobuf.message.Message):
     VERSION_FIELD_NUMBER: builtins.int
     HIDDEN_FIELD_NUMBER: builtins.int
     DELETED_FIELD_NUMBER: builtins.int
+    SPOILT_FIELD_NUMBER: builtins.int
     bot: builtins.str
     """The bot's name."""
     score: builtins.int
@@ -193,6 +194,8 @@ class MatchSeat(google.protobuf.message.Message):
     """Whether the operator has taken the bot off the list of bots."""
     deleted: builtins.bool
     """Whether the operator has deleted the bot."""
+    spoilt: builtins.bool
+    """Whether house bots played too much of it for the result to move its opponents' ratings."""
     def __init__(
         self,
         *,
@@ -205,9 +208,10 @@ class MatchSeat(google.protobuf.message.Message):
         version: builtins.str = ...,
         hidden: builtins.bool = ...,
         deleted: builtins.bool = ...,
+        spoilt: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "deleted", b"deleted", "forced", b"forced", "hidden", b"hidden", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_place", b"_place", "_rating_after", b"_rating_after", "_rating_before", b"_rating_before", "_score", b"_score", "bot", b"bot", "deleted", b"deleted", "forced", b"forced", "hidden", b"hidden", "place", b"place", "rating_after", b"rating_after", "rating_before", b"rating_before", "score", b"score", "spoilt", b"spoilt", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_place", b"_place"]) -> typing.Literal["place"] | None: ...
     @typing.overload

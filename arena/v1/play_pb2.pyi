@@ -452,7 +452,7 @@ class Conduct(google.protobuf.message.Message):
     restart_hold_ms: builtins.int
     """How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds."""
     substituted_percent: builtins.int
-    """A seat that a house bot had for more than this part of the rounds comes last, and no other's result counts."""
+    """A seat that a house bot had for more than this part of the rounds comes last, and moves no opponent's rating."""
     park_after: builtins.int
     """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
     newcomer_grace_ms: builtins.int
@@ -787,6 +787,7 @@ class MatchReport(google.protobuf.message.Message):
     INTERRUPTED_FIELD_NUMBER: builtins.int
     COUNTS_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
+    SPOILT_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     seat: builtins.int
@@ -811,6 +812,12 @@ class MatchReport(google.protobuf.message.Message):
     def counts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
         """By seat, whether the result counts for its bot; empty when the match was interrupted."""
 
+    @property
+    def spoilt(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
+        """By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
+        not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
+        """
+
     def __init__(
         self,
         *,
@@ -822,9 +829,10 @@ class MatchReport(google.protobuf.message.Message):
         interrupted: builtins.str = ...,
         counts: collections.abc.Iterable[builtins.bool] | None = ...,
         kind: global___MatchKind.ValueType = ...,
+        spoilt: collections.abc.Iterable[builtins.bool] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["rating", b"rating"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat", "spoilt", b"spoilt"]) -> None: ...
 
 global___MatchReport = MatchReport
 

@@ -51,7 +51,12 @@ def shuffled(results: Columns, chance: np.random.Generator) -> Columns:
     """Return the same matches in random order."""
     order = chance.permutation(len(results))
     return Columns.of_arrays(
-        results.nodes[order], results.places[order], results.counts[order], results.match_id[order], results.through
+        results.nodes[order],
+        results.places[order],
+        results.counts[order],
+        results.match_id[order],
+        results.through,
+        results.spoilt[order],
     )
 
 

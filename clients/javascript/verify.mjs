@@ -1,5 +1,6 @@
 // Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz
-// The chain must be whole, the seed open its commitment, and every round show exactly the cards that seed and nonces deal.
+// The chain must be whole, the seed open its commitment, every round show exactly the cards that seed and nonces deal,
+// and the result count for those for whom it must by the rounds that house bots played.
 // docs/replay-format.md describes what it reads.
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -35,6 +36,35 @@ function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
   check(`${accepted}` === `${players}`, `the seats accepted are ${accepted}, those of bots are ${players}`);
 }
 
+/** Follows the seats that house bots play, and checks whose result it spoils; formats 2 and 3 are of rule 1. */
+class Absences {
+  constructor({ arena_replay: version, rating_rule: rule, policy, seats }) {
+    this.rule = version < 4 ? 1 : rule;
+    check([1, 2].includes(this.rule), "a rating rule that is not known here");
+    [this.percent, this.rounds, this.played] = [policy.substituted_percent, 0, Array(seats).fill(0)];
+    [this.now, this.inRound] = [new Set(), new Set()];
+  }
+
+  take({ out, seat }) {
+    if (out === "substituted") this.now.add(seat), this.inRound.add(seat);
+    if (out === "back") this.now.delete(seat), this.inRound.delete(seat);
+    if (out !== "round") return;
+    this.rounds += 1;
+    for (const each of this.inRound) this.played[each] += 1;
+    this.inRound = new Set(this.now);
+  }
+
+  checkResult({ counts, spoilt, places }) {
+    const much = this.played.map((rounds) => 100 * rounds > this.percent * this.rounds), any = much.includes(true);
+    const byPair = much.map((_, own) => much.some((gone, other) => !gone && other !== own));
+    const byMatch = much.map((gone, seat) => !any || gone || this.now.has(seat));
+    const expected = places.length === 0 ? [] : this.rule === 1 ? byMatch : byPair;
+    check(`${counts}` === `${expected}`, `the result counts for ${counts}, and should for ${expected}`);
+    const marked = this.rule === 1 ? undefined : places.length === 0 ? [] : much;
+    check(`${spoilt}` === `${marked}`, `the seats spoilt are ${spoilt}, and should be ${marked}`);
+  }
+}
+
 function checkRound(game, header, key, report) {
   const deck = (size, count) => deal(key, report.round, size, count), rolled = (number, faces) => roll(key, report.round, number, faces);
   for (const { who, shown, dealt } of game(header, report, { deck, roll: rolled })) {
@@ -46,15 +76,17 @@ function checkRound(game, header, key, report) {
 /** Checks the bytes of a replay file; throws an Error whose message names the first line that is wrong. */
 async function verify(file) {
   const lines = gunzipSync(file, { maxOutputLength: 64 << 20 }).toString().split("\n");
-  let digest = Buffer.alloc(32), header, key, game, rounds = 0;
+  let digest = Buffer.alloc(32), header, key, game, absences, rounds = 0;
   check(lines.length > 1 && lines.pop() === "", "it is cut off");
   for (const [at, text] of lines.entries()) {
     try {
       digest = sha256(digest, text.slice(0, -CHAIN));
       check(text.endsWith(`,"chain":"${digest.toString("hex")}"}`), "the chain is broken");
       const line = JSON.parse(text);
-      if (at === 0) [header, game, key] = [line, await shownBy(line), opened(line)], seated(line);
+      if (at === 0) [header, game, key, absences] = [line, await shownBy(line), opened(line), new Absences(line)], seated(line);
       if (line.out === "round") check(line.round === rounds++, "a round is missing"), checkRound(game, header, key, line);
+      absences.take(line);
+      if (line.out === "over" || "result" in line) absences.checkResult(line);
     } catch (error) {
       throw Error(`line ${at + 1}: ${error.message}`);
     }

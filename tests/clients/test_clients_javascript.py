@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 import engine.deal
-from arena.replay.hash_chain import pack
+from arena.replay.hash_chain import pack, with_chain
 from engine.game import Game
 from engine.nullern import NULLERN
 from engine.registry import GAMES
@@ -21,6 +21,7 @@ from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import forged, lines_of, objects_of, rated
 
 VERIFIER: Final = Path(__file__).parents[2] / "clients" / "javascript" / "verify.mjs"
+FIXTURES: Final = Path(__file__).parents[1] / "replay"
 DEAL: Final = VERIFIER.with_name("deal.mjs")
 VECTORS: Final = Path(engine.deal.__file__).parent / "deal_vectors.json"
 PATIENCE: Final = 60
@@ -85,6 +86,27 @@ def test_javascript_verifies_a_match_of_any_size(game: Game, seats: int, tmp_pat
 @pytest.mark.parametrize("options", [{"novice": True}, {"late_trump": True}, {"target": 10}], ids=str)
 def test_javascript_verifies_a_variant(options: dict[str, Any], tmp_path: Path) -> None:
     assert verified(tmp_path, rated(3, **options)).startswith("OK ")
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+def test_javascript_knows_whose_result_counts_under_either_rule(game: Game, tmp_path: Path) -> None:
+    old = with_chain((FIXTURES / f"format_4_rule_1_{game.name}.jsonl.gz").read_bytes())
+    files = [rated(3, game=game, chance=chance, stays_away=True) for chance in (1, 46, 49)]
+    assert [verified(tmp_path, file)[:3] for file in files] == ["OK "] * 3
+    content = next(file for file in files if True in objects_of(file)[-2]["spoilt"])  # type: ignore[operator]
+    assert verified(tmp_path, old).startswith("OK ")
+    for version in (2, 3):
+        stored = (FIXTURES / f"format_{version}_{game.name}.jsonl.gz").read_bytes()
+        assert verified(tmp_path, with_chain(stored)).startswith("OK ")
+    for file, field in ((content, "counts"), (content, "spoilt"), (old, "counts")):
+        objects: list[Any] = objects_of(file)
+        for line in objects:
+            if field in line:
+                line[field] = [not each for each in line[field]]
+        words = "the result counts for" if field == "counts" else "the seats spoilt are"
+        assert words in verified(tmp_path, forged(objects))
+    objects[0]["rating_rule"] = 3
+    assert verified(tmp_path, forged(objects)) == "line 1: a rating rule that is not known here"
 
 
 def test_javascript_names_the_line_where_the_chain_is_broken(tmp_path: Path) -> None:

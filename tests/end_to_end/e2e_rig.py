@@ -223,8 +223,10 @@ def replay_of(address: str, match_id: int) -> bytes:
 # --- what is stored ---
 
 
-def rate(before: Sequence[Any], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]) -> Sequence[Any]:
-    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots, counts)
+def rate(
+    before: Sequence[Any], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool], spoilt: Sequence[bool]
+) -> Sequence[Any]:
+    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots, counts, spoilt)
 
 
 @dataclass
@@ -286,7 +288,10 @@ def _check_ladder(
     assert results.keys() == {match.match_id for match in finished}
     for match in finished:
         assert results[match.match_id].places == tuple(seat.place for seat in match.seats)
-        assert results[match.match_id].counts == replays[match.match_id].result.counts
+        replay = replays[match.match_id].result
+        assert results[match.match_id].counts == replay.counts
+        assert (results[match.match_id].spoilt or (False,) * len(replay.spoilt)) == replay.spoilt
+        assert [seat.spoilt for seat in match.seats] == [*replay.spoilt]
     ladder = as_published(connection, game)
     if ladder is None:
         ladder = Ladder((), (), 0, "")

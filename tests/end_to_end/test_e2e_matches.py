@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from arena_client.v1 import ladder_pb2, ladder_pb2_grpc
 
 from tests.end_to_end.e2e_rig import (
+    ARENA,
     IMPATIENT,
     PATIENCE,
     Crowd,
@@ -77,6 +80,50 @@ def test_a_bot_killed_in_the_middle_of_a_decision_harms_nobody(tmp_path: Path, k
         assert [seat.place for seat in match.seats if seat.bot == "stuck"] == [2], "a house bot played for it"
         assert all(seat.forced == 0 for seat in match.seats if seat.bot == "ann")
         assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["while it computes", "while it waits"])
+def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(tmp_path: Path, busy: bool) -> None:
+    with server(tmp_path / "data", "--quiet") as arena, Crowd(arena.address) as crowd:
+        ann, token = crowd.come("ann"), register(arena.address, "stopped")
+        command = ("tests/end_to_end/stuck_bot.py", arena.address, token, "play" if busy else "nothing")
+        with program(*command) as stopped:
+            if busy:
+                ann.play_in_background()
+                assert stopped.stdout is not None
+                assert stopped.stdout.readline() == "stuck\n"
+            else:
+                ann.read_until(lambda: ann.decisions)
+                time.sleep(0.5)  # it has made its prediction, and waits
+                ann.play_in_background()
+            stopped.send_signal(signal.SIGINT)
+            assert stopped.wait(PATIENCE) == 0
+            until(lambda: len(ann.notices) >= 2, "the table to be told")
+        assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
+        assert ann.notices[0].time_ms == 0, "nobody waits for it"
+
+
+def test_a_friend_that_vanishes_is_no_veto(tmp_path: Path) -> None:
+    """It loses to both others, who lose and win against each other as if it had never sat there."""
+    with server(tmp_path / "data", "--quiet", program=IMPATIENT, seats="3") as arena, Crowd(arena.address) as crowd:
+        ann, bob = (crowd.come(name).play_in_background() for name in ("ann", "bob"))
+        friend = crowd.come("friend")
+        friend.read_until(lambda: friend.decisions)
+        friend.close()
+        until(lambda: ann.reports and bob.reports, "the end of the match")
+        (match,) = audit(arena.data).finished
+        seats = {seat.bot: seat for seat in match.seats}
+        assert {name for name, seat in seats.items() if seat.spoilt} == {"friend"}
+        [report] = ann.reports
+        assert [*report.counts] == [True] * 3
+        assert [*report.spoilt] == [seat.bot == "friend" for seat in match.seats]
+        gained = {name: (seat.rating_after or 0) - (seat.rating_before or 0) for name, seat in seats.items()}
+        assert gained["ann"] == pytest.approx(-gained["bob"])
+        assert gained["friend"] < -abs(gained["ann"])
+        assert (gained["ann"] != 0) == (seats["ann"].place != seats["bob"].place)
+        command = [str(ARENA), "why", str(match.match_id), "--server", arena.address]
+        shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+        assert shown.count("a loss to all others, whose ratings do not move by it") == 1
 
 
 def test_a_bot_that_comes_back_gets_its_open_decision_again(tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ def _season(
     grid: float = 0.5,
     spoilt: float = 0.0,
 ) -> list[MatchResult]:
-    """Node k is worth k/20. A coarse `grid` makes ties; a share `spoilt` of the seats has results that do not count."""
+    """Node k is worth k/20. A coarse `grid` makes ties.
+
+    Of the seats a share `spoilt` is spoilt, and another share has results that do not count, as under the older rule.
+    """
     chance = Random(seed)
     results = []
     for number in range(1, matches + 1):
@@ -29,7 +32,8 @@ def _season(
         points = [round((node / 20 + chance.gauss(0, 1)) / grid) for node in table]
         places = tuple(1 + sum(other > own for other in points) for own in points)
         marks = tuple(chance.random() >= spoilt for _ in table)
-        results.append(MatchResult(number, 1000 + number, tuple(table), places, marks))
+        bad = tuple(chance.random() < spoilt for _ in table) if spoilt else ()
+        results.append(MatchResult(number, 1000 + number, tuple(table), places, marks, bad))
     return results
 
 

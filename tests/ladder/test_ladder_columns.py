@@ -30,7 +30,7 @@ def duel(number: int, match_id: int, places: tuple[int, ...] = (1, 2)) -> MatchR
 
 
 def rows(columns: Columns) -> list[tuple[object, ...]]:
-    fields = (columns.match_id, columns.seats, columns.nodes, columns.places, columns.counts)
+    fields = (columns.match_id, columns.seats, columns.nodes, columns.places, columns.counts, columns.spoilt)
     return [tuple(np.asarray(value).tolist() for value in row) for row in zip(*fields, strict=True)]
 
 
@@ -38,7 +38,7 @@ def test_a_result_is_a_row() -> None:
     columns = Columns.of([MatchResult(1, 7, (B, C, A), (2, 3, 1), (True, False, True))])
     no = [False] * 4
     assert rows(columns) == [
-        (7, 3, [2, 3, 1, -1, -1, -1, -1], [2, 3, 1, 0, 0, 0, 0], [True, False, True, *no]),
+        (7, 3, [2, 3, 1, -1, -1, -1, -1], [2, 3, 1, 0, 0, 0, 0], [True, False, True, *no], [*no, *no[1:]]),
     ]
     assert columns.through == 1
 
@@ -110,15 +110,25 @@ def test_a_result_counts_for_a_node_when_it_does_for_one_of_its_seats() -> None:
     assert Columns.of([result]).counts[0].tolist() == [True, True, True, False, False, False, False]
 
 
+def test_a_node_is_spoilt_when_one_of_its_seats_is() -> None:
+    result = MatchResult(1, 1, (A, B, A, C), (1, 2, 3, 4), (True,) * 4, (False, False, True, False))
+    assert Columns.of([result]).spoilt[0].tolist() == [True, False, True, False, False, False, False]
+    [block] = Columns.of([result]).blocks()
+    assert block.moves(0, 1).tolist() == [True]
+    assert block.moves(1, 0).tolist() == [False]
+    with pytest.raises(WrongSeats):
+        Columns.of([result._replace(spoilt=(True,))])
+
+
 def test_arrays_make_the_same_columns_as_events(season: Callable[..., list[MatchResult]]) -> None:
     results = season(3, range(9), 200, seats=(2, 3, 7), spoilt=0.2)
     wide = [
         [*getattr(result, field), *[filler] * (7 - len(result.nodes))]
-        for field, filler in (("nodes", -1), ("places", 5), ("counts", True))
+        for field, filler in (("nodes", -1), ("places", 5), ("counts", True), ("spoilt", True))
         for result in results
     ]
-    nodes, places, counts = wide[:200], wide[200:400], wide[400:]
-    columns = Columns.of_arrays(nodes, places, counts, [result.match_id for result in results])
+    nodes, places, counts, spoilt = (wide[start : start + 200] for start in range(0, 800, 200))
+    columns = Columns.of_arrays(nodes, places, counts, [result.match_id for result in results], spoilt=spoilt)
     assert rows(columns) == rows(Columns.of(results))
     assert columns.through == 200
 

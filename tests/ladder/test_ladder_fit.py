@@ -40,6 +40,7 @@ def score(result: MatchResult, node: int, strengths: Floats) -> float:
     if not any(result.counts[seat] and result.nodes[seat] == node for seat in seats):
         return 0.0
     elo = strengths * SCALE
+    spoilt = {result.nodes[seat] for seat in seats if result.spoilt and result.spoilt[seat]}
     return (
         3
         / (len(seats) + 1)
@@ -49,7 +50,7 @@ def score(result: MatchResult, node: int, strengths: Floats) -> float:
             - live_expected(elo[node], elo[result.nodes[j]])
             for i in seats
             for j in seats
-            if result.nodes[i] == node != result.nodes[j]
+            if result.nodes[i] == node != result.nodes[j] and result.nodes[j] not in spoilt
         )
     )
 
@@ -107,7 +108,7 @@ def test_every_node_s_scores_balance_its_prior(season: Callable[..., list[MatchR
 
 
 def vanished(matches: int, node: int = 0) -> list[MatchResult]:
-    """Lost by who vanished, and not counted for the house bot's opponents."""
+    """Lost by who vanished, where no other result counts: so it was under the older rule, and is in a match of two."""
     return [
         MatchResult(n, n, (Node(node), Node(1), Node(2)), (3, 1, 2), (True, False, False))
         for n in range(900, 900 + matches)
@@ -122,6 +123,55 @@ def test_who_vanished_loses_by_it_and_nobody_else_gains(season: Callable[..., li
     moved = np.array([after[0], *before[1:]])
     total = fsum(score(result, 0, moved) for result in results + vanished(20))
     assert total == pytest.approx(PRECISION * after[0], abs=1e-9)
+
+
+def test_who_vanishes_moves_nobody_else(season: Callable[..., list[MatchResult]]) -> None:
+    """Nodes 0 and 1 are a ring: one vanishes or both do, whatever the others have just done to them."""
+
+    def without(result: MatchResult, *ring: int) -> MatchResult:
+        gone = tuple(node in ring for node in result.nodes)
+        last = 1 + gone.count(False)
+        there = [place for place, away in zip(result.places, gone, strict=True) if not away]
+        ranks = [1 + sum(other < place for other in there) for place in result.places]
+        places = tuple(last if away else rank for rank, away in zip(ranks, gone, strict=True))
+        return result._replace(places=places, spoilt=gone)
+
+    results = season(4, range(9), 400)
+    for ring in ((0,), (0, 1)):
+        staying, vanishing = (
+            solved([without(result, *ring) if vanish else result for result in results], 9)[0].strengths
+            for vanish in (False, True)
+        )
+        # what the others are worth follows from the pairs among them alone
+        among = [without(result, *ring) for result in results]
+        among = [result._replace(counts=tuple(node not in ring for node in result.nodes)) for result in among]
+        others = slice(len(ring), None)
+        assert vanishing[others].tolist() == solved(among, 9)[0].strengths[others].tolist()
+        assert (vanishing[: len(ring)] < staying[: len(ring)] - 0.5).all()
+
+
+def test_a_friend_that_vanishes_helps_less_than_one_that_loses_on_purpose(
+    season: Callable[..., list[MatchResult]],
+) -> None:
+    """Node 0's friend, node 1, acts wherever node 0 does not win; losing on purpose is what no rule can prevent."""
+    results = season(6, range(9), 1500)
+
+    def rating(mark: str = "") -> float:
+        played = []
+        for result in results:
+            if {0, 1} <= set(result.nodes) and result.places[result.nodes.index(Node(0))] > 1:
+                points = [9 if node == 1 else place for node, place in zip(result.nodes, result.places, strict=True)]
+                places = tuple(1 + sum(other < point for other in points) for point in points)
+                gone = tuple(node == 1 for node in result.nodes)
+                spoilt, counts = gone if mark == "spoilt" else (), gone if mark == "void" else result.counts
+                played.append(result._replace(places=places, counts=counts, spoilt=spoilt))
+            else:
+                played.append(result)
+        return float(SCALE * solved(played, 9)[0].strengths[0])
+
+    loses = rating()
+    assert rating("spoilt") < loses - 10
+    assert rating("void") > loses, "under the older rule it spared its friend every loss"
 
 
 def test_a_new_version_starts_from_what_vanishing_left_of_its_parent(season: Callable[..., list[MatchResult]]) -> None:

@@ -48,7 +48,9 @@ def test_no_order_shows_to_the_last_bit(season: Callable[..., list[MatchResult]]
 def test_the_order_of_the_seats_does_not_show_either(season: Callable[..., list[MatchResult]]) -> None:
     results = season(1, range(12), 400, seats=(2, 3, 4, 7), spoilt=0.05)
     turned = [
-        result._replace(nodes=result.nodes[::-1], places=result.places[::-1], counts=result.counts[::-1])
+        result._replace(
+            nodes=result.nodes[::-1], places=result.places[::-1], counts=result.counts[::-1], spoilt=result.spoilt[::-1]
+        )
         for result in results
     ]
     assert ladder(FIELD, Columns.of(turned)) == ladder(FIELD, Columns.of(results))

@@ -192,3 +192,38 @@ def test_one_bot_cannot_have_two_ratings() -> None:
 
 def test_a_change_is_what_was_won() -> None:
     assert RatingChange(NEW, Rating(1512.5, 140)).change == 12.5
+
+
+@given(results(), st.data())
+def test_a_spoilt_seat_loses_and_moves_nobody(result: tuple[list[Rating], list[int]], data: st.DataObject) -> None:
+    before, places = result
+    seats = range(len(places))
+    spoilt = data.draw(st.lists(st.booleans(), min_size=len(seats), max_size=len(seats)))
+    there = [place for place, gone in zip(places, spoilt, strict=True) if not gone]
+    places = [
+        len(there) + 1 if gone else 1 + sum(other < place for other in there)
+        for place, gone in zip(places, spoilt, strict=True)
+    ]
+    after = update(before, places, spoilt=spoilt)
+    # the same whatever the strength of who vanished, and in which order: only the pairs among the others remain
+    unknown = [Rating(0, 10) if gone else rating for rating, gone in zip(before, spoilt, strict=True)]
+    again = update(unknown, places, spoilt=spoilt)
+    for seat in seats:
+        if not spoilt[seat]:
+            assert after[seat] == again[seat]
+        elif there:
+            assert after[seat].value <= before[seat].value
+        else:
+            assert after[seat].value == before[seat].value
+
+
+def test_a_spoilt_seat_by_hand() -> None:
+    # w_3 = 3/4; each of the others has one pair left: information 0.75·0.25/c²; the spoilt seat has two, both lost
+    lost, won, third = update([NEW] * 3, [3, 1, 2], spoilt=[True, False, False])
+    one = 1 / (150**-2 + 0.75 * 0.25 / SCALE**2)
+    two = 1 / (150**-2 + 0.75 * 0.50 / SCALE**2)
+    assert won.value == pytest.approx(1500 + one / SCALE * 0.75 * 0.5)
+    assert third.value == pytest.approx(1500 - one / SCALE * 0.75 * 0.5)
+    assert lost.value == pytest.approx(1500 - two / SCALE * 0.75)
+    with pytest.raises(ValueError, match="3 ratings"):
+        update([NEW] * 3, [3, 1, 2], spoilt=[True, False])

@@ -35,13 +35,16 @@ def by_hand(results: list[MatchResult], size: int) -> Pairs:
     for result in results:
         seats = range(len(result.nodes))
         counted = {result.nodes[seat] for seat in seats if result.counts[seat]}
+        spoilt = {result.nodes[seat] for seat in seats if result.spoilt and result.spoilt[seat]}
         matches[list(counted)] += 1
         for i in seats:
             for j in seats:
                 own, other = result.nodes[i], result.nodes[j]
                 if own in counted and own != other:
+                    if other in spoilt:
+                        continue
                     weight = 1680 * 3 // (len(seats) + 1)
-                    alone = int(other not in counted)
+                    alone = int(other not in counted or own in spoilt)
                     played[alone, own, other] += weight
                     ahead, level = result.places[i] < result.places[j], result.places[i] == result.places[j]
                     won[alone, own, other] += weight * ahead + weight // 2 * level
@@ -69,7 +72,27 @@ def test_seats_of_one_node_do_not_play_each_other() -> None:
     assert pairs.matches[:2].tolist() == [1, 1]
 
 
-def test_who_vanished_loses_and_the_others_gain_nothing() -> None:
+def test_who_vanished_loses_and_the_others_play_each_other() -> None:
+    spoilt = (True, False, False)
+    results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, True, True), spoilt)]
+    pairs = Pairs.of(Columns.of(results), roster())
+    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3]
+    assert not pairs.played_alone[1:].any()
+    assert not pairs.won_alone.any()
+    assert pairs.played[1, 2] == pairs.played[2, 1] == pairs.won[1, 2] == WEIGHTS[3]
+    assert pairs.played.sum() == 2 * WEIGHTS[3]
+    assert pairs.matches.tolist() == [1, 1, 1] + 9 * [0]
+
+
+def test_two_who_vanished_have_nothing_between_them() -> None:
+    nodes, spoilt = tuple(map(Node, range(4))), (True, True, False, False)
+    pairs = Pairs.of(Columns.of([MatchResult(1, 1, nodes, (3, 3, 2, 1), (True,) * 4, spoilt)]), roster())
+    assert not (pairs.played + pairs.played_alone)[:2, :2].any()
+    assert (pairs.played_alone[:2, 2:4] == WEIGHTS[4]).all()
+    assert (pairs.played[2:4, 2:4] == WEIGHTS[4] * (1 - np.eye(2))).all()
+
+
+def test_under_the_older_rule_the_others_gain_nothing() -> None:
     # the first seat vanished, and a house bot played most of it: this counts for the first seat alone
     results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
     pairs = Pairs.of(Columns.of(results), roster())

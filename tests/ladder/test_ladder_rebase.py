@@ -51,7 +51,9 @@ def test_what_happened_since_is_applied_in_order(season: Callable[..., list[Matc
     made = ladder(FIELD, Columns.of(results[:120]))
     expected = rebased(made)
     for result in results[120:]:
-        after = update([expected[node] for node in result.nodes], result.places, result.nodes, result.counts)
+        after = update(
+            [expected[node] for node in result.nodes], result.places, result.nodes, result.counts, result.spoilt
+        )
         expected.update(zip(result.nodes, after, strict=True))
     assert replayed_since(made, FIELD, results) == expected
     assert replayed_since(made, FIELD, results[:120]) == rebased(made)

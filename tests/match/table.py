@@ -6,6 +6,7 @@ from arena.match.effects import Ask, Effect
 from arena.match.inputs import Acted, Begun, Instant, Interrupted, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.match.match import Match
 from arena.match.policy import Policy
+from arena.match.result import RATING_RULE
 from tests.match.counting import IN_ORDER, CountingGame
 
 POLICY = Policy(soft_limit=100, bank=1000)
@@ -15,9 +16,14 @@ class Table:
     """Passes inputs to a match, keeps every effect, and knows which decision is open before each seat."""
 
     def __init__(
-        self, seats: int = 2, rounds: int = 2, policy: Policy = POLICY, newcomers: tuple[int, ...] = ()
+        self,
+        seats: int = 2,
+        rounds: int = 2,
+        policy: Policy = POLICY,
+        newcomers: tuple[int, ...] = (),
+        rating_rule: int = RATING_RULE,
     ) -> None:
-        self.match = Match(CountingGame(), seats, {"rounds": rounds}, IN_ORDER, policy, newcomers)
+        self.match = Match(CountingGame(), seats, {"rounds": rounds}, IN_ORDER, policy, newcomers, rating_rule)
         self.effects: list[Effect] = []
 
     def open(self, seat: int) -> int:

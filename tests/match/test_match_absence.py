@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from arena.match.effects import (
     Ask,
     Back,
@@ -18,14 +20,15 @@ from arena.match.effects import (
     Substitute,
 )
 from arena.match.policy import Policy
+from arena.match.result import RATING_RULE
 from tests.match.counting import CountingView
 from tests.match.table import Table, asks
 
 POLICY = Policy(soft_limit=100, bank=1000, grace=5000, incidents=2, restart_hold=600)
 
 
-def table_at_the_first_turn(seats: int = 2, rounds: int = 2) -> Table:
-    table = Table(seats=seats, rounds=rounds, policy=POLICY)
+def table_at_the_first_turn(seats: int = 2, rounds: int = 2, rating_rule: int = RATING_RULE) -> Table:
+    table = Table(seats=seats, rounds=rounds, policy=POLICY, rating_rule=rating_rule)
     table.begin()
     for seat in range(seats):
         table.act(0, seat, 0)
@@ -214,11 +217,18 @@ def test_match_bot_that_stays_away_comes_last_and_the_others_are_ranked_without_
     assert end.scores == (1, 0, 0)
     assert end.places == (3, 1, 1)
     assert end.troubled == (True, False, False)
-    assert end.counts == (True, True, True), "one round of four is not more than a quarter"
+    assert end.counts == (True, True, True)
+    assert end.spoilt == (False, False, False), "one round of four is not more than a quarter"
 
 
-def test_match_played_on_for_too_long_counts_for_the_bot_that_vanished_only() -> None:
-    table = table_at_the_first_turn(seats=3, rounds=4)
+@pytest.mark.parametrize(
+    ("rating_rule", "counts", "spoilt"),
+    [(2, (True, True, True), (True, False, False)), (1, (True, False, False), ())],
+)
+def test_match_played_on_for_too_long_moves_no_opponent_but_counts_among_the_others(
+    rating_rule: int, counts: tuple[bool, ...], spoilt: tuple[bool, ...]
+) -> None:
+    table = table_at_the_first_turn(seats=3, rounds=4, rating_rule=rating_rule)
     table.leave(1, 0)
     table.time_up(6000)
     play_round(table, 0, 6000)
@@ -228,7 +238,7 @@ def test_match_played_on_for_too_long_counts_for_the_bot_that_vanished_only() ->
     play_round(table, -1, 6001)
     end = over(table)
     assert end.places[0] == 3
-    assert end.counts == (True, False, False)
+    assert (end.counts, end.spoilt) == (counts, spoilt)
 
 
 def test_match_bot_gone_before_the_beginning_is_missed_from_the_beginning() -> None:
@@ -296,4 +306,5 @@ def test_match_everybody_gone_ends_when_house_bots_have_played_it_out() -> None:
         seat = next(seat for seat in (0, 1) if table.match.open_decision(seat) is not None)
         table.stand_in(10, seat, 4 if table.match.open_decision(seat) > 2 else 0)  # type: ignore[operator] # it is asking
     assert over(table).places == (1, 1)
-    assert over(table).counts == (True, True)
+    assert over(table).counts == (False, False)
+    assert over(table).spoilt == (True, True)

@@ -54,7 +54,7 @@ def test_match_ends_with_scores_and_places_and_then_refuses_every_answer() -> No
     assert not table.match.over
     assert table.act(1, 1, 4) == [
         Show(CountingReport(round=0, points=(1, 0), scores=(1, 0), guesses=(0, 1))),
-        Over((1, 0), (1, 2), (0, 0), (False, False), (True, True), ""),
+        Over((1, 0), (1, 2), (0, 0), (False, False), (True, True), "", (False, False)),
     ]
     assert table.match.over
     assert table.match.deadline is None

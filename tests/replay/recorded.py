@@ -125,10 +125,14 @@ def play(
 
 
 def rate(
-    before: Sequence[RecordedRating], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool]
+    before: Sequence[RecordedRating],
+    places: Sequence[int],
+    bots: Sequence[str],
+    counts: Sequence[bool],
+    spoilt: Sequence[bool],
 ) -> list[RecordedRating]:
     """The ladder's arithmetic, as who verifies a replay passes it in."""
-    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots, counts)
+    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots, counts, spoilt)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
 
@@ -136,7 +140,8 @@ def changes(entries: Sequence[Entry]) -> list[RatingChange]:
     """What the match does to bots of somewhat different strength."""
     [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]
     before = [Rating(NEW.value + 10 * seat, NEW.deviation - seat) for seat in range(len(over.places))]
-    return [RatingChange(*pair) for pair in zip(before, update(before, over.places, counts=over.counts), strict=True)]
+    after = update(before, over.places, counts=over.counts, spoilt=over.spoilt)
+    return [RatingChange(*pair) for pair in zip(before, after, strict=True)]
 
 
 def rated(

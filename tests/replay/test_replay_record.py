@@ -109,6 +109,7 @@ def test_replay_of_an_interrupted_match_says_why_and_has_no_ratings() -> None:
         "troubled": [False, False, False, False],
         "counts": [],
         "interrupted": "the server stops – good night",
+        "spoilt": [],
     }
     assert read(file).ratings is None
 

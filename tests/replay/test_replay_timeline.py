@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from itertools import pairwise
 
 import pytest
+from rich.console import Console
 
+from arena.cli.timelines import course_table, in_words
 from arena.match.effects import Ask, Cause, Refusal
 from arena.match.inputs import (
     Acted,
@@ -33,7 +36,7 @@ from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
-from tests.replay.recorded import header_of, play
+from tests.replay.recorded import header_of, play, rated
 
 MS = 1_000
 ALLOWANCE = 250 * MS
@@ -393,3 +396,37 @@ def test_timeline_of_a_whole_match_agrees_with_its_steps_and_its_result(game: Ga
             seat.count(EventKind.SUBSTITUTED) + seat.count(EventKind.SUSPENDED) > 0
             or not replay.result.troubled[seat.seat]
         )
+
+
+def test_timeline_names_the_house_bot_that_plays_on_also_after_a_restart_with_another() -> None:
+    rig = Rig()
+    rig.put(Left(Instant(1 * MS), 1))
+    rig.wait(30_001 * MS)
+    rig.put(Restored(Instant(30_002 * MS), "house-planner 2"))
+    rig.put(Returned(Instant(30_003 * MS), 0))
+    rig.put(Restored(Instant(30_004 * MS), "house-planner 2"))
+    rig.put(Returned(Instant(30_005 * MS), 0))
+    rig.put(Left(Instant(30_006 * MS), 0))
+    rig.wait(60_006 * MS)
+    seats = rig.seats()
+    named = [[(event.kind, event.stand_in) for event in seat.events if event.stand_in] for seat in seats]
+    assert named == [
+        [(EventKind.SUBSTITUTED, "house-planner 2")],
+        [(EventKind.SUBSTITUTED, "house-counter 1"), (EventKind.REPLACED, "house-planner 2")],
+    ]
+    table = Console(width=250, record=True, file=StringIO())
+    table.print(course_table(header_of(NULLERN, 2, {}, 1), seats[1], None))
+    text = table.export_text()
+    assert "house-counter 1 plays on" in text
+    assert "house-planner 2 plays on from here: the server has another stand-in now" in text
+    assert seats[1].troubles[Blame.EITHER] == 2, "gone and played for: the other stand-in is no trouble of its own"
+
+
+@pytest.mark.parametrize("chance", [1, 46])
+def test_timeline_says_which_seats_house_bots_played_too_much_of(chance: int) -> None:
+    replay = read(rated(3, chance=chance, stays_away=True))
+    seats = timelines(replay.header, replay.inputs)
+    assert tuple(seat.spoilt for seat in seats) == replay.result.spoilt
+    assert True in replay.result.spoilt
+    for seat in seats:
+        assert ("a loss to all others" in in_words(seat).plain) == seat.spoilt

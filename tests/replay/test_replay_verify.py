@@ -1,6 +1,7 @@
 """What was changed in a replay is found, and the line is named."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -8,14 +9,16 @@ import pytest
 from rich.console import Console
 
 from arena.match.inputs import Acted, Instant, StoodIn
-from arena.replay.hash_chain import Chain, pack
+from arena.replay.hash_chain import Chain, pack, with_chain
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.render.show import show_match, show_round, show_step
 from arena.replay.replay import RecordedRating, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import verify
+from engine.game import Game
 from engine.nullern import NULLERN
+from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rate, rated, restarted
 
 WHOLE = rated(2, novice=True)
@@ -54,14 +57,42 @@ def test_replay_of_a_match_whose_server_was_restarted_is_verified() -> None:
     assert verify(read(restarted()), rate).verified
 
 
-def test_replay_that_lets_a_result_count_for_others_is_found() -> None:
+@pytest.mark.parametrize(("field", "lie"), [("counts", [False] * 3), ("spoilt", [False] * 3)])
+def test_replay_that_lets_a_result_count_for_others_is_found(field: str, lie: list[bool]) -> None:
     whole = rated(3, stays_away=True)
     objects: list[Any] = objects_of(whole)
-    assert not all(objects[-2]["counts"])
-    objects[-2]["counts"] = [True, True, True]
+    assert objects[-2][field] != lie
+    objects[-2][field] = lie
     line, words = verdict_on(objects)
     assert line == len(objects) - 1
-    assert ' in "counts[' in words
+    assert f' in "{field}[' in words
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+def test_replay_from_before_spoilt_seats_is_verified_by_its_own_rule(game: Game) -> None:
+    """As servers stored them then: where a seat is spoilt, the result counts for the bots that vanished only."""
+    stored = with_chain((Path(__file__).parent / f"format_4_rule_1_{game.name}.jsonl.gz").read_bytes())
+    replay = read(stored)
+    assert (replay.version, replay.header.rating_rule) == (4, 1)
+    assert sorted(replay.result.counts) == [False, True, True]
+    assert replay.result.spoilt == ()
+    assert verify(replay, rate).verified
+    objects: list[Any] = objects_of(stored)
+    objects[0]["rating_rule"] = 2
+    for line in objects:
+        if "counts" in line:
+            line["spoilt"] = line["counts"]  # both who vanished were gone for long
+    assert verify(read(forged(objects)), rate).difference is not None, "by the new rule others gain and lose"
+
+
+def test_replay_under_the_new_rule_says_who_is_spoilt_and_under_the_old_one_does_not() -> None:
+    objects: list[Any] = objects_of(rated(3, stays_away=True))
+    del objects[-2]["spoilt"]
+    with pytest.raises(ReplayError, match='"spoilt" is missing'):
+        read(forged(objects))
+    objects[0]["rating_rule"] = 1
+    with pytest.raises(ReplayError, match='"spoilt" does not belong'):
+        read(forged(objects))
 
 
 def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> None:
@@ -317,9 +348,9 @@ def test_replay_verdict_tells_what_was_played() -> None:
 def test_replay_rating_function_sees_ratings_places_and_names() -> None:
     seen: list[Any] = []
 
-    def spy(before: Any, places: Any, bots: Any, counts: Any) -> list[RecordedRating]:
+    def spy(before: Any, places: Any, bots: Any, counts: Any, spoilt: Any) -> list[RecordedRating]:
         seen.append((list(before), places, bots))
-        return rate(before, places, bots, counts)
+        return rate(before, places, bots, counts, spoilt)
 
     verify(read(WHOLE), spy)
     assert seen[0][0][1] == RecordedRating(1510.0, 149.0)

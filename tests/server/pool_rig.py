@@ -68,7 +68,7 @@ class Client:
         return f"<Client with {len(self.actions)} answers, {self.later} of them later; workers {workers_of()}>"
 
     def ask(self, case: Case) -> None:
-        action = self.pool.choose(case.bot, 1, case.ask, case.chance, self._take)
+        action = self.pool.choose(case.bot, 1, case.ask, "play", case.chance, self._take)
         if action is not None:
             self.actions[case.ask.decision] = action
 
@@ -79,7 +79,7 @@ class Client:
 
     async def up(self, workers: int = 1) -> None:
         """Has so many workers started, and waits until they are there."""
-        self.pool.choose(HARD.bot, 0, HARD.ask, HARD.chance, lambda *_: None)
+        self.pool.choose(HARD.bot, 0, HARD.ask, "play", HARD.chance, lambda *_: None)
         await until(lambda: len(self.pool._workers) == workers)
 
     def _take(self, ask: Ask, action: int) -> None:

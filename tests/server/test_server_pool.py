@@ -16,10 +16,14 @@ from structlog.testing import capture_logs
 from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.question import Question
 from arena.house.selfplay import baseline
+from arena.match.effects import Ask
 from arena.processes import restart
 from arena.processes.frames import Frames, packed
+from arena.server.runtime.turns import Turns
 from arena.server.workers import pool, worker
-from arena.server.workers.pool import ReplayFailed
+from arena.server.workers.pool import ReplayFailed, WorkerPool
+from engine.deal import SeededDecks
+from engine.game import OVER, SeatView
 from engine.registry import GAMES
 from tests.match.counting import CountingGame
 from tests.server.fatal_view import Fatal
@@ -422,3 +426,58 @@ def test_an_answer_for_a_batch_is_packed_and_unpacked_whatever_its_pieces() -> N
         frames = Frames()
         pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
         assert [message for piece in pieces for message in frames.take(piece)] == [asked, answered]
+
+
+class Recalling:
+    """A house bot that notes which questions it thought over, and chooses the last action."""
+
+    name = "house-recalling"
+    version = "1"
+    game = "nullern"
+
+    def __init__(self) -> None:
+        self.thought: list[SeatView] = []
+
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        self.thought.append(view)
+        return legal[-1]
+
+
+def test_a_decision_without_a_choice_takes_as_long_as_the_latest_choice_of_its_kind() -> None:
+    state, asks = GAMES["nullern"].new(2, SeededDecks(bytes(32))), list[Ask]()
+    while state.player != OVER and len(asks) < 400:
+        seat = state.player
+        asks.append(Ask(seat, len(asks) + 1, state.legal(seat), state.view(seat), 0, 0))
+        state.apply(state.legal(seat)[0], seat)
+    bot, here = Recalling(), WorkerPool(0, Turns(lambda: None, 1.0))
+    latest: dict[tuple[str, int, int], SeatView] = {}
+    over_again = at_once = 0
+    for ask in asks:
+        kind, view = GAMES["nullern"].actions[ask.legal[0]].kind, ask.view._asdict()
+        alike = kind, len(view["hand"]), len(view["plays"]) % 2
+        before = len(bot.thought)
+        action = here.choose(bot, 1, ask, kind, bytes(32), lambda *_: None)
+        if len(ask.legal) > 1:
+            latest[alike] = ask.view
+            assert (action, bot.thought[before:]) == (ask.legal[-1], [ask.view])
+        elif alike in latest:
+            over_again += 1
+            assert (action, bot.thought[before:]) == (ask.legal[0], [latest[alike]])
+        else:
+            at_once += 1
+            assert (action, bot.thought[before:]) == (ask.legal[0], [])
+    assert over_again > 3
+    assert at_once > 0, "everybody knows that the last card is no choice"
+
+
+async def test_a_decision_without_a_choice_goes_to_a_worker_as_any_other() -> None:
+    forced = Ask(HARD.ask.seat, 9999, HARD.ask.legal[-1:], HARD.ask.view, 0, 0)
+    async with working(1) as client:
+        await client.up()
+        client.ask(HARD)
+        await client.until(1)
+        later = client.later
+        client.ask(HARD._replace(ask=forced))
+        await client.until(2)
+        assert client.later == later + 1
+        assert client.actions[9999] == HARD.ask.legal[-1]

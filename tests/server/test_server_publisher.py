@@ -283,7 +283,7 @@ async def test_a_list_that_is_not_sound_is_named(tmp_path: Path) -> None:
         def strange(connection: Connection) -> None:
             (match,) = played(connection, 1)
             nodes, more = (Node(1), Node(999)), matches.begin(connection, GAME.name, {}, [bots.BotId(1)], 1)
-            events.add_result(connection, GAME.name, more, nodes, (1, 2), (True, True), match)
+            events.add_result(connection, GAME.name, more, nodes, (1, 2), (True, True), (), match)
 
         await store.write(strange)
         with pytest.raises(NotFitted, match="node 999 has a seat in match 2 but is no entrant"):

@@ -218,6 +218,23 @@ async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery, autoju
     assert "30 s" in str(rig.end)
 
 
+async def test_a_bot_is_cut_off_30_s_after_it_stopped_reading_whenever_the_next_thing_is_said(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery, Line())
+    await trio.sleep(100)
+    begin = trio.current_time()
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "the one that is not read"))
+    await trio.sleep(0.001)
+    rig.line.reads = False
+    await trio.sleep(13)
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "the one that waits for it"))
+    await rig.over.wait()
+    assert trio.current_time() - begin == pytest.approx(SEND_LIMIT)
+    assert isinstance(rig.end, Closed)
+    assert rig.end.reason is Reason.NOT_READING
+
+
 async def test_a_bot_that_earns_notices_without_reading_them_is_cut_off(
     nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:

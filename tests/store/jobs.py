@@ -28,7 +28,11 @@ def begin(connection: Connection, players: Sequence[BotId], game: str = GAME) ->
 
 
 def finish(
-    connection: Connection, match_id: MatchId, places: Sequence[int], at: int = NOW + 1
+    connection: Connection,
+    match_id: MatchId,
+    places: Sequence[int],
+    at: int = NOW + 1,
+    spoilt: Sequence[bool] = (),
 ) -> tuple[RatingChange, ...]:
     scores = [10 - place for place in places]
     return matches.finish(
@@ -38,6 +42,7 @@ def finish(
         places=places,
         forced=[0] * len(places),
         counts=[True] * len(places),
+        spoilt=spoilt,
         at=at,
         replay=replay,
     )

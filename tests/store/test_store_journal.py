@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from zlib import crc32
@@ -135,7 +136,8 @@ def test_a_journal_of_an_older_server_with_a_sum_for_each_line_is_taken_up_and_g
     newest(tmp_path).write_bytes(b"".join(b"%08x %b\n" % (crc32(body), body) for body in bodies))
     journal, left = open_journal(tmp_path, [1])
     assert left[1] == lines
-    assert read_unfinished(left[1], "match 1") == (header(1), (BEGUN, sent(1), sent(2)))
+    then = replace(header(1), rating_rule=1)
+    assert read_unfinished(left[1], "match 1") == (then, (BEGUN, sent(1), sent(2)))
     journal.add(header(1), sent(3))
     journal.close()
     assert found(tmp_path, 1)[1] == [*lines, text(sent(3))]

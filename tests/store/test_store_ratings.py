@@ -8,8 +8,10 @@ from random import Random
 import pytest
 
 from arena.ladder import live
+from arena.ladder.events import MatchResult, Node
 from arena.ladder.live import Rating
-from arena.store import bots
+from arena.store import bots, events, matches
+from arena.store.rebuild import rebuild, verify
 from arena.store.standings import standings
 from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish
@@ -95,3 +97,22 @@ def test_many_matches_add_up(data: Path, seed: int) -> None:
         assert (line.live, line.live_deviation) == (rating[player].value, rating[player].deviation)
         assert (line.matches, line.wins) == (len(ranks[player]), firsts[player])
         assert line.mean_rank == pytest.approx(sum(ranks[player]) / len(ranks[player]), abs=1e-12)
+
+
+def test_a_spoilt_seat_loses_the_others_play_each_other_and_the_event_says_so(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob", "Eve")
+        spoilt = (True, False, False)
+        ada, bob, eve = finish(connection, begin(connection, players), [3, 1, 2], spoilt=spoilt)
+        among = live.update([live.NEW] * 3, [3, 1, 2], spoilt=spoilt)
+        assert (ada.after, bob.after, eve.after) == among
+        assert ada.change < eve.change < 0 < bob.change == -eve.change
+        [event] = events.read(connection, GAME)
+        assert event == MatchResult(1, 1, tuple(map(Node, (1, 2, 3))), (3, 1, 2), (True,) * 3, spoilt)
+        assert events.result_of(connection, 1) == event
+        assert [seat.spoilt for seat in matches.get_match(connection, 1).seats] == [*spoilt]
+        published = rebuild(connection, GAME, NOW)
+        assert not published.published
+        assert verify(connection, GAME).identical
+        ratings = {line.bot: line.rating for line in standings(connection, GAME)}
+        assert ratings["Ada"] < ratings["Eve"] < ratings["Bob"]

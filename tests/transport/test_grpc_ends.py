@@ -19,7 +19,7 @@ import pytest
 import structlog
 import trio
 
-from arena.transport.call import Call, PeerVanished
+from arena.transport.call import Call, CallRefused, PeerVanished
 from arena.transport.grpc_server import Service, serve
 from arena.transport.settings import TransportSettings
 from arena.transport.tls import load_credentials
@@ -367,3 +367,26 @@ def native_threads() -> int:
 
 def ps(*options: str) -> bytes:
     return run(["ps", *options, "-p", str(os.getpid())], check=True, capture_output=True).stdout
+
+
+async def test_a_client_that_reads_again_long_after_it_was_let_go_finds_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("arena.transport.connection.LINGER", 0.3)
+    let_go = trio.Event()
+
+    async def chatter(stream: PlayStream) -> None:
+        with trio.move_on_after(1):
+            while True:
+                await stream.send(pb.PlayResponse(welcome=pb.Welcome(server="s" * 3001)))
+        let_go.set()
+        raise CallRefused(CODE.RESOURCE_EXHAUSTED, "nothing was read")
+
+    async with serving(play_service(chatter)) as address:
+        with player(address) as stub:
+            call, messages = stub.Play(RequestSource()), list[pb.PlayResponse]()
+            await let_go.wait()
+            await trio.sleep(3)  # well beyond LINGER, with a check every half a second
+            code, text = await in_thread(refusal, partial(messages.extend, call))
+    assert (code, text) == (CODE.RESOURCE_EXHAUSTED, "nothing was read")
+    assert {len(message.welcome.server) for message in messages} == {3001}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from h2.errors import ErrorCodes
-from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, WindowUpdated
+from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, TrailersReceived, WindowUpdated
 from h2.settings import SettingCodes
 
 from arena.transport.http2 import (
@@ -99,7 +99,7 @@ def test_what_is_larger_than_a_window_waits_for_the_peer() -> None:
     assert not peer.server.streams
 
 
-def test_a_peer_that_never_takes_the_end_of_a_call_is_given_up() -> None:
+def test_a_peer_that_does_not_take_the_end_of_a_call_is_told_why_without_the_rest() -> None:
     peer = Peer(Stream)
     stream = peer.open()
     stream.open(RESPONSE)
@@ -110,8 +110,12 @@ def test_a_peer_that_never_takes_the_end_of_a_call_is_given_up() -> None:
         stream.check_end_timeout(now, 30.0)
         assert peer.reset() is None
     stream.check_end_timeout(130.5, 30.0)
-    assert peer.reset() is ErrorCodes.CANCEL
+    assert peer.reset() is ErrorCodes.NO_ERROR
+    peer.hear()
+    assert len(peer.got()) == WINDOW
+    assert [event.headers for event in peer.events if isinstance(event, TrailersReceived)] == [list(TRAILERS)]
     assert not peer.server.stalled
+    assert not peer.server.streams
 
 
 def test_streams_share_a_window_that_is_short_frame_by_frame() -> None:

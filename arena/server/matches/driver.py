@@ -65,6 +65,7 @@ class MatchDriver:
         self._match = match
         self._header = header
         self._stand_in = stand_in
+        self._actions = header.game.actions
         self._journal = journal
         self._recorder = Recorder(header)
         self._fault: Exception | None = None
@@ -174,6 +175,7 @@ class MatchDriver:
                         over.counts,
                         over.interrupted,
                         self._header.kind,
+                        over.spoilt,
                     )
                 )
 
@@ -297,12 +299,10 @@ class MatchDriver:
 
     def _choose(self, ask: Ask) -> int | None:
         """The action a house bot chooses; None where `_chosen` will be called with it later."""
-        if len(ask.legal) == 1:
-            return ask.legal[0]
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
-        return self._pool.choose(bot, self.match_id, ask, chance, self._chosen)
+        return self._pool.choose(bot, self.match_id, ask, self._actions[ask.legal[0]].kind, chance, self._chosen)
 
     def _chosen(self, ask: Ask, action: int) -> None:
         self._feed(self._choice(self._instant(trio.current_time()), ask, action))

@@ -194,6 +194,7 @@ def _finish(
         places=result.places,
         forced=result.forced,
         counts=result.counts,
+        spoilt=result.spoilt,
         at=at,
         replay=Draft(*draft).complete,
         rated=rated,

@@ -213,6 +213,9 @@ class MatchOver:
     """By seat, whether the result counts for its bot."""
     interrupted: str
     kind: MatchKind
+    spoilt: tuple[bool, ...] = ()
+    """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty where
+    the match was interrupted, or begun under an older rule."""
 
 
 @dataclass(init=False, slots=True)

@@ -61,4 +61,5 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         (True,) * len(match.seats) if before is None else events.result_of(connection, number).counts,
         "",
         MatchKind.CASUAL if before is None else MatchKind.RATED,
+        tuple(each.spoilt for each in match.seats),
     )

@@ -78,6 +78,8 @@ class Session:
         self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
         self._in_flight: set[tuple[int, int]] = set()
         self._held = False  # something waits for the message before to leave
+        self._handed_over_at = link.received_at
+        """Instant at which the latest message was handed to the transport; before the first, that of the hello."""
         self._over = False
         self._end: Exception | None = None
         self._leaving = False  # the bot has left in order
@@ -184,7 +186,7 @@ class Session:
         if self.link.busy:
             if not self._held:  # the scope's deadline is the guard: a timer for each message would cost much more
                 self._held = True
-                self._scope.deadline = min(self._scope.deadline, trio.current_time() + SEND_LIMIT)
+                self._scope.deadline = min(self._scope.deadline, self._handed_over_at + SEND_LIMIT)
             return
         try:
             self._send()
@@ -237,8 +239,9 @@ class Session:
         message.questions = [Question(match_id, ask) for (match_id, _), (ask, _) in asked.items()]
         self._rate_limit.asked(message.asks)
         self._hand_over(message)
+        now = self._handed_over_at = trio.current_time()
         if asked:
-            now, lag = trio.current_time(), round((self.round_trip or 0.0) * 1e6)
+            lag = round((self.round_trip or 0.0) * 1e6)
             for ask, sent in asked.values():
                 sent(now, ask, lag)
 

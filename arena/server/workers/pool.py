@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from arena.house import HouseBot
-    from arena.house.question import Answer
+    from arena.house.question import Answer, Question
     from arena.match.effects import Ask
     from arena.server.runtime.turns import Turns
     from engine.game import Game, Option
@@ -65,6 +65,8 @@ class WorkerPool:
         self._away = away
         self._takes = [0.0] * len(THINKERS)
         """Seconds that this thread takes for a choice of each, on average."""
+        self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
+        """The latest question with a choice in it, by `_kind`."""
         self._places = {bot: place for place, bot in enumerate(THINKERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
@@ -82,23 +84,33 @@ class WorkerPool:
                 nursery.start_soon(keep, self._run_one)
 
     def choose(
-        self, bot: HouseBot, match_id: int, ask: Ask, chance: bytes, later: Callable[[Ask, int], None]
+        self, bot: HouseBot, match_id: int, ask: Ask, kind: str, chance: bytes, later: Callable[[Ask, int], None]
     ) -> int | None:
-        """What a house bot chooses; None when `later` will be told.
+        """What a house bot chooses, an action of a `kind`; None when `later` will be told.
 
-        A fault of a bot must not hold up the table: then it is the first legal action.
+        A fault of a bot must not hold up the table: then it is the first legal action. Where only one action is legal
+        the bot thinks its latest choice of that kind over again, to no effect: else its speed would tell opponents that
+        it had none. Where such choices do not occur, everybody knows that.
         """
+        alike, thought_over = _kind(bot, kind, ask), ask
+        if len(ask.legal) > 1:
+            self._latest[alike] = ask
+        elif alike in self._latest:
+            thought_over = self._latest[alike]
+        else:
+            return ask.legal[0]
         place = self._places.get(bot) if self._house_workers else None
         if place is None:
-            return _settled(bot, match_id, ask, answer(bot, ask.view, ask.legal, chance))
+            return _settled(bot, match_id, ask, answer(bot, thought_over.view, thought_over.legal, chance))
         if self._takes[place] > self._away:
             if self._workers and len(self._thoughts) < MOST_WAITING:
                 self._takes[place] *= 1 - FADING
-                self._thoughts.append(Thought(bot, match_id, ask, (place, ask.view, ask.legal, chance), later))
+                question = place, thought_over.view, thought_over.legal, chance
+                self._thoughts.append(Thought(bot, match_id, ask, question, later))
                 self._turns.due(self)
                 return None
             self._wanted.set()
-        return self._think(place, match_id, ask, chance)
+        return self._think(match_id, ask, (place, thought_over.view, thought_over.legal, chance))
 
     def send(self) -> None:
         """Gives idle workers what waits. Called by `Turns`, at the end of a turn."""
@@ -211,6 +223,7 @@ class WorkerPool:
         """A worker ended that owed answers: they are asked again, or given."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
+        self._latest.clear()  # what a worker ended over is not thought over again
         for thought in waiting:
             if thought.failures >= FAILURES:
                 _tell(thought, f"{thought.failures} workers ended over it")
@@ -236,22 +249,31 @@ class WorkerPool:
             self._lost(waiting)
 
     def _answer_here(self, thought: Thought) -> None:
-        place, _, _, chance = thought.question
-        thought.later(thought.ask, self._think(place, thought.match_id, thought.ask, chance))
+        thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
 
-    def _think(self, place: int, match_id: int, ask: Ask, chance: bytes) -> int:
+    def _think(self, match_id: int, ask: Ask, question: Question) -> int:
         """What this thread chooses."""
+        place, view, legal, chance = question
         bot, began = THINKERS[place], thread_time()
-        action = _settled(bot, match_id, ask, answer(bot, ask.view, ask.legal, chance))
+        action = _settled(bot, match_id, ask, answer(bot, view, legal, chance))
         self._takes[place] += WEIGHT * (thread_time() - began - self._takes[place])
         return action
+
+
+def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
+    """What opponents know of a question and its answer's time depends on.
+
+    That is: bid or play, cards in hand, seats, and which card of the trick it is; as far as a game's views have these.
+    """
+    seats = getattr(ask.view, "seats", 1)
+    return bot, kind, len(getattr(ask.view, "hand", b"")), seats, len(getattr(ask.view, "plays", b"")) % seats
 
 
 def _settled(bot: HouseBot, match_id: int, ask: Ask, given: Answer) -> int:
     if isinstance(given, str):
         log.error("a house bot failed", bot=bot.name, match_id=match_id, decision=ask.decision, fault=given)
         return ask.legal[0]
-    return given
+    return given if len(ask.legal) > 1 else ask.legal[0]
 
 
 def _tell(thought: Thought, given: Answer) -> None:

@@ -49,6 +49,8 @@ LONGEST_OUTAGE_WAIT = 30.0
 """Seconds between two tries at most after that."""
 LONGEST_VERSION = 40
 """Characters of a bot's version."""
+LEAVE_TIME = 2.0
+"""Seconds that the server has to take leave of a bot that stops in the middle of matches."""
 STEADY = 1.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
@@ -102,11 +104,26 @@ class Connection:
         self._give_up_after = give_up_after
         self._progress = Progress(matches)
         self._session: Session | None = None
+        self._call: Call | None = None
+        self._writing = asyncio.Lock()
+        """Held while a message is written: gRPC takes one at a time."""
+        self._leaving: asyncio.Task[None] | None = None
 
     @property
     def thinking(self) -> bool:
         """Whether the bot's own code is running."""
         return self._session is not None and self._session.thinking
+
+    def stop(self, playing: asyncio.Task[None]) -> None:
+        """End the task that plays: after leaving its matches in order, or at once where there are none or it is late.
+
+        Cancelling it while it reads would cancel the call, and nothing could be said any more.
+        """
+        if self._leaving is not None or self._call is None or not (self._progress.playing or self._progress.accepted):
+            playing.cancel()
+            return
+        self._leaving = asyncio.get_running_loop().create_task(self._leave(self._call))
+        asyncio.get_running_loop().call_later(LEAVE_TIME, playing.cancel)
 
     async def play(self) -> None:
         """Play until the matches wanted are played; raises `ArenaError` and what the bot raises."""
@@ -118,6 +135,8 @@ class Connection:
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
+                if self._leaving is not None:
+                    raise asyncio.CancelledError from None  # the server has taken leave
                 now = time.monotonic()
                 if self._session is not None:
                     # One that ended at once may end so again; but the server is there.
@@ -137,13 +156,28 @@ class Connection:
             try:
                 message = await self._greet(call)
                 self._progress.reconnect()
-                self._session = Session(self._bot, message.welcome, self._progress, self._on_error)
+                self._session, self._call = Session(self._bot, message.welcome, self._progress, self._on_error), call
                 await self._converse(call, self._session, message)
+            except KeyboardInterrupt:  # the bot was computing
+                with contextlib.suppress(DroppedError, ArenaError, TimeoutError):
+                    async with asyncio.timeout(LEAVE_TIME):
+                        await self._leave(call)
+                        while True:
+                            await _read(call)
+                raise
             except TokenRefusedError as refused:
                 kept = "" if self._token else f" (from {self._token_file}; remove it to register the bot anew)"
                 raise TokenRefusedError(f"{refused}{kept}") from None
             finally:
+                self._call = None
                 call.cancel()
+
+    async def _leave(self, call: Call) -> None:
+        """Tell the server that the bot leaves, which then ends the stream."""
+        _log.info("leaving its matches in order: house bots play them on")
+        with contextlib.suppress(DroppedError, ArenaError):
+            async with self._writing:
+                await _write(call, PlayRequest(leave=True))
 
     async def _register(self, channel: grpc.aio.Channel) -> str:
         stub = cast("BotServiceAsyncStub", BotServiceStub(channel))
@@ -183,7 +217,8 @@ class Connection:
         requests = session.react(message)
         while True:
             for request in requests:
-                await _write(call, request)
+                async with self._writing:
+                    await _write(call, request)
             if self._progress.done:
                 break
             requests = session.react(await _read(call))  # named nowhere here, the message goes when it is understood

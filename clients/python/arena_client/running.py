@@ -66,6 +66,8 @@ def run(
 ) -> None:
     """Connect a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 
+    At Ctrl-C it leaves its running matches in order: house bots play them on, and nobody waits for it.
+
     At the first run the bot is registered (`owner` goes before the bot's own, `invitation` where the server wants
     one) and its token kept in `token_file`, by default a file of its own in `~/.arena/tokens`; a `token` given here
     is used as it is. `tls` is True or the path of a PEM file with the certificate authorities to trust. `matches`
@@ -133,13 +135,15 @@ async def _glance() -> None:
 
 @contextmanager
 def _ctrl_c(pressed: threading.Event, connection: Connection, task: asyncio.Task[None]) -> Iterator[None]:
-    """Turn Ctrl-C into an orderly end: at once where the bot computes, between two messages otherwise."""
+    """Turn Ctrl-C into an orderly end: at once where the bot computes, between two messages otherwise.
+
+    The bot leaves its matches in order; a second Ctrl-C does not wait for that."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         pressed.set()
         if connection.thinking:
             raise KeyboardInterrupt
-        task.get_loop().call_soon_threadsafe(task.cancel)
+        task.get_loop().call_soon_threadsafe(connection.stop, task)
 
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

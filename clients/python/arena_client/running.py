@@ -74,8 +74,9 @@ def run(
     ends the run after so many matches with a result.
 
     An exception in the bot ends the run and comes out here; with `on_error="continue"` it is logged, and the first
-    legal action is played. A lost connection is tried again after 0.5, 1, 2, 4 … 30 s, without end or until nothing was
-    reached for `give_up_after` seconds (`UnreachableError`). What trying again cannot change is another `ArenaError`.
+    legal action is played. A lost connection is tried again after any part of the outage so far, 5 s at most in the
+    first two minutes and 30 s later, without end or until nothing was reached for `give_up_after` seconds
+    (`UnreachableError`). What trying again cannot change is another `ArenaError`.
     `verbose` shows on standard error what happens, unless the program has set up logging for itself.
     """
     if _in_event_loop():

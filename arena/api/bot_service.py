@@ -44,6 +44,7 @@ class BotService:
     ) -> bots_pb2.CreateInvitationResponse:
         """Create an invitation; for the operator only."""
         await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
+        call.trust()
         return bots_pb2.CreateInvitationResponse(invitation=await looked_up(self._accounts.invite(request.owner)))
 
     async def ListBots(self, _: bots_pb2.ListBotsRequest, __: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
@@ -55,18 +56,18 @@ class BotService:
 
     async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
         """Let a parked bot be seated again; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         await looked_up(self._accounts.unpark(request.name))
         return bots_pb2.UnparkBotResponse()
 
     async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:  # noqa: N802
         """Replace the token of a bot; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         return bots_pb2.RotateTokenResponse(token=(await looked_up(self._accounts.rotate(request.name))).token)
 
     async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:  # noqa: N802
         """Revoke the token of a bot; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
 
@@ -77,6 +78,11 @@ class BotService:
         job = partial(moderation.list_events, limit=row_limit(request), before=numbers_before(request))
         rows = await looked_up(self._arena.store.read(job))
         return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
+
+    async def _require_control(self, call: Call, name: str) -> None:
+        """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other."""
+        await looked_up(self._authorization.require_control(bearer(call), name))
+        call.trust()
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:

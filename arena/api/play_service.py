@@ -46,6 +46,7 @@ class PlayService:
         """
         arena, token = self._arena, bearer(stream)
         bot = await looked_up(arena.authorization.bot(token))
+        stream.trust()
         try:
             with arena.admission.opened(bot, stream.received_at):
                 hello = await self._hello(stream)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
+from h2.errors import ErrorCodes
 
 from arena.transport.http2 import Http2Connection, Http2Error
 from arena.transport.http2_stream import Headers, Http2Stream
@@ -62,6 +63,10 @@ class Connection:
         self._idle_since = self._received_at = listener.now
         """Instants: the connection has had no call since the first; bytes last arrived at the second."""
         self._newest_stream_id = 0
+        self._consumed, self._progress_at = 0, listener.now
+        """Bytes of complete frames received, and the instant at which a check last found no frame waiting for more."""
+        self.held = 0
+        """As `Holder.held`."""
 
     def ready(self, events: int) -> None:
         """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
@@ -84,14 +89,14 @@ class Connection:
         try:
             self.http2.receive(data if self._tls is None else self._tls.decrypt(data))
         except (Http2Error, TlsError) as error:
-            log.debug("connection closed", peer=self.peer, reason=str(error))
-            self.flush()
-            self.close()
+            self._give_up(str(error))
             return
         except Exception:  # noqa: BLE001 - no input of a peer may stop the server
             log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
             self.close()
             return
+        if self.held or not self.http2.trusted:
+            self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
@@ -140,19 +145,22 @@ class Connection:
     def check(self, now: float) -> None:
         """Apply the timeouts of `TransportSettings`, given the current instant.
 
-        Closes a connection without a completed handshake, or without an answer to a ping; pings a peer that is silent
-        during a call; sends GOAWAY on a connection that has had no call for long, and closes it `LINGER` later.
+        Closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer to
+        a ping; pings a peer that is silent during a call; sends GOAWAY on a connection that has had no call for long,
+        and closes it `LINGER` later.
         """
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
         http2.refund_useless_frames(REFUND_PER_CHECK)
-        for stream in list(http2.stalled):
-            stream.check_end_timeout(now, LINGER)
+        for stream in list(http2.streams.values()):
+            stream.check_timeouts(now, LINGER)
         if http2.streams or http2.newest_stream_id != self._newest_stream_id:
             self._idle_since, self._newest_stream_id = now, http2.newest_stream_id
         idle = now - self._idle_since
         if not http2.settings_received:
             if idle > settings.handshake_timeout:
                 self.close()
+        elif self._is_frame_overdue(now):
+            self._disconnect(f"a frame was incomplete for {settings.request_timeout:g} s")
         elif http2.ping_pending:
             if silence > settings.ping_after + settings.ping_timeout:
                 self.close()
@@ -166,10 +174,34 @@ class Connection:
             http2.send_goaway()
             self._listener.schedule_flush(self)
 
+    def _is_frame_overdue(self, now: float) -> bool:
+        """Return whether a frame or header block has been incomplete for too long; to be called at each check."""
+        if self.http2.consumed != self._consumed or not self.http2.incomplete:
+            self._consumed, self._progress_at = self.http2.consumed, now
+        return now - self._progress_at > self._listener.settings.request_timeout
+
+    def evict(self) -> None:
+        """As `Holder.evict`, in the next turn: the connection may be receiving now."""
+        reason = "the server is short of memory for peers without a token, and yours left much of it incomplete"
+        self._listener.run_next_turn(partial(self._disconnect, reason))
+
+    def _disconnect(self, reason: str) -> None:
+        """Tell the peer the reason and close the connection. Does nothing on a closed connection."""
+        if self.socket.fileno() >= 0:
+            self.http2.disconnect(ErrorCodes.ENHANCE_YOUR_CALM, reason)
+            self._give_up(reason)
+
+    def _give_up(self, reason: str) -> None:
+        """Send what can be sent now and close the connection."""
+        log.debug("connection closed", peer=self.peer, reason=reason)
+        self.flush()
+        self.close()
+
     def close(self) -> None:
         """Close the socket and abort every open stream. Does nothing on a closed connection."""
         if self.socket.fileno() < 0:
             return
         self._listener.remove(self)
+        self._listener.untrusted.hold(self, 0)
         self.socket.close()
         self.http2.connection_lost()

@@ -20,7 +20,7 @@ import trio
 
 from arena.transport.call import CallRefused, PeerVanished
 from arena.transport.connection import Connection
-from arena.transport.grpc_stream import GrpcStream
+from arena.transport.grpc_stream import GrpcStream, incomplete
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
@@ -157,6 +157,8 @@ class _Calls:
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         method = self._methods.get(fields.get(":path", ""))
         metadata = {name: value for name, value in fields.items() if not name.startswith(":") and name[-4:] != "-bin"}
+        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
+        size = sum(32 + len(name) + len(value) for name, value in headers)
         stream = GrpcStream(
             self._listener,
             http2,
@@ -165,9 +167,9 @@ class _Calls:
             metadata,
             bytes if method is None else method.parse,
             bytes if method is None else method.serialize,
+            size,
         )
-        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
-        refusal = self._refusal(fields, method, sum(32 + len(name) + len(value) for name, value in headers))
+        refusal = self._refusal(fields, method, size)
         if fields.get(":method") != "POST":
             stream.respond_at_once = partial(stream.end, ((b":status", b"405"),))
         elif not fields.get("content-type", "").startswith("application/grpc"):
@@ -208,7 +210,12 @@ class _Calls:
 
     async def _handle_one_request(self, method: _Method, stream: GrpcStream) -> None:
         """Handle a unary or server stream call."""
-        request = await stream.receive()
+        request: Any = None
+        request_timeout = self._listener.settings.request_timeout
+        with trio.move_on_after(request_timeout) as waiting:
+            request = await stream.receive()
+        if waiting.cancelled_caught:
+            raise incomplete(request_timeout)
         if request is None:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
         response = await method.handler(request, stream)
@@ -225,7 +232,8 @@ class _Calls:
             if stream.scope.cancelled_caught and trio.current_time() >= stream.scope.deadline:
                 refusal = DEADLINE_PASSED
         except Exception as error:  # noqa: BLE001 - no exception of a handler may stop the server
-            refusal = _refusal_for(path, error)
+            # The traceback refers to this frame, and so would keep the request until a garbage collection.
+            refusal = _refusal_for(path, error).with_traceback(None)
         self._open.discard(stream)
         stream.timer.cancel()
         if refusal is None:

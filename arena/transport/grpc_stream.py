@@ -20,10 +20,11 @@ from google.protobuf.message import DecodeError
 
 from arena.transport.call import CallRefused, PeerVanished
 from arena.transport.http2 import Http2Connection
-from arena.transport.http2_stream import Http2Stream
+from arena.transport.http2_stream import Http2Stream, do_nothing
 
 if TYPE_CHECKING:
     from arena.transport.listener import Listener
+    from arena.transport.memory_budget import MemoryBudget
 
 MAX_STATUS_TEXT: Final = 1000
 """Characters of a status text, at most: clients accept a few kilobytes of headers only."""
@@ -31,12 +32,18 @@ UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
 """Characters of grpc-message that are not percent-encoded, besides those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
 """Bytes before a message."""
+QUEUED_COST: Final = 128
+"""Bytes that a queued message takes beside its content, about."""
 GZIP_WBITS: Final = 31
 """Parameter `wbits` of zlib that selects the gzip format."""
 RESPONSE_HEADERS: Final = (
     (b":status", b"200"),
     (b"content-type", b"application/grpc"),
     (b"grpc-accept-encoding", b"identity,gzip"),
+)
+
+EVICTED: Final = CallRefused(
+    grpc.StatusCode.UNAVAILABLE, "the server is short of memory for calls without a valid token; try again later"
 )
 
 _prefix: Final = Struct(">BI").pack
@@ -54,6 +61,7 @@ class GrpcStream(Http2Stream):
         metadata: Mapping[str, str],
         parse: Callable[[bytes], Any],
         serialize: Callable[[Any], bytes],
+        metadata_size: int = 0,
     ) -> None:
         super().__init__(connection, stream_id)
         self.peer = peer
@@ -63,12 +71,21 @@ class GrpcStream(Http2Stream):
         """Scope of the handler."""
         self.timer = trio.CancelScope()
         """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
-        self.respond_at_once: Callable[[], None] = lambda: None
+        self.respond_at_once: Callable[[], None] = do_nothing
         """Response of a call without a handler, sent as soon as the stream is open."""
-        self.on_vanished: Callable[[], None] = lambda: None
+        self.on_vanished: Callable[[], None] = do_nothing
         """Called when the peer is gone or has cancelled the call."""
         self.busy = False
         """As `Stream.busy`."""
+        self.held = 0
+        """As `Holder.held`."""
+        self._budget: MemoryBudget | None = listener.untrusted
+        """Where the memory of the call counts; None once it is trusted or has ended."""
+        self._metadata_size = metadata_size
+        self._waiting = self._in_hand = 0
+        """Bytes not yet received by the handler, and of the message it received last, unpacked; kept until `trust`."""
+        self._largest = listener.settings.max_request_untrusted
+        """Bytes of the largest message accepted."""
         self._listener = listener
         self._parse = parse
         self._serialize = serialize
@@ -76,12 +93,15 @@ class GrpcStream(Http2Stream):
         self._headers_sent = False
         self._partial = bytearray()
         self._partial_needed = PREFIX_SIZE
+        self._partial_since = 0.0
         self._received: deque[tuple[int, bytes, float]] = deque()
         """Messages not yet returned: whether compressed, content, arrival instant."""
         self._delivery_turn = 0
         self._on_message: Callable[[Any], None] | None = None
         self._on_message_sent: Callable[[], None] | None = None
         self._receive_error: Exception | None = None
+        self._ignoring = False
+        """Whether data is dropped: the call has ended, or ends when its handler has learnt of an error."""
         self._receivers = trio.lowlevel.ParkingLot()
         self._senders = trio.lowlevel.ParkingLot()
 
@@ -143,9 +163,7 @@ class GrpcStream(Http2Stream):
     ) -> None:
         """End the call with a status once all messages have been sent; from now on `receive` and `send` raise `reason`.
 
-        `details`: a serialized `google.rpc.Status`.
-
-        Does nothing on a call that has ended.
+        `details`: a serialized `google.rpc.Status`. Does nothing on a call that has ended.
         """
         if self._closed:
             return
@@ -156,19 +174,49 @@ class GrpcStream(Http2Stream):
         if details:
             trailers.append((b"grpc-status-details-bin", b64encode(details).rstrip(b"=")))
         self._mark_closed(reason)
+        if reason is trio.ClosedResourceError:
+            self._forget()
         self.end(trailers if self._headers_sent else (*RESPONSE_HEADERS, *trailers))
 
     def on_open(self) -> None:
         """Send the immediate response, if there is one."""
-        self.respond_at_once()
+        respond, self.respond_at_once = self.respond_at_once, do_nothing  # it refers to the stream: a cycle
+        respond()
+        self._count()
+
+    def trust(self) -> None:
+        """As `Call.trust`."""
+        if self._budget is not None:
+            self._leave_budget()
+            self._largest = self._listener.settings.max_request
+            self.connection.trusted = True
+
+    def evict(self) -> None:
+        """End the call, as `Holder.evict`; to its handler the peer seems to have vanished."""
+        self.close(EVICTED.code, EVICTED.text, PeerVanished)
+        self._forget()
+        self.on_vanished()
+
+    def check_timeouts(self, now: float, linger: float) -> None:
+        """As `Http2Stream.check_timeouts`; also fail where a message has been incomplete for too long."""
+        super().check_timeouts(now, linger)
+        if self._received:
+            self._partial_since = now  # the peer may be out of window
+        elif self._partial and now - self._partial_since > self._listener.settings.request_timeout:
+            self._fail(incomplete(self._listener.settings.request_timeout))
 
     def on_data(self, data: bytes) -> None:
         """Cut received data into messages."""
+        if self._ignoring:
+            return
+        if self._budget is not None:
+            self._waiting += len(data)
         if self._partial:
             self._partial += data
             if len(self._partial) < self._partial_needed:
                 self.connection.charge_useless_frame()
                 self._update_window()
+                self._count()
                 return
             data = bytes(self._partial)
             self._partial.clear()
@@ -176,10 +224,8 @@ class GrpcStream(Http2Stream):
         at, size, needed = 0, len(data), PREFIX_SIZE
         while size - at >= PREFIX_SIZE:
             length = int.from_bytes(data[at + 1 : at + PREFIX_SIZE], "big")
-            if length > self._listener.settings.max_request:
-                max_request = self._listener.settings.max_request
-                text = f"a message has at most {max_request} bytes, not {length}"
-                self._fail(CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text))
+            if length > self._largest:
+                self._fail(CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._limit()}, not {length}"))
                 return
             needed = PREFIX_SIZE + length
             if size - at < needed:
@@ -190,7 +236,10 @@ class GrpcStream(Http2Stream):
             self.connection.charge_useless_frame()
             self._partial += data[at:]
             self._partial_needed = needed
+            self._partial_since = self._listener.now
         self._update_window()
+        if self._budget is not None:
+            self._count()
 
     def on_end(self) -> None:
         """Wake the receiver at the peer's half-close; fail where the last message is incomplete."""
@@ -214,16 +263,36 @@ class GrpcStream(Http2Stream):
     def _mark_closed(self, reason: type[Exception]) -> None:
         self._closed = self._closed or reason
         self.busy = False
+        self._leave_budget()
         self._receivers.unpark_all()
         self._senders.unpark_all()
 
     def _fail(self, error: Exception) -> None:
         """Queue no more messages; `deliver` raises this error at once, `receive` when the queue is empty."""
         self._receive_error = self._receive_error or error
+        self._ignoring = True
+        self._partial.clear()
         self._receivers.unpark_all()
 
+    def _forget(self) -> None:
+        """Drop everything received, and accept no more: nobody will receive it."""
+        self._received.clear()
+        self._partial.clear()
+        self._ignoring = True
+
+    def _leave_budget(self) -> None:
+        budget, self._budget = self._budget, None
+        if budget is not None:
+            budget.hold(self, 0)
+
+    def _count(self) -> None:
+        """Count what the call keeps against the budget of untrusted peers."""
+        if self._budget is not None:
+            queued = QUEUED_COST * len(self._received)
+            self._budget.hold(self, self._metadata_size + self._waiting + self._in_hand + queued)
+
     def _queue(self, compressed: int, message: bytes) -> None:
-        if self._receive_error is not None:
+        if self._ignoring:
             return
         self._received.append((compressed, message, self._listener.now))
         if self._on_message is None:
@@ -251,8 +320,14 @@ class GrpcStream(Http2Stream):
     def _next_message(self) -> Any:
         compressed, message, self.received_at = self._received.popleft()
         self._update_window()
+        if compressed or self._budget is not None:
+            self._waiting -= PREFIX_SIZE + len(message)
+            if compressed:
+                message = self._decompress(message)
+            self._in_hand = len(message)
+            self._count()
         try:
-            return self._parse(self._decompress(message) if compressed else message)
+            return self._parse(message)
         except DecodeError:
             raise malformed() from None
 
@@ -262,21 +337,28 @@ class GrpcStream(Http2Stream):
             self.return_window()
 
     def _decompress(self, message: bytes) -> bytes:
-        """Decompress a message; memory is bounded by `max_request`. Raises CallRefused."""
+        """Decompress a message, to no more than the largest accepted. Raises CallRefused."""
         if self.metadata.get("grpc-encoding") != "gzip":
             raise CallRefused(
                 grpc.StatusCode.INTERNAL, "the message is compressed, but 'grpc-encoding' does not say how"
             )
-        max_request = self._listener.settings.max_request
         try:
-            decompressor = zlib.decompressobj(GZIP_WBITS)
-            decompressed = decompressor.decompress(message, max_request + 1)
+            decompressed = zlib.decompressobj(GZIP_WBITS).decompress(message, self._largest + 1)
         except zlib.error:
             raise malformed() from None
-        if len(decompressed) > max_request:
-            text = f"a message has at most {max_request} bytes when decompressed"
-            raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+        if len(decompressed) > self._largest:
+            raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._limit()} when decompressed")
         return decompressed
+
+    def _limit(self) -> str:
+        """Return the limit on messages as a text for the peer."""
+        stranger = "" if self._budget is None else " in a call without a valid token"
+        return f"a message has at most {self._largest} bytes{stranger}"
+
+
+def incomplete(request_timeout: float) -> CallRefused:
+    """Return the refusal of a call with a message that is still incomplete after so many seconds."""
+    return CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the message was not complete within {request_timeout:g} s")
 
 
 def malformed() -> CallRefused:

@@ -40,6 +40,10 @@ def window_update(stream_id: int, size: int) -> bytes:
     return frame_header(4, WINDOW_UPDATE, 0, stream_id) + _uint32(size)
 
 
+def do_nothing() -> None:
+    """Do nothing, as a callback that is not set."""
+
+
 class Http2Stream:
     """One stream; `Http2Connection` reports what the peer does through the methods `on_…`, for a subclass to define."""
 
@@ -115,12 +119,12 @@ class Http2Stream:
             self.connection.outgoing.append(window_update(self.stream_id, owed))
             self.connection.request_flush()
 
-    def check_end_timeout(self, now: float, timeout: float) -> None:
-        """Reset the stream where its trailers have waited longer than `timeout` seconds for the peer's window."""
+    def check_timeouts(self, now: float, linger: float) -> None:
+        """Reset the stream where its trailers have waited longer than `linger` seconds for the peer's window."""
         if self._trailers is None:
             return
         self._ending_since = min(self._ending_since, now)
-        if now - self._ending_since > timeout:
+        if now - self._ending_since > linger:
             self.reset()
 
     def send_next_frame(self) -> bool:

@@ -19,6 +19,7 @@ import trio
 
 from arena.transport.connection import AcceptRequest, Connection
 from arena.transport.connection_limits import ConnectionLimits
+from arena.transport.memory_budget import MemoryBudget
 
 if TYPE_CHECKING:
     import ssl
@@ -65,6 +66,8 @@ class Listener:
         """Number of this turn, counted from 1."""
         self.credentials = credentials
         self.connections: set[Connection] = set()
+        self.untrusted = MemoryBudget(settings.max_memory_untrusted)
+        """Memory of peers that are not authenticated."""
         self.drained = trio.Event()
         """Set once the listener is closed and its last connection, too."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
@@ -221,6 +224,7 @@ class Listener:
             now = trio.current_time()
             for connection in list(self.connections):
                 connection.check(now)
+            self.untrusted.return_memory()
 
 
 def _bind(address: str) -> list[socket.socket]:

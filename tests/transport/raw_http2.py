@@ -261,6 +261,12 @@ class RawConnection:
         assert self.answers[stream].over, f"the connection was closed; GOAWAY {self.goaway_code}"
         return self.answers[stream]
 
+    def settle(self) -> None:
+        """Receive what the server says to everything before: it answers a ping in order."""
+        self.pongs.clear()
+        self.send(frame(Kind.PING, 0, 0, bytes(8)))
+        self.until(lambda: self.pongs)
+
     def is_alive(self) -> bool:
         """Whether a new call on this connection is answered with OK."""
         stream = self.open()

@@ -104,12 +104,12 @@ def test_a_peer_that_never_takes_the_end_of_a_call_is_given_up() -> None:
     stream = peer.open()
     stream.open(RESPONSE)
     stream.write(bytes(WINDOW + 1))
-    stream.check_end_timeout(0.0, 30.0)
+    stream.check_timeouts(0.0, 30.0)
     stream.end(TRAILERS)
     for now in (100.0, 130.0):
-        stream.check_end_timeout(now, 30.0)
+        stream.check_timeouts(now, 30.0)
         assert peer.reset() is None
-    stream.check_end_timeout(130.5, 30.0)
+    stream.check_timeouts(130.5, 30.0)
     assert peer.reset() is ErrorCodes.CANCEL
     assert not peer.server.stalled
 

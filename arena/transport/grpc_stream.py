@@ -108,6 +108,7 @@ class GrpcStream(Http2Stream):
     async def receive(self) -> Any:
         """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds how often it need not."""
         while not self._received:
+            self._refuse_oversized()
             if self._receive_error is not None:
                 raise self._receive_error
             if self._closed:
@@ -122,6 +123,7 @@ class GrpcStream(Http2Stream):
         self._on_message, self._on_message_sent = on_message, on_sent
         if self._received:
             self._listener.run_next_turn(self._deliver_next)
+        self._refuse_oversized()
         try:
             while self._receive_error is None and (self._received or not (self._closed or self.ended)):
                 await self._receivers.park()
@@ -190,6 +192,8 @@ class GrpcStream(Http2Stream):
             self._leave_budget()
             self._largest = self._listener.settings.max_request
             self.connection.trusted = True
+            self._partial_since = self._listener.now
+            self._update_window()
 
     def evict(self) -> None:
         """End the call, as `Holder.evict`; to its handler the peer seems to have vanished."""
@@ -220,12 +224,13 @@ class GrpcStream(Http2Stream):
                 return
             data = bytes(self._partial)
             self._partial.clear()
+            self._partial_needed = PREFIX_SIZE
             self.connection.refund_useless_frames(1)
         at, size, needed = 0, len(data), PREFIX_SIZE
         while size - at >= PREFIX_SIZE:
             length = int.from_bytes(data[at + 1 : at + PREFIX_SIZE], "big")
-            if length > self._largest:
-                self._fail(CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._limit()}, not {length}"))
+            if length > self._listener.settings.max_request:
+                self._fail(self._too_large(length))
                 return
             needed = PREFIX_SIZE + length
             if size - at < needed:
@@ -237,6 +242,8 @@ class GrpcStream(Http2Stream):
             self._partial += data[at:]
             self._partial_needed = needed
             self._partial_since = self._listener.now
+            if self._receivers:
+                self._refuse_oversized()
         self._update_window()
         if self._budget is not None:
             self._count()
@@ -273,6 +280,15 @@ class GrpcStream(Http2Stream):
         self._ignoring = True
         self._partial.clear()
         self._receivers.unpark_all()
+
+    def _refuse_oversized(self) -> None:
+        """Fail where the handler wants the message that has begun, and has not trusted the peer with one so large.
+
+        Until then it waits within one window: the handler may be looking up the token.
+        """
+        length = self._partial_needed - PREFIX_SIZE
+        if length > self._largest and not (self._received or self._ignoring):
+            self._fail(self._too_large(length))
 
     def _forget(self) -> None:
         """Drop everything received, and accept no more: nobody will receive it."""
@@ -322,6 +338,8 @@ class GrpcStream(Http2Stream):
         self._update_window()
         if compressed or self._budget is not None:
             self._waiting -= PREFIX_SIZE + len(message)
+            if len(message) > self._largest:
+                raise self._too_large(len(message))
             if compressed:
                 message = self._decompress(message)
             self._in_hand = len(message)
@@ -332,8 +350,8 @@ class GrpcStream(Http2Stream):
             raise malformed() from None
 
     def _update_window(self) -> None:
-        """Let the peer send more unless messages are queued."""
-        if not self._received:
+        """Let the peer send more unless messages are queued, or one is begun that has to wait for `trust`."""
+        if not self._received and self._partial_needed <= PREFIX_SIZE + self._largest:
             self.return_window()
 
     def _decompress(self, message: bytes) -> bytes:
@@ -349,6 +367,9 @@ class GrpcStream(Http2Stream):
         if len(decompressed) > self._largest:
             raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._limit()} when decompressed")
         return decompressed
+
+    def _too_large(self, length: int) -> CallRefused:
+        return CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._limit()}, not {length}")
 
     def _limit(self) -> str:
         """Return the limit on messages as a text for the peer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import select
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
@@ -22,9 +23,10 @@ from arena.transport.health import Health
 from arena.transport.http2 import Http2Connection
 from arena.transport.settings import TransportSettings
 from arena.v1 import play_pb2 as pb
-from tests.transport.grpc_rig import PlayStream, in_thread, play_service, serving
+from tests.transport.grpc_rig import PATIENCE, PlayStream, in_thread, play_service, serving
 from tests.transport.raw_http2 import (
     CHECK,
+    DEFAULT_WINDOW,
     EMPTY,
     END_HEADERS,
     PLAY,
@@ -163,6 +165,44 @@ def test_before_a_token_a_message_has_16_KiB_and_after_it_a_MiB() -> None:
     assert trusted[0] == 0
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trusted: bool) -> None:
+    """The bot need not wait for the server to look its token up before it sends; a stranger is refused then."""
+    checked = trio.Event()
+
+    async def slow(stream: PlayStream) -> None:
+        await checked.wait()
+        if trusted:
+            stream.trust()
+        while (received := await stream.receive()) is not None:
+            await stream.send(pb.PlayResponse(heartbeat=received.ByteSize()))
+
+    hello = pb.PlayRequest(hello=pb.Hello(client="x" * 100_000)).SerializeToString()
+
+    def client(address: str) -> Answer:
+        with RawConnection(address) as connection:
+            stream = connection.open(PLAY)
+            connection.data(stream, message(hello)[:40_000])
+            connection.settle()
+            assert not connection.answers[stream].over
+            assert connection.windows[stream] == DEFAULT_WINDOW, "no more is asked for yet"
+            trio.from_thread.run_sync(checked.set)
+            connection.windows[stream] -= 40_000
+            connection.upload(stream, message(hello)[40_000:])
+            return connection.outcome(stream)
+
+    async def run() -> Answer:
+        async with serving(play_service(slow)) as address:
+            return await in_thread(client, address)
+
+    answer = trio.run(run)
+    if trusted:
+        assert [pb.PlayResponse.FromString(each).heartbeat for each in answer.messages] == [len(hello)]
+    else:
+        assert answer.status == status(grpc.StatusCode.RESOURCE_EXHAUSTED)
+        assert answer.headers["grpc-message"].startswith("a message has at most 16384 bytes in a call without a valid")
+
+
 def test_who_hoards_is_evicted_and_others_are_served() -> None:
     """Twice as much as there is room for: the last to come are served, and of the hoarders the first had to go."""
 
@@ -193,10 +233,13 @@ def test_who_hoards_in_unfinished_frames_is_disconnected_and_others_are_served()
                 connection.send(connection.opening(1), frame(Kind.DATA, 0, 1, bytes(16_000), length=16 * KIB))
             with RawConnection(address) as other:
                 assert other.is_alive()
-            closed = hoarders[:30]
-            for connection in closed:
-                assert connection.wait_closed()
-            return [connection.goaway_code for connection in closed]
+            while sum(connection.closed for connection in hoarders) < 30:
+                is_open = {connection.socket: connection for connection in hoarders if not connection.closed}
+                readable, _, _ = select.select(is_open, [], [], PATIENCE)
+                assert readable
+                for sock in readable:
+                    is_open[sock].receive()
+            return [connection.goaway_code for connection in hoarders if connection.closed]
 
     assert set(attack(client, SMALL)) == {CALM}
 

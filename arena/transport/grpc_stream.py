@@ -19,6 +19,7 @@ import trio
 from google.protobuf.message import DecodeError
 
 from arena.transport.call import CallRefused, PeerVanished
+from arena.transport.connection_limits import LOOPBACK, Origin
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Http2Stream, do_nothing
 
@@ -61,6 +62,7 @@ class GrpcStream(Http2Stream):
         metadata: Mapping[str, str],
         parse: Callable[[bytes], Any],
         serialize: Callable[[Any], bytes],
+        origin: Origin = LOOPBACK,
         metadata_size: int = 0,
     ) -> None:
         super().__init__(connection, stream_id)
@@ -82,6 +84,13 @@ class GrpcStream(Http2Stream):
         self._budget: MemoryBudget | None = listener.untrusted
         """Where the memory of the call counts; None once it is trusted or has ended."""
         self._metadata_size = metadata_size
+        self.origin = origin
+        """Whom the call is charged to until it is trusted."""
+        self.trusted = False
+        """Whether the handler has authenticated the peer."""
+        self.charged = 0.0
+        """Seconds of processor time that the call has taken; those after `trust` are not counted."""
+        self._reserved = 0.0
         self._waiting = self._in_hand = 0
         """Bytes not yet received by the handler, and of the message it received last, unpacked; kept until `trust`."""
         self._largest = listener.settings.max_request_untrusted
@@ -188,12 +197,30 @@ class GrpcStream(Http2Stream):
 
     def trust(self) -> None:
         """As `Call.trust`."""
-        if self._budget is not None:
+        if not (self.trusted or self._closed):
+            self.trusted = True
             self._leave_budget()
+            self._listener.work.charge(self.origin, -self.charged - self._reserved, self._listener.now)
+            self._listener.work.remember(self.metadata)
+            self._reserved = 0.0
             self._largest = self._listener.settings.max_request
             self.connection.trusted = True
             self._partial_since = self._listener.now
             self._update_window()
+
+    def charge(self, seconds: float) -> None:
+        """Charge processor time to the origin of a call that is not trusted, what was reserved first."""
+        if self.trusted:
+            return
+        covered = min(seconds, self._reserved)
+        self._reserved -= covered
+        self.charged += seconds
+        self._listener.work.charge(self.origin, seconds - covered, self._listener.now)
+
+    def reserve(self, seconds: float) -> None:
+        """Charge in advance what the call will take, as far as is known; 0 gives back what it did not take."""
+        self._listener.work.charge(self.origin, seconds - self._reserved, self._listener.now)
+        self._reserved = seconds
 
     def evict(self) -> None:
         """End the call, as `Holder.evict`; to its handler the peer seems to have vanished."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from time import thread_time
 from typing import Any, Final
 
 import hpack
@@ -124,6 +125,8 @@ class Http2Connection:
         """Whether a call on the connection has been authenticated."""
         self.consumed = 0
         """Bytes of complete frames received."""
+        self.h2_work = 0.0
+        """Seconds of processor time taken by frames that h2 handles, headers above all; reset by whoever charges it."""
         self._accept_request = accept_request
         self._incomplete = b""
         self._preface_missing = PREFACE_SIZE
@@ -338,6 +341,7 @@ class Http2Connection:
         return True
 
     def _pass_to_h2(self, data: bytes) -> None:
+        start = thread_time()
         try:
             events = self._h2.receive_data(data)
         except ProtocolError as error:
@@ -345,6 +349,7 @@ class Http2Connection:
             raise Http2Error(str(error)) from error
         self._collect_output()
         self._handle_events(events)
+        self.h2_work += thread_time() - start
 
     def _handle_events(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -37,6 +37,16 @@ class TransportSettings:
             "help": "Time from the beginning of a message to its end; a call that takes longer ends.",
         },
     )
+    work_untrusted: float = field(
+        default=10.0,
+        metadata={
+            "unit": "%",
+            "least": 0.1,
+            "most": 10_000,
+            "help": "Processor time that one address may take for calls without a valid token, of a core; saved up "
+            "for 10 s. Beyond it such calls are refused or wait.",
+        },
+    )
     max_response: int = field(
         default=16 << 20,
         metadata={"unit": "B", "least": 1024, "help": "Largest message the server may send."},
@@ -50,7 +60,7 @@ class TransportSettings:
         },
     )
     max_metadata: int = field(
-        default=8 << 10,
+        default=4 << 10,
         metadata={
             "unit": "B",
             "least": 1024,

@@ -18,6 +18,7 @@ from arena.transport.grpc_stream import QUEUED_COST, GrpcStream
 from arena.transport.http2_stream import WINDOW
 from arena.transport.memory_budget import MemoryBudget
 from arena.transport.settings import TransportSettings
+from arena.transport.work_budget import WorkBudget
 from tests.transport.http2_peer import Peer
 
 GZIP: Final = {"grpc-encoding": "gzip"}
@@ -33,6 +34,7 @@ class Turns:
 
     def __init__(self) -> None:
         self.untrusted = MemoryBudget(10_000)
+        self.work = WorkBudget(10.0)
         self.now = trio.current_time()
         self.turn_number = 1
         self.due: list[Callable[[], None]] = []

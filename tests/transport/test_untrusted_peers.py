@@ -289,12 +289,12 @@ def refused(connection: RawConnection) -> None:
 
 def unknown(connection: RawConnection) -> None:
     for _ in range(20):
-        assert connection.call("/no.Service/Method", EMPTY, ("x-large", "x" * 5000)).status == 12
+        assert connection.call("/no.Service/Method", EMPTY, ("x-large", "x" * 3000)).status == 12
 
 
 def large_headers(connection: RawConnection) -> None:
     for _ in range(20):
-        assert connection.call(CHECK, EMPTY, ("x-large", "x" * 10_000)).status == 8
+        assert connection.call(CHECK, EMPTY, ("x-large", "x" * 6000)).status == 8
 
 
 def failed_and_reset(connection: RawConnection) -> None:

@@ -11,6 +11,7 @@ from arena.api.statuses import looked_up
 from arena.replay.header import OfferOutcome
 from arena.store import bots, moderation
 from arena.transport.call import bearer
+from arena.transport.connection_limits import origin_of_peer
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2
 
@@ -31,11 +32,18 @@ class BotService:
         self._by_invitation = arena.config.registration == "invited"
 
     async def RegisterBot(  # noqa: N802
-        self, request: bots_pb2.RegisterBotRequest, _: Call
+        self, request: bots_pb2.RegisterBotRequest, call: Call
     ) -> bots_pb2.RegisterBotResponse:
         """Register a bot."""
         registered = await looked_up(
-            self._accounts.register(request.name, request.owner, request.invitation, self._by_invitation, request.token)
+            self._accounts.register(
+                request.name,
+                request.owner,
+                request.invitation,
+                self._by_invitation,
+                request.token,
+                origin=origin_of_peer(call.peer),
+            )
         )
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 

@@ -31,6 +31,13 @@ BotId = NewType("BotId", int)
 
 HOUSE: Final = "house"
 """The owner of house bots; only their names begin with it and a hyphen."""
+RESERVED: Final = frozenset(
+    {
+        *("admin", "administrator", "anonymous", "arena", "moderator", "nobody", "official"),
+        *("operator", "referee", "root", "server", "staff", "support", "system"),
+    }
+)
+"""Names, in lower case, that would pass for the server or those who run it."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
@@ -92,6 +99,9 @@ def register(
     """
     check_name(name)
     check_name(owner or name)
+    check_free(name)
+    if not invitation:
+        check_free(owner or name)
     if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
         return Registered(registered, token)
     if by_invitation and not invitation:
@@ -292,6 +302,12 @@ def check_name(name: str) -> None:
         raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
         raise NameNotAllowed(name, f"'{HOUSE}' and names beginning with '{HOUSE}-' are the server's own")
+
+
+def check_free(name: str) -> None:
+    """Check that a name is not reserved; NameNotAllowed."""
+    if name.lower() in RESERVED:
+        raise NameNotAllowed(name, f"{name} is reserved")
 
 
 def _hash(secret: str) -> bytes:

@@ -38,7 +38,7 @@ GAME = GAMES["sixth_sense"]
 class UnaryCall:
     """A call with this header "authorization", if any, that notes whether it is trusted."""
 
-    peer = "memory"
+    peer = "ipv4:127.0.0.1:4711"
 
     def __init__(self, authorization: str = "") -> None:
         self.metadata = {"authorization": authorization} if authorization else {}
@@ -143,6 +143,18 @@ async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClo
     code, text = await refused(invited.RegisterBot(bots_pb2.RegisterBotRequest(name="bob"), CALL))
     assert code is grpc.StatusCode.PERMISSION_DENIED
     assert "by invitation" in text
+
+
+async def test_registrations_are_counted_by_address(rig: Rig, autojump_clock: MockClock) -> None:
+    most = rig.arena.config.limits.registrations_per_address
+    for number in range(most):
+        await rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name=f"bot-{number}"), CALL)
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="more"), CALL))
+    assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "registrations_per_address" in text
+    other = UnaryCall()
+    other.peer = "ipv6:[2001:db8::1]:4711"
+    await rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="more"), other)
 
 
 async def test_only_the_operator_invites(rig: Rig, autojump_clock: MockClock) -> None:

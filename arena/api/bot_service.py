@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.api.query_services import numbers_before, row_limit
+from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
 from arena.api.statuses import looked_up
 from arena.replay.header import OfferOutcome
 from arena.store import bots, moderation
@@ -55,10 +55,11 @@ class BotService:
         call.trust()
         return bots_pb2.CreateInvitationResponse(invitation=await looked_up(self._accounts.invite(request.owner)))
 
-    async def ListBots(self, _: bots_pb2.ListBotsRequest, __: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
-        """List all bots with what the server knows of them now."""
+    async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
+        """List bots with what the server knows of them now."""
+        job = partial(bots.list_bots, limit=row_limit(request, default=LARGEST_PAGE), after=request.after)
+        rows = await looked_up(self._arena.store.read(job))
         here = {player.name: player for player in self._arena.players}
-        rows = await looked_up(self._arena.store.read(bots.list_bots))
         entries = [pack(_now(row, here.get(row.name)), bots_pb2.BotEntry) for row in rows]
         return bots_pb2.ListBotsResponse(bots=entries)
 

@@ -201,8 +201,11 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
     return tuple(bots)
 
 
-def list_bots(connection: Connection) -> tuple[BotRow, ...]:
-    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None."""
+def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
+    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
+
+    With `limit` only so many, with `after` only those whose names come after this one.
+    """
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
         schema.versions.c.bot_id == schema.bots.c.id
@@ -214,8 +217,9 @@ def list_bots(connection: Connection) -> tuple[BotRow, ...]:
         select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
         .add_columns(schema.bans.c.reason.label("ban"))
         .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
-        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None))
+        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None), schema.bots.c.key > after.lower())
         .order_by(schema.bots.c.key)
+        .limit(limit)
     )
     return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
 

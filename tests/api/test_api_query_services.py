@@ -186,6 +186,19 @@ async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockC
     )
 
 
+async def test_bots_are_listed_in_pages(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.bots("Dan", "ann", "cleo", "Bob")
+
+    async def page(**request: Any) -> list[str]:
+        return [bot.name for bot in (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(**request), CALL)).bots]
+
+    assert await page() == ["ann", "Bob", "cleo", "Dan"]
+    assert await page(limit=3) == ["ann", "Bob", "cleo"]
+    assert await page(limit=3, after="CLEO") == ["Dan"]
+    code, _ = await refused(rig.accounts.ListBots(bots_pb2.ListBotsRequest(limit=1001), CALL))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
 async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: MockClock) -> None:
     ann, bob, _ = rig.bots("ann", "bob", "cleo")
     rig.finish(rig.begin([ann, bob]), [1, 2])

@@ -16,9 +16,10 @@ MOST_REMEMBERED: Final = 10_000
 class TooManyRegistrations(Refused):
     """More registrations were asked for from an address than are allowed."""
 
-    def __init__(self, per_hour: int, wait: float) -> None:
+    def __init__(self, registrations_per_address: int, wait: float) -> None:
         super().__init__(
-            f"{per_hour} registrations an hour are allowed from one address (registrations_per_address); "
+            f"{registrations_per_address} registrations an hour are allowed from one address "
+            "(registrations_per_address); "
             f"try again in {math.ceil(wait / 60)} min"
         )
 
@@ -27,16 +28,16 @@ class Registrations:
     """What each address has left."""
 
     def __init__(self, registrations_per_address: int) -> None:
-        self._per_hour = registrations_per_address
+        self._registrations_per_address = registrations_per_address
         self._left: dict[str, TokenBucket] = {}
 
     def take(self, origin: str, now: float) -> None:
         """Count one more request to register; TooManyRegistrations."""
         if origin not in self._left and len(self._left) >= MOST_REMEMBERED:
             self._left = {origin: left for origin, left in self._left.items() if not left.is_full(now)}
-        left = self._left.setdefault(origin, TokenBucket(self._per_hour / HOUR, HOUR))
+        left = self._left.setdefault(origin, TokenBucket(self._registrations_per_address / HOUR, HOUR))
         if not left.take(1, now):
-            raise TooManyRegistrations(self._per_hour, HOUR / self._per_hour)
+            raise TooManyRegistrations(self._registrations_per_address, HOUR / self._registrations_per_address)
 
     def give_back(self, origin: str) -> None:
         """Take back what was counted: the registration was invited."""

@@ -97,7 +97,8 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListBots(self, request, context):
-        """The bots known here, but for those that the operator has hidden or deleted.
+        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+        INVALID_ARGUMENT: a limit over 1000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

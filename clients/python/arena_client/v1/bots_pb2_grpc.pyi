@@ -45,7 +45,9 @@ class BotServiceStub:
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted."""
+    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
 
     UnparkBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
@@ -106,7 +108,9 @@ class BotServiceAsyncStub:
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted."""
+    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
 
     UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
@@ -173,7 +177,9 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.ListBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ListBotsResponse]]:
-        """The bots known here, but for those that the operator has hidden or deleted."""
+        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+        INVALID_ARGUMENT: a limit over 1000.
+        """
 
     @abc.abstractmethod
     def UnparkBot(

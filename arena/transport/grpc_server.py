@@ -77,14 +77,15 @@ async def serve(
     credentials: ssl.SSLContext | None = None,
     turn: TurnContext = NO_CONTEXT,
     grace: float = 1.0,
+    error_domain: str = "",
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
     `address` is "host:port", port 0 for any free one; `turn` is entered around the handling of input that arrived
     together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections that
-    are still open after `grace` seconds are closed. Raises RuntimeError where the address cannot be bound, TypeError
-    for a method that only streams requests.
+    are still open after `grace` seconds are closed. `error_domain` is that of every `google.rpc.ErrorInfo` of its own.
+    Raises RuntimeError where the address cannot be bound, TypeError for a method that only streams requests.
     """
     methods = _MethodRegistry()
     for service in services:
@@ -93,7 +94,7 @@ async def serve(
     listener = Listener(address, settings, credentials, turn)
     listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
     async with trio.open_nursery() as nursery:
-        calls = _Calls(methods.by_path, listener, nursery)
+        calls = _Calls(methods.by_path, listener, nursery, error_domain)
 
         async def listen() -> None:
             with listening:
@@ -147,10 +148,13 @@ class _MethodRegistry:
 class _Calls:
     """The open calls, each with the task of its handler."""
 
-    def __init__(self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery, error_domain: str
+    ) -> None:
         self._methods = methods
         self._listener = listener
         self._nursery = nursery
+        self._error_domain = error_domain
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
         """Seconds of processor time that calls of a method without a valid token have taken, by path."""
@@ -219,7 +223,7 @@ class _Calls:
         if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):
             return None
         http2.charge_useless_frame(REFUSAL_COST)
-        return over_budget(wait, self._listener.settings.work_untrusted)
+        return over_budget(wait, self._listener.settings.work_untrusted, self._error_domain)
 
     def _start(self, path: str, method: _Method, stream: GrpcStream, timeout: float | None) -> None:
         handler: Callable[[], Coroutine[Any, Any, Any]]

@@ -76,7 +76,7 @@ class WorkBudget:
         return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
 
 
-def over_budget(wait: float, work_untrusted: float) -> CallRefused:
+def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> CallRefused:
     """Return the refusal of a call that may be repeated after so many seconds."""
     text = (
         f"calls without a valid token from this address have {work_untrusted:g} % of a core, and have used it up; "
@@ -86,7 +86,7 @@ def over_budget(wait: float, work_untrusted: float) -> CallRefused:
     retry = error_details_pb2.RetryInfo()
     retry.retry_delay.FromMilliseconds(math.ceil(wait * 1000))
     details[0].Pack(retry)
-    details[1].Pack(error_details_pb2.ErrorInfo(reason="OVER_BUDGET"))
+    details[1].Pack(error_details_pb2.ErrorInfo(reason="OVER_BUDGET", domain=error_domain))
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
     status = status_pb2.Status(code=code.value[0], message=text, details=details)
     return CallRefused(code, text, status.SerializeToString())

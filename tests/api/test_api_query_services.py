@@ -369,7 +369,7 @@ async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockC
     assert [moment.match_id for moment in moments] == [second, first]
     assert moments[0].before == 1500 < moments[0].after == moments[1].before > moments[1].after
     assert [each.match_id for each in (await rig.query_services.GetHistory(ask(bot="ann", limit=1), CALL)).matches] == [
-        first
+        second
     ]
     for request, code in (
         (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from time import thread_time
 from typing import Any, Final
 
 import pytest
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, insert
 
 from arena.store import bots, matches, moderation, schema, standings
 from arena.store.store import open_store, open_to_amend
+from arena.transport.work_budget import metered
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 OTHER: Final = "bridge"
@@ -127,3 +129,19 @@ def test_pages_of_a_bot_have_every_match_once_also_where_it_has_several_seats(da
         older = standings.history(connection, "ann", GAME, limit=2, before=min(row.match_id for row in newest))
     assert [row.match_id for row in newest] == [begun[3], begun[1]], "in the order they were rated"
     assert [row.match_id for row in older] == [begun[0]]
+
+
+async def test_the_processor_time_of_a_read_is_charged_to_the_call_that_waits_for_it(directory: Path) -> None:
+    def job(_: Connection) -> None:
+        end = thread_time() + 0.05
+        while thread_time() < end:
+            pass
+
+    charged: list[float] = []
+    async with open_store(directory, NOW) as store:
+
+        async def handler() -> None:
+            await store.read(job)
+
+        await metered(handler(), charged.append)
+    assert 0.05 <= sum(charged) < 0.2

@@ -81,7 +81,7 @@ class BotServiceServicer(object):
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
         ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
         PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
+        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -22,6 +22,8 @@ settings.load_profile("arena")
 
 OF_PROCESSES = ("bots", "cli", "clients", "crash", "end_to_end", "interop", "processes")
 """Folders in which every test counts as marked `process`."""
+UNMEASURED = ("bench", "bots", "crash", "end_to_end", "interop")
+"""Folders in which every test counts as marked `unmeasured`."""
 SLOW_TO_IMPORT = ("adapters",)
 TOLD = "COVERAGE_PROCESS_CONFIG"
 """The variable by which a program that is started knows that it is measured."""
@@ -53,6 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.parent.name in OF_PROCESSES:
             item.add_marker("process")
+        if item.path.parent.name in UNMEASURED:
+            item.add_marker("unmeasured")
     if config.getoption("--quick"):
         left_out = [item for item in items if {"process", "thorough", "unmeasured", "long"} & set(item.keywords)]
         config.hook.pytest_deselected(items=left_out)

@@ -154,6 +154,7 @@ async def _serve_bare(response: bytes) -> None:
 async def _serve_arena(response: bytes) -> None:
     class Servicer:
         async def Echo(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802
+            stream.trust()
             while (await stream.receive()) is not None:
                 await stream.send(response)
 

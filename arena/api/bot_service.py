@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.api.query_services import numbers_before, row_limit
+from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
 from arena.api.statuses import looked_up
 from arena.replay.header import OfferOutcome
 from arena.store import bots, moderation
 from arena.transport.call import bearer
+from arena.transport.connection_limits import origin_of_peer
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2
 
@@ -31,11 +32,18 @@ class BotService:
         self._by_invitation = arena.config.registration == "invited"
 
     async def RegisterBot(  # noqa: N802
-        self, request: bots_pb2.RegisterBotRequest, _: Call
+        self, request: bots_pb2.RegisterBotRequest, call: Call
     ) -> bots_pb2.RegisterBotResponse:
         """Register a bot."""
         registered = await looked_up(
-            self._accounts.register(request.name, request.owner, request.invitation, self._by_invitation, request.token)
+            self._accounts.register(
+                request.name,
+                request.owner,
+                request.invitation,
+                self._by_invitation,
+                request.token,
+                origin=origin_of_peer(call.peer),
+            )
         )
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 
@@ -44,29 +52,31 @@ class BotService:
     ) -> bots_pb2.CreateInvitationResponse:
         """Create an invitation; for the operator only."""
         await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
+        call.trust()
         return bots_pb2.CreateInvitationResponse(invitation=await looked_up(self._accounts.invite(request.owner)))
 
-    async def ListBots(self, _: bots_pb2.ListBotsRequest, __: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
-        """List all bots with what the server knows of them now."""
+    async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
+        """List bots with what the server knows of them now."""
+        job = partial(bots.list_bots, limit=row_limit(request, default=LARGEST_PAGE), after=request.after)
+        rows = await looked_up(self._arena.store.read(job))
         here = {player.name: player for player in self._arena.players}
-        rows = await looked_up(self._arena.store.read(bots.list_bots))
         entries = [pack(_now(row, here.get(row.name)), bots_pb2.BotEntry) for row in rows]
         return bots_pb2.ListBotsResponse(bots=entries)
 
     async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
         """Let a parked bot be seated again; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         await looked_up(self._accounts.unpark(request.name))
         return bots_pb2.UnparkBotResponse()
 
     async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:  # noqa: N802
         """Replace the token of a bot; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         return bots_pb2.RotateTokenResponse(token=(await looked_up(self._accounts.rotate(request.name))).token)
 
     async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:  # noqa: N802
         """Revoke the token of a bot; for the bot itself and the operator."""
-        await looked_up(self._authorization.require_control(bearer(call), request.name))
+        await self._require_control(call, request.name)
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
 
@@ -77,6 +87,11 @@ class BotService:
         job = partial(moderation.list_events, limit=row_limit(request), before=numbers_before(request))
         rows = await looked_up(self._arena.store.read(job))
         return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
+
+    async def _require_control(self, call: Call, name: str) -> None:
+        """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other."""
+        await looked_up(self._authorization.require_control(bearer(call), name))
+        call.trust()
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:

@@ -30,6 +30,7 @@ class OperatorService:
         """Begin a drain and stream its progress until the server stops, which sends a last message."""
         arena = self._arena
         await looked_up(arena.authorization.require_operator(bearer(stream), "only the operator drains a server"))
+        stream.trust()
         arena.begin_drain(request.limit_ms / 1000 if request.HasField("limit_ms") else arena.config.drain)
         try:
             while not arena.drained.is_set():
@@ -108,3 +109,4 @@ class OperatorService:
     async def _require_operator(self, call: Call, does: str) -> None:
         """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))
+        call.trust()

@@ -53,7 +53,9 @@ class PlayService:
             return looked_up(arena.authorization.bot(token))
 
         try:
-            with arena.admission.opened(await authorize(), stream.received_at):
+            bot = await authorize()
+            stream.trust()
+            with arena.admission.opened(bot, stream.received_at):
                 await arena.attend(stream, PROTOBUF, authorize, await self._hello(stream))
         except PeerVanished:
             return

@@ -60,7 +60,8 @@ class QueryServices:
         """Return a bot's rating after each of its latest matches."""
         self._game(request.game)
         limit = row_limit(request, HISTORY, LARGEST_HISTORY)
-        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit)
+        before = numbers_before(request)
+        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit, before=before)
         rows = await looked_up(self._arena.store.read(job))
         return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
 
@@ -114,7 +115,10 @@ class QueryServices:
 
 
 def row_limit(
-    request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest,
+    request: ladder_pb2.GetHistoryRequest
+    | matches_pb2.ListMatchesRequest
+    | bots_pb2.ListBotsRequest
+    | bots_pb2.ListBotEventsRequest,
     default: int = PAGE,
     largest: int = LARGEST_PAGE,
 ) -> int:
@@ -127,6 +131,8 @@ def row_limit(
     return request.limit
 
 
-def numbers_before(request: matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest) -> int | None:
+def numbers_before(
+    request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest,
+) -> int | None:
     """Return the number below which the next page begins; None for the first page."""
     return min(request.before, LARGEST_NUMBER) if request.HasField("before") else None

@@ -12,6 +12,7 @@ from arena.api.bot_service import BotService
 from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
+from arena.api.statuses import ERROR_DOMAIN
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
 from arena.transport.reflection import Reflection
@@ -66,5 +67,6 @@ async def serve_arena(
         settings=arena.config.transport,
         credentials=credentials,
         turn=arena.turns,
+        error_domain=ERROR_DOMAIN,
         task_status=task_status,
     )

@@ -10,6 +10,7 @@ from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
+from arena.server.sessions.registrations import TooManyRegistrations
 from arena.store import errors
 from arena.transport.call import CallRefused
 
@@ -26,6 +27,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.InvitationRefused: grpc.StatusCode.PERMISSION_DENIED,
     errors.OwnerBanned: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooManyBots: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    TooManyRegistrations: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.NothingToChange: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownBot: grpc.StatusCode.NOT_FOUND,
     errors.OfTheHouse: grpc.StatusCode.FAILED_PRECONDITION,

@@ -27,6 +27,8 @@ from arena.v1 import (
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a call may take."""
+PAGE: Final = 1000
+"""Bots asked for at once."""
 FIT_TIMEOUT: Final = 120.0
 """Seconds that a call may take for which the server computes a ladder."""
 OPTIONS: Final = (
@@ -102,9 +104,14 @@ class Client:
 
     def bots(self) -> tuple[BotRow, ...]:
         """Return the bots that are neither hidden nor deleted, by name."""
+        request, listed = bots_pb2.ListBotsRequest(limit=PAGE), list[bots_pb2.BotEntry]()
         with self._translated_errors():
-            answer = self._bots.ListBots(bots_pb2.ListBotsRequest(), timeout=CALL_TIMEOUT)
-        return tuple(unpack(bot, BotRow) for bot in answer.bots)
+            while True:
+                page = self._bots.ListBots(request, timeout=CALL_TIMEOUT).bots
+                listed += page
+                if len(page) != PAGE:  # a server that knows no pages sends all of them
+                    return tuple(unpack(bot, BotRow) for bot in listed)
+                request.after = page[-1].name
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
         """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""

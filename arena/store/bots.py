@@ -31,6 +31,13 @@ BotId = NewType("BotId", int)
 
 HOUSE: Final = "house"
 """The owner of house bots; only their names begin with it and a hyphen."""
+RESERVED: Final = frozenset(
+    {
+        *("admin", "administrator", "anonymous", "arena", "moderator", "nobody", "official"),
+        *("operator", "referee", "root", "server", "staff", "support", "system"),
+    }
+)
+"""Names, in lower case, that would pass for the server or those who run it."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
@@ -92,6 +99,9 @@ def register(
     """
     check_name(name)
     check_name(owner or name)
+    check_free(name)
+    if not invitation:
+        check_free(owner or name)
     if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
         return Registered(registered, token)
     if by_invitation and not invitation:
@@ -191,8 +201,11 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
     return tuple(bots)
 
 
-def list_bots(connection: Connection) -> tuple[BotRow, ...]:
-    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None."""
+def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
+    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
+
+    With `limit` only so many, with `after` only those whose names come after this one.
+    """
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
         schema.versions.c.bot_id == schema.bots.c.id
@@ -204,8 +217,9 @@ def list_bots(connection: Connection) -> tuple[BotRow, ...]:
         select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
         .add_columns(schema.bans.c.reason.label("ban"))
         .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
-        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None))
+        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None), schema.bots.c.key > after.lower())
         .order_by(schema.bots.c.key)
+        .limit(limit)
     )
     return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
 
@@ -292,6 +306,12 @@ def check_name(name: str) -> None:
         raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
         raise NameNotAllowed(name, f"'{HOUSE}' and names beginning with '{HOUSE}-' are the server's own")
+
+
+def check_free(name: str) -> None:
+    """Check that a name is not reserved; NameNotAllowed."""
+    if name.lower() in RESERVED:
+        raise NameNotAllowed(name, f"{name} is reserved")
 
 
 def secret_hash(secret: str) -> bytes:

@@ -175,14 +175,17 @@ def list_matches(
 ) -> tuple[MatchRow, ...]:
     """Return the newest matches, newest first; filter by game, a bot's name (also a former one) and `before`."""
     columns = schema.matches.c
-    query = select(schema.matches).order_by(columns.id.desc()).limit(limit)
+    query, number = select(schema.matches), columns.id
+    if bot:
+        # Along the index of the bot's own seats, of which it may have several in a match, and no further than one page.
+        named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
+        number = _SEATS.match_id
+        query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
     if game:
         query = query.where(columns.game == game)
-    if bot:
-        named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
-        query = query.where(columns.id.in_(select(_SEATS.match_id).where(_SEATS.bot_id == named)))
     if before is not None:
-        query = query.where(columns.id < before)
+        query = query.where(number < before)
+    query = query.order_by(number.desc()).limit(limit)
     return _with_seats(connection, connection.execute(query).all())
 
 

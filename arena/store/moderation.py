@@ -84,6 +84,7 @@ def rename(connection: Connection, name: str, new_name: str, reason: str, at: in
     NothingToChange.
     """
     bots.check_name(new_name)
+    bots.check_free(new_name)
     bot, taken_by = bots.find(connection, name), bots.holder(connection, new_name)
     if bot.name == new_name:
         raise NothingToChange(bot.name, "its name")

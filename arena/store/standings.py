@@ -67,22 +67,29 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
     )
 
 
-def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-    """Return the last `limit` rated matches of a bot in a game, in the order they were rated. UnknownBot."""
-    bot_id = bots.known(connection, bot).id
+def history(
+    connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
+) -> tuple[RatedRow, ...]:
+    """Return the last `limit` rated matches of a bot in a game, in the order they were rated. UnknownBot.
+
+    The last are those with the highest numbers; with `before`, of the smaller ones.
+    """
     seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
-    own = seats.alias("own")  # all seats of a bot have the same ratings: take its first one
-    first = select(func.min(own.c.seat)).where(own.c.match_id == result.c.match_id, own.c.bot_id == bot_id)
+    # Along the index of the bot's own seats, so that the cost is that of the page, not that of the bot's or the game's
+    # history. All seats of a bot have the same ratings: take its first one.
+    own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
+    own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
+    own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.game == game)
+    if before is not None:
+        own = own.where(seats.c.match_id < before)
+    page = own.group_by(seats.c.match_id).order_by(seats.c.match_id.desc()).limit(limit).subquery("page")
     rows = connection.execute(
-        select(result.c.match_id, result.c.at, schema.versions.c.version, seats, void.c.number.label("void"))
-        .select_from(result)
-        .join(seats, seats.c.match_id == result.c.match_id)
+        select(page.c.at, schema.versions.c.version, seats, void.c.number.label("void"))
+        .select_from(page)
+        .join(seats, and_(seats.c.match_id == page.c.match_id, seats.c.seat == page.c.seat))
         .join(schema.versions, schema.versions.c.id == seats.c.node)
-        .outerjoin(void, and_(void.c.match_id == result.c.match_id, void.c.kind == "void"))
-        .where(result.c.kind == "result", result.c.game == game)
-        .where(seats.c.bot_id == bot_id, seats.c.seat == first.scalar_subquery())
-        .order_by(result.c.number.desc())
-        .limit(limit)
+        .outerjoin(void, and_(void.c.match_id == page.c.match_id, void.c.kind == "void"))
+        .order_by(page.c.number)
     ).all()
     return tuple(
         RatedRow(
@@ -94,7 +101,7 @@ def history(connection: Connection, bot: str, game: str, limit: int = 1000) -> t
             deviation=row.deviation_after,
             voided=row.void is not None,
         )
-        for row in reversed(rows)
+        for row in rows
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from time import thread_time
 from typing import Final, TypeVar
 
 import trio
@@ -23,6 +24,7 @@ from arena.store.journal import Journal, open_journal
 from arena.store.migrate import migrate, require_current
 from arena.store.writer import Writer, thread_writer
 from arena.store.writer_process import WriterProcess, process_writer
+from arena.transport.work_budget import charge_caller
 
 T = TypeVar("T")
 
@@ -63,11 +65,21 @@ class Store:
     async def read(self, job: Callable[[Connection], T]) -> T:
         """Run a job that only reads, in a thread, on one committed state of the store; StoreError."""
 
-        def run() -> T:
-            with _store_errors(self._database), self._reader.connect() as connection, connection.begin():
-                return job(connection)
+        work = 0.0
 
-        return await trio.to_thread.run_sync(run, limiter=self._limiter)
+        def run() -> T:
+            nonlocal work
+            start = thread_time()
+            try:
+                with _store_errors(self._database), self._reader.connect() as connection, connection.begin():
+                    return job(connection)
+            finally:
+                work = thread_time() - start
+
+        try:
+            return await trio.to_thread.run_sync(run, limiter=self._limiter)
+        finally:
+            charge_caller(work)
 
 
 @asynccontextmanager

@@ -42,6 +42,9 @@ class Call(Protocol):
     def metadata(self) -> Mapping[str, str]:
         """Text headers of the call by lower-case name; the last of a repeated one. May hold secrets: never log them."""
 
+    def trust(self) -> None:
+        """Lift the limits for strangers: the handler has authenticated the peer."""
+
 
 def bearer(call: Call) -> str:
     """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one."""

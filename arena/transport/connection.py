@@ -11,9 +11,11 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from time import thread_time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
+from h2.errors import ErrorCodes
 
 from arena.transport.http2 import Http2Connection, Http2Error
 from arena.transport.http2_stream import Headers, Http2Stream
@@ -28,6 +30,8 @@ AcceptRequest: TypeAlias = Callable[["Connection", Http2Connection, int, Headers
 
 RECEIVE_SIZE: Final = 1 << 16
 """Bytes read from a socket in one turn, at most."""
+RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
+"""The same before a call on the connection is authenticated: headers of this size take a millisecond or two."""
 LINGER: Final = 30.0
 """Seconds a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
 REFUND_PER_CHECK: Final = 50
@@ -62,6 +66,21 @@ class Connection:
         self._idle_since = self._received_at = listener.now
         """Instants: the connection has had no call since the first; bytes last arrived at the second."""
         self._newest_stream_id = 0
+        self._consumed, self._progress_at = 0, listener.now
+        """Bytes of complete frames received, and the instant at which a check last found no frame waiting for more."""
+        self.held = 0
+        """As `Holder.held`."""
+        self._charged = 0.0
+        """Seconds of processor time to be given back once the connection is trusted."""
+        self._paused = False
+
+    def charge(self, seconds: float) -> None:
+        """Charge processor time to the origin; give back all that was charged once the connection is trusted."""
+        self._charged += seconds
+        if self.http2.trusted:
+            seconds -= self._charged
+            self._charged = 0.0
+        self._listener.work.charge(self.origin, seconds, self._listener.now)
 
     def ready(self, events: int) -> None:
         """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
@@ -71,8 +90,40 @@ class Connection:
             self._read()
 
     def _read(self) -> None:
+        """Receive bytes; from a peer that is not trusted only what its budget allows."""
+        http2 = self.http2
+        if http2.trusted:
+            self._receive(RECEIVE_SIZE)
+            if http2.h2_work:
+                self._charge_h2_work()
+        elif self._listener.work.wait(self.origin, self._listener.now) > 0:
+            self._paused = True
+            self._set_interest()
+            self._listener.pause(self)
+        else:
+            start = thread_time()
+            self._receive(RECEIVE_SIZE_UNTRUSTED)
+            http2.h2_work = 0.0
+            self.charge(thread_time() - start)
+
+    def _charge_h2_work(self) -> None:
+        """Charge what calls were opened with on a trusted connection; the rest is charged to each call."""
+        work, self.http2.h2_work = self.http2.h2_work, 0.0
+        self._listener.work.charge(self.origin, work, self._listener.now)
+
+    def resume(self) -> None:
+        """Read again after a pause."""
+        self._paused = False
+        self._received_at = self._listener.now
+        self._set_interest()
+        self._read()
+
+    def _set_interest(self) -> None:
+        self._listener.set_interest(self, reading=not self._paused, writing=bool(self._unsent))
+
+    def _receive(self, size: int) -> None:
         try:
-            data = self.socket.recv(RECEIVE_SIZE)
+            data = self.socket.recv(size)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -84,22 +135,30 @@ class Connection:
         try:
             self.http2.receive(data if self._tls is None else self._tls.decrypt(data))
         except (Http2Error, TlsError) as error:
-            log.debug("connection closed", peer=self.peer, reason=str(error))
-            self.flush()
-            self.close()
+            self._give_up(str(error))
             return
         except Exception:  # noqa: BLE001 - no input of a peer may stop the server
             log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
             self.close()
             return
+        if self.held or not self.http2.trusted:
+            self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
     def flush(self) -> None:
         """Send all pending bytes, or as many as the socket accepts now and the rest when it is writable."""
-        http2 = self.http2
         if self.socket.fileno() < 0:
             return
+        if self.http2.trusted and not self._charged:
+            self._flush()
+        else:
+            start = thread_time()
+            self._flush()
+            self.charge(thread_time() - start)
+
+    def _flush(self) -> None:
+        http2 = self.http2
         outgoing, data = http2.outgoing, b""
         if self._tls is None or self._tls.handshake_done:
             data = b"".join(outgoing)
@@ -115,11 +174,11 @@ class Connection:
                 log.debug("connection closed", peer=self.peer, reason="the peer does not read")
                 self.close()
             elif not waiting:
-                self._listener.set_interest(self, writing=True)
+                self._set_interest()
             return
         if waiting:
             self._unsent = memoryview(b"")
-            self._listener.set_interest(self, writing=False)
+            self._set_interest()
         if http2.fully_queued:
             http2.outgoing_sent()
         if self._listener.closed and not http2.streams and not outgoing:
@@ -140,19 +199,24 @@ class Connection:
     def check(self, now: float) -> None:
         """Apply the timeouts of `TransportSettings`, given the current instant.
 
-        Closes a connection without a completed handshake, or without an answer to a ping; pings a peer that is silent
-        during a call; sends GOAWAY on a connection that has had no call for long, and closes it `LINGER` later.
+        Closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer to
+        a ping; pings a peer that is silent during a call; sends GOAWAY on a connection that has had no call for long,
+        and closes it `LINGER` later.
         """
+        if self._paused:
+            self._received_at = self._idle_since = now  # it may have said anything
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
         http2.refund_useless_frames(REFUND_PER_CHECK)
-        for stream in list(http2.stalled):
-            stream.check_end_timeout(now, LINGER)
+        for stream in list(http2.streams.values()):
+            stream.check_timeouts(now, LINGER)
         if http2.streams or http2.newest_stream_id != self._newest_stream_id:
             self._idle_since, self._newest_stream_id = now, http2.newest_stream_id
         idle = now - self._idle_since
         if not http2.settings_received:
             if idle > settings.handshake_timeout:
                 self.close()
+        elif self._is_frame_overdue(now):
+            self._disconnect(f"a frame was incomplete for {settings.request_timeout:g} s")
         elif http2.ping_pending:
             if silence > settings.ping_after + settings.ping_timeout:
                 self.close()
@@ -160,16 +224,44 @@ class Connection:
             if silence > settings.ping_after:
                 http2.ping()
                 self._listener.schedule_flush(self)
-        elif idle > settings.idle_timeout + LINGER:
+        else:
+            self._check_idle(idle - settings.idle_timeout)
+
+    def _check_idle(self, overdue: float) -> None:
+        if overdue > LINGER:
             self.close()
-        elif idle > settings.idle_timeout and not http2.going_away:
-            http2.send_goaway()
+        elif overdue > 0 and not self.http2.going_away:
+            self.http2.send_goaway()
             self._listener.schedule_flush(self)
+
+    def _is_frame_overdue(self, now: float) -> bool:
+        """Return whether a frame or header block has been incomplete for too long; to be called at each check."""
+        if self._paused or self.http2.consumed != self._consumed or not self.http2.incomplete:
+            self._consumed, self._progress_at = self.http2.consumed, now
+        return now - self._progress_at > self._listener.settings.request_timeout
+
+    def evict(self) -> None:
+        """As `Holder.evict`, in the next turn: the connection may be receiving now."""
+        reason = "the server is short of memory for peers without a token, and yours left much of it incomplete"
+        self._listener.run_next_turn(partial(self._disconnect, reason))
+
+    def _disconnect(self, reason: str) -> None:
+        """Tell the peer the reason and close the connection. Does nothing on a closed connection."""
+        if self.socket.fileno() >= 0:
+            self.http2.disconnect(ErrorCodes.ENHANCE_YOUR_CALM, reason)
+            self._give_up(reason)
+
+    def _give_up(self, reason: str) -> None:
+        """Send what can be sent now and close the connection."""
+        log.debug("connection closed", peer=self.peer, reason=reason)
+        self.flush()
+        self.close()
 
     def close(self) -> None:
         """Close the socket and abort every open stream. Does nothing on a closed connection."""
         if self.socket.fileno() < 0:
             return
         self._listener.remove(self)
+        self._listener.untrusted.hold(self, 0)
         self.socket.close()
         self.http2.connection_lost()

@@ -78,6 +78,11 @@ class ConnectionLimits:
             del self._by_origin[origin]
 
 
+def origin_of_peer(peer: str) -> Origin:
+    """Return the origin of a call's peer, such as "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
+    return origin_of(peer.partition(":")[2].rpartition(":")[0].strip("[]"))
+
+
 def origin_of(host: str) -> Origin:
     """Return the origin of a numeric address: `LOOPBACK`, the IPv4 address, or the /64 network of an IPv6 address."""
     address = ip_address(host.partition("%")[0])

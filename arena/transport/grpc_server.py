@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import ssl
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -20,11 +20,13 @@ import trio
 
 from arena.transport.call import CallRefused, PeerVanished
 from arena.transport.connection import Connection
-from arena.transport.grpc_stream import GrpcStream
+from arena.transport.connection_limits import Origin
+from arena.transport.grpc_stream import GrpcStream, incomplete
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
 from arena.transport.settings import TransportSettings
+from arena.transport.work_budget import metered, over_budget
 
 STOPPING: Final = CallRefused(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 FAILED: Final = CallRefused(
@@ -36,6 +38,14 @@ DEADLINE_PASSED: Final = CallRefused(grpc.StatusCode.DEADLINE_EXCEEDED, "the dea
 TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 """Seconds in the units of the header "grpc-timeout"."""
+EXPECTED_WORK: Final = 0.001
+"""Seconds of processor time that a call of a method is expected to take before the first has ended."""
+MEMORY_OF_WORK: Final = 8
+"""Calls of a method whose mean is expected of the next, about."""
+CREDIT_FOR_TOKEN: Final = 10.0
+"""Seconds that an origin may have to wait, while it may still open a call with a token that has to be checked."""
+REFUSAL_COST: Final = 200
+"""Useless frames that a call counts for which is refused since the budget of its origin is spent."""
 ENCODINGS: Final = ("", "identity", "gzip")
 
 log = structlog.get_logger(__name__)
@@ -67,14 +77,15 @@ async def serve(
     credentials: ssl.SSLContext | None = None,
     turn: TurnContext = NO_CONTEXT,
     grace: float = 1.0,
+    error_domain: str = "",
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
     `address` is "host:port", port 0 for any free one; `turn` is entered around the handling of input that arrived
     together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections that
-    are still open after `grace` seconds are closed. Raises RuntimeError where the address cannot be bound, TypeError
-    for a method that only streams requests.
+    are still open after `grace` seconds are closed. `error_domain` is that of every `google.rpc.ErrorInfo` of its own.
+    Raises RuntimeError where the address cannot be bound, TypeError for a method that only streams requests.
     """
     methods = _MethodRegistry()
     for service in services:
@@ -83,7 +94,7 @@ async def serve(
     listener = Listener(address, settings, credentials, turn)
     listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
     async with trio.open_nursery() as nursery:
-        calls = _Calls(methods.by_path, listener, nursery)
+        calls = _Calls(methods.by_path, listener, nursery, error_domain)
 
         async def listen() -> None:
             with listening:
@@ -102,7 +113,7 @@ async def serve(
 
 
 class _Method(NamedTuple):
-    handler: Callable[..., Awaitable[Any]]
+    handler: Callable[..., Coroutine[Any, Any, Any]]
     streams_requests: bool
     streams_responses: bool
     parse: Callable[[bytes], Any]
@@ -137,11 +148,16 @@ class _MethodRegistry:
 class _Calls:
     """The open calls, each with the task of its handler."""
 
-    def __init__(self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery, error_domain: str
+    ) -> None:
         self._methods = methods
         self._listener = listener
         self._nursery = nursery
+        self._error_domain = error_domain
         self._open: set[GrpcStream] = set()
+        self._expected_work: dict[str, float] = {}
+        """Seconds of processor time that calls of a method without a valid token have taken, by path."""
         self._closed = False
 
     def close(self) -> None:
@@ -157,6 +173,9 @@ class _Calls:
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         method = self._methods.get(fields.get(":path", ""))
         metadata = {name: value for name, value in fields.items() if not name.startswith(":") and name[-4:] != "-bin"}
+        origin = self._listener.work.origin_of(metadata, connection.origin)
+        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
+        size = sum(32 + len(name) + len(value) for name, value in headers)
         stream = GrpcStream(
             self._listener,
             http2,
@@ -165,15 +184,16 @@ class _Calls:
             metadata,
             bytes if method is None else method.parse,
             bytes if method is None else method.serialize,
+            origin,
+            size,
         )
-        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
-        refusal = self._refusal(fields, method, sum(32 + len(name) + len(value) for name, value in headers))
+        refusal = self._refusal(fields, method, size) or self._budget_refusal(http2, metadata, origin)
         if fields.get(":method") != "POST":
             stream.respond_at_once = partial(stream.end, ((b":status", b"405"),))
         elif not fields.get("content-type", "").startswith("application/grpc"):
             stream.respond_at_once = partial(stream.end, ((b":status", b"415"),))
         elif refusal is not None:
-            stream.respond_at_once = partial(stream.close, refusal.code, refusal.text)
+            stream.respond_at_once = partial(stream.close, refusal.code, refusal.text, details=refusal.details)
         else:
             assert method is not None
             self._start(fields[":path"], method, stream, _seconds(fields.get("grpc-timeout", "")))
@@ -192,8 +212,21 @@ class _Calls:
             return CallRefused(code.UNIMPLEMENTED, "messages may be compressed with gzip, or not at all")
         return None
 
+    def _budget_refusal(
+        self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
+    ) -> CallRefused | None:
+        """Return the status for a call whose origin has spent its budget; a token not yet checked may go deeper.
+
+        Raises Http2Error where the connection goes on calling all the same.
+        """
+        wait = self._listener.work.wait(origin, self._listener.now)
+        if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):
+            return None
+        http2.charge_useless_frame(REFUSAL_COST)
+        return over_budget(wait, self._listener.settings.work_untrusted, self._error_domain)
+
     def _start(self, path: str, method: _Method, stream: GrpcStream, timeout: float | None) -> None:
-        handler: Callable[[], Awaitable[Any]]
+        handler: Callable[[], Coroutine[Any, Any, Any]]
         if method.streams_requests:
             handler = partial(method.handler, stream)
             if timeout is not None:
@@ -204,34 +237,50 @@ class _Calls:
             if timeout is not None:
                 stream.scope.deadline = self._listener.now + timeout
         self._open.add(stream)
+        stream.reserve(self._expected_work.get(path, EXPECTED_WORK))
         self._nursery.start_soon(self._run, path, handler, stream)
 
     async def _handle_one_request(self, method: _Method, stream: GrpcStream) -> None:
         """Handle a unary or server stream call."""
-        request = await stream.receive()
+        request: Any = None
+        request_timeout = self._listener.settings.request_timeout
+        with trio.move_on_after(request_timeout) as waiting:
+            request = await stream.receive()
+        if waiting.cancelled_caught:
+            raise incomplete(request_timeout)
         if request is None:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
         response = await method.handler(request, stream)
         if not method.streams_responses:
             stream.hand_over(response)
 
-    async def _run(self, path: str, handler: Callable[[], Awaitable[Any]], stream: GrpcStream) -> None:
+    async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
         """Run the handler of a call to its end and close the call with the status that follows from it."""
         refusal: CallRefused | None = STOPPING
         try:
             with stream.scope:
-                await handler()
+                await metered(handler(), stream.charge)
                 refusal = None
             if stream.scope.cancelled_caught and trio.current_time() >= stream.scope.deadline:
                 refusal = DEADLINE_PASSED
         except Exception as error:  # noqa: BLE001 - no exception of a handler may stop the server
-            refusal = _refusal_for(path, error)
+            # The traceback refers to this frame, and so would keep the request until a garbage collection.
+            refusal = _refusal_for(path, error).with_traceback(None)
         self._open.discard(stream)
         stream.timer.cancel()
+        self._settle(path, stream)
         if refusal is None:
             stream.close(grpc.StatusCode.OK)
         else:
             stream.close(refusal.code, refusal.text, details=refusal.details)
+
+    def _settle(self, path: str, stream: GrpcStream) -> None:
+        """Give back what a call was charged beyond what it took, and learn what such calls take."""
+        stream.reserve(0.0)
+        if not stream.trusted:
+            expected = self._expected_work.get(path, EXPECTED_WORK)
+            self._expected_work[path] = expected + (stream.charged - expected) / MEMORY_OF_WORK
+            self._listener.work.forget(stream.metadata)
 
     async def _enforce_deadline(self, stream: GrpcStream, timeout: float) -> None:
         """Close a bidirectional call after `timeout` seconds; to its handler the peer seems to have vanished."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from time import thread_time
 from typing import Any, Final
 
 import hpack
@@ -31,6 +32,7 @@ from arena.transport.http2_stream import (
     WINDOW_UPDATE_THRESHOLD,
     Headers,
     Http2Stream,
+    do_nothing,
     frame_header,
     window_update,
 )
@@ -75,6 +77,10 @@ class _Encoder(hpack.Encoder):
         return super().encode(headers, huffman)
 
 
+def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
+    """Refuse a request, as `accept_request` of a closed connection."""
+
+
 class Http2Error(Exception):
     """A violation or abuse of the protocol by the peer, to be disconnected after `outgoing` has told it the reason."""
 
@@ -115,6 +121,12 @@ class Http2Connection:
         """Whether either side has sent GOAWAY: no new calls are accepted."""
         self.newest_stream_id = 0
         """The highest identifier of a stream that the peer has opened."""
+        self.trusted = False
+        """Whether a call on the connection has been authenticated."""
+        self.consumed = 0
+        """Bytes of complete frames received."""
+        self.h2_work = 0.0
+        """Seconds of processor time taken by frames that h2 handles, headers above all; reset by whoever charges it."""
         self._accept_request = accept_request
         self._incomplete = b""
         self._preface_missing = PREFACE_SIZE
@@ -171,9 +183,15 @@ class Http2Connection:
                 self._pass_to_h2(buffer[at:end])
             at = end
         self._incomplete = buffer[at:]
+        self.consumed += at
         if self._window_owed >= WINDOW_UPDATE_THRESHOLD:
             self.outgoing.append(window_update(0, self._window_owed))
             self._window_owed = 0
+
+    @property
+    def incomplete(self) -> int:
+        """Bytes kept of a frame and of a header block that the peer has not completed."""
+        return len(self._incomplete) + self._header_block_size
 
     def outgoing_sent(self) -> None:
         """Call `on_sent` of the streams in `fully_queued`: the socket has taken all of `outgoing`."""
@@ -194,12 +212,18 @@ class Http2Connection:
         self._useless_frames = max(0, self._useless_frames - count)
 
     def connection_lost(self) -> None:
-        """Drop unsent data and call `on_lost` of every open stream: the connection is closed."""
+        """Drop unsent data and call `on_lost` of every open stream: the connection is closed.
+
+        Breaks all cycles, so that the memory of the connection is free before a garbage collection.
+        """
         self.outgoing.clear()
         self.stalled.clear()
+        self._incomplete = b""
+        self._accept_request, self.request_flush = _refuse, do_nothing
         streams, self.streams = self.streams, {}
         for stream in streams.values():
             stream.on_lost()
+        vars(self._h2).clear()  # it refers to its own methods
 
     def ping(self) -> None:
         """Send a PING; `ping_pending` until the peer has answered it."""
@@ -211,6 +235,11 @@ class Http2Connection:
         self.going_away = True
         # h2's own close_connection would end open calls as well.
         self.outgoing.append(GoAwayFrame(0, last_stream_id=MAX_WINDOW).serialize())
+
+    def disconnect(self, code: ErrorCodes, text: str) -> None:
+        """Send GOAWAY with this code and text; the connection is to be closed after it."""
+        self._h2.close_connection(code, text.encode())
+        self._collect_output()
 
     def send_stalled(self) -> None:
         """Send waiting data as far as the windows allow, one frame of each stream in turn."""
@@ -312,6 +341,7 @@ class Http2Connection:
         return True
 
     def _pass_to_h2(self, data: bytes) -> None:
+        start = thread_time()
         try:
             events = self._h2.receive_data(data)
         except ProtocolError as error:
@@ -319,6 +349,7 @@ class Http2Connection:
             raise Http2Error(str(error)) from error
         self._collect_output()
         self._handle_events(events)
+        self.h2_work += thread_time() - start
 
     def _handle_events(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -367,9 +398,8 @@ class Http2Connection:
         self.send_stalled()
 
     def _fail(self, code: ErrorCodes, text: str) -> None:
-        """Send GOAWAY with this code and text, and raise Http2Error."""
-        self._h2.close_connection(code, text.encode())
-        self._collect_output()
+        """Disconnect, and raise Http2Error."""
+        self.disconnect(code, text)
         raise Http2Error(text)
 
     def _collect_output(self) -> None:

@@ -40,6 +40,10 @@ def window_update(stream_id: int, size: int) -> bytes:
     return frame_header(4, WINDOW_UPDATE, 0, stream_id) + _uint32(size)
 
 
+def do_nothing() -> None:
+    """Do nothing, as a callback that is not set."""
+
+
 class Http2Stream:
     """One stream; `Http2Connection` reports what the peer does through the methods `on_…`, for a subclass to define."""
 
@@ -115,15 +119,15 @@ class Http2Stream:
             self.connection.outgoing.append(window_update(self.stream_id, owed))
             self.connection.request_flush()
 
-    def check_end_timeout(self, now: float, timeout: float) -> None:
-        """Drop unsent data that the trailers have waited for longer than `timeout` seconds, and send these.
+    def check_timeouts(self, now: float, linger: float) -> None:
+        """Drop unsent data that the trailers have waited for longer than `linger` seconds, and send these.
 
         They need no window, so that a peer that reads again later still finds why the stream has ended.
         """
         if self._trailers is None:
             return
         self._ending_since = min(self._ending_since, now)
-        if now - self._ending_since > timeout:
+        if now - self._ending_since > linger:
             self._unsent = memoryview(b"")
             del self.connection.stalled[self]
             self._send_trailers()

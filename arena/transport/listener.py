@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from time import thread_time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import structlog
@@ -19,6 +20,8 @@ import trio
 
 from arena.transport.connection import AcceptRequest, Connection
 from arena.transport.connection_limits import ConnectionLimits
+from arena.transport.memory_budget import MemoryBudget
+from arena.transport.work_budget import WorkBudget
 
 if TYPE_CHECKING:
     import ssl
@@ -38,6 +41,8 @@ SOCKETS_PER_TURN: Final = 32
 """Sockets handled in one turn, at most: the first peers get their output and work on while the others are read."""
 TIME_SLICE: Final = 0.002
 """Seconds after which no new turn begins before trio's other tasks have run."""
+RESUME_INTERVAL: Final = 0.02
+"""Seconds between two looks at the connections that are not read until their budget allows it."""
 CHECK_INTERVAL: Final = 0.5
 """Seconds between two checks of every connection."""
 
@@ -65,6 +70,13 @@ class Listener:
         """Number of this turn, counted from 1."""
         self.credentials = credentials
         self.connections: set[Connection] = set()
+        self.untrusted = MemoryBudget(settings.max_memory_untrusted)
+        """Memory of peers that are not authenticated."""
+        self.work = WorkBudget(settings.work_untrusted)
+        """Processor time of calls that are not authenticated."""
+        self._paused_connections: dict[Connection, None] = {}
+        """Connections not read since their origin has spent its budget, the first to be paused first."""
+        self._resumer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
         """Set once the listener is closed and its last connection, too."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
@@ -93,6 +105,7 @@ class Listener:
                 self._start_accepting(listening)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._check_connections)
+                nursery.start_soon(self._resume_connections)
                 while True:
                     while self._run_turns():
                         await trio.lowlevel.checkpoint()
@@ -132,17 +145,29 @@ class Listener:
         else:
             connection.flush()
 
-    def set_interest(self, connection: Connection, *, writing: bool) -> None:
-        """Call the connection's `ready` when its socket is readable and, if `writing`, when it is writable."""
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
-        self._selector.modify(connection.socket, events, connection.ready)
+    def set_interest(self, connection: Connection, *, reading: bool, writing: bool) -> None:
+        """Call the connection's `ready` when its socket is readable or writable, as asked for."""
+        if connection not in self.connections:
+            return
+        events = selectors.EVENT_READ * reading | selectors.EVENT_WRITE * writing
+        with suppress(KeyError):
+            self._selector.unregister(connection.socket)
+        if events:
+            self._selector.register(connection.socket, events, connection.ready)
+
+    def pause(self, connection: Connection) -> None:
+        """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
+        self._paused_connections[connection] = None
+        self._resumer.unpark()
 
     def remove(self, connection: Connection) -> None:
         """Forget a connection whose socket is about to be closed."""
         self.connections.discard(connection)
         self._connection_limits.release(connection.origin)
         self._to_flush.pop(connection, None)
-        self._selector.unregister(connection.socket)
+        self._paused_connections.pop(connection, None)
+        with suppress(KeyError):
+            self._selector.unregister(connection.socket)
         if self.closed and not self.connections:
             self.drained.set()
 
@@ -206,10 +231,12 @@ class Listener:
                 continue
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            start = thread_time()
             connection = Connection(self, accepted, _peer_name(address), origin)
             self.connections.add(connection)
             self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
             self.schedule_flush(connection)
+            connection.charge(thread_time() - start)
 
     async def _check_connections(self) -> None:
         """Check the timeouts of every connection at intervals, and resume accepting where it was paused."""
@@ -221,6 +248,24 @@ class Listener:
             now = trio.current_time()
             for connection in list(self.connections):
                 connection.check(now)
+            self.untrusted.return_memory()
+            self.work.forget_full(now)
+
+    async def _resume_connections(self) -> None:
+        """Read paused connections again at intervals, in the order in which they were paused."""
+        while True:
+            if not self._paused_connections:
+                await self._resumer.park()
+            await trio.sleep(RESUME_INTERVAL)
+            self.run_next_turn(self._resume_affordable)
+
+    def _resume_affordable(self) -> None:
+        for connection in list(self._paused_connections):
+            if connection not in self._paused_connections:
+                continue
+            if connection.http2.trusted or self.work.wait(connection.origin, self.now) <= 0:
+                del self._paused_connections[connection]
+                connection.resume()
 
 
 def _bind(address: str) -> list[socket.socket]:

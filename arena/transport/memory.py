@@ -36,6 +36,9 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.changed = trio.lowlevel.ParkingLot()
         self.on_sent: Callable[[], None] = lambda: None
 
+    def trust(self) -> None:
+        """Do nothing: there are no limits to lift."""
+
     async def receive(self) -> Incoming | None:
         """As `Stream.receive`."""
         await trio.lowlevel.checkpoint()

@@ -17,6 +17,36 @@ class TransportSettings:
             "help": "Largest message a peer may send; a larger one ends its call with RESOURCE_EXHAUSTED.",
         },
     )
+    max_request_untrusted: int = field(
+        default=16 << 10,
+        metadata={"unit": "B", "least": 1024, "help": "The same in a call that is not authenticated, or not yet."},
+    )
+    max_memory_untrusted: int = field(
+        default=8 << 20,
+        metadata={
+            "unit": "B",
+            "least": 1 << 20,
+            "help": "What all such calls may have waiting in the server, unpacked; beyond it the largest end.",
+        },
+    )
+    request_timeout: float = field(
+        default=10.0,
+        metadata={
+            "unit": "s",
+            "least": 0.1,
+            "help": "Time from the beginning of a message to its end; a call that takes longer ends.",
+        },
+    )
+    work_untrusted: float = field(
+        default=10.0,
+        metadata={
+            "unit": "%",
+            "least": 0.1,
+            "most": 10_000,
+            "help": "Processor time that one address may take for calls without a valid token, of a core; saved up "
+            "for 10 s. Beyond it such calls are refused or wait.",
+        },
+    )
     max_response: int = field(
         default=16 << 20,
         metadata={"unit": "B", "least": 1024, "help": "Largest message the server may send."},
@@ -30,7 +60,7 @@ class TransportSettings:
         },
     )
     max_metadata: int = field(
-        default=8 << 10,
+        default=4 << 10,
         metadata={
             "unit": "B",
             "least": 1024,

@@ -29,7 +29,7 @@ class BotServiceStub:
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
     ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
     PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
+    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
     """
 
     CreateInvitation: grpc.UnaryUnaryMultiCallable[
@@ -45,7 +45,9 @@ class BotServiceStub:
         arena.v1.bots_pb2.ListBotsRequest,
         arena.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted."""
+    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
 
     UnparkBot: grpc.UnaryUnaryMultiCallable[
         arena.v1.bots_pb2.UnparkBotRequest,
@@ -90,7 +92,7 @@ class BotServiceAsyncStub:
     A call that names its token may be repeated when its answer was lost: it is answered as the first time.
     ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
     PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
+    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
     """
 
     CreateInvitation: grpc.aio.UnaryUnaryMultiCallable[
@@ -106,7 +108,9 @@ class BotServiceAsyncStub:
         arena.v1.bots_pb2.ListBotsRequest,
         arena.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted."""
+    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+    INVALID_ARGUMENT: a limit over 1000.
+    """
 
     UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
         arena.v1.bots_pb2.UnparkBotRequest,
@@ -153,7 +157,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
         ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
         PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
+        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
         """
 
     @abc.abstractmethod
@@ -173,7 +177,9 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena.v1.bots_pb2.ListBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena.v1.bots_pb2.ListBotsResponse]]:
-        """The bots known here, but for those that the operator has hidden or deleted."""
+        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+        INVALID_ARGUMENT: a limit over 1000.
+        """
 
     @abc.abstractmethod
     def UnparkBot(

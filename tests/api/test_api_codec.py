@@ -243,7 +243,7 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         park_after=3,
         newcomer_grace_ms=6000,
     )
-    assert welcome.limits == pb.StreamLimits(capacity=7, max_request=1 << 20, max_metadata=8 << 10, heartbeat_ms=2500)
+    assert welcome.limits == pb.StreamLimits(capacity=7, max_request=1 << 20, max_metadata=4 << 10, heartbeat_ms=2500)
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
 

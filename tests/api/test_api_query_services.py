@@ -27,13 +27,28 @@ from arena.store.bots import BotId
 from arena.store.errors import StoreError
 from arena.store.fits import Fits
 from arena.store.publishing import publish
-from arena.transport.call import Call, CallRefused
+from arena.transport.call import CallRefused
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from engine.registry import GAMES
 from tests.server.server_rig import CODEC, Line, MemoryStore, running, turns
 
 GAME = GAMES["sixth_sense"]
-CALL = cast("Call", SimpleNamespace(peer="memory", metadata={}))
+
+
+class UnaryCall:
+    """A call with this header "authorization", if any, that notes whether it is trusted."""
+
+    peer = "ipv4:127.0.0.1:4711"
+
+    def __init__(self, authorization: str = "") -> None:
+        self.metadata = {"authorization": authorization} if authorization else {}
+        self.trusted = False
+
+    def trust(self) -> None:
+        self.trusted = True
+
+
+CALL = UnaryCall()
 
 
 class Rig:
@@ -42,8 +57,7 @@ class Rig:
         self.store = store
         self.query_services = QueryServices(arena)
         self.accounts = BotService(arena)
-        header = f"Bearer {store.operator_token}"
-        self.operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
+        self.operator = UnaryCall(f"Bearer {store.operator_token}")
 
     def bots(self, *names: str) -> list[BotId]:
         return [self.store.register(name).id for name in names]
@@ -131,18 +145,31 @@ async def test_registration_says_what_is_wrong(rig: Rig, autojump_clock: MockClo
     assert "by invitation" in text
 
 
+async def test_registrations_are_counted_by_address(rig: Rig, autojump_clock: MockClock) -> None:
+    most = rig.arena.config.limits.registrations_per_address
+    for number in range(most):
+        await rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name=f"bot-{number}"), CALL)
+    code, text = await refused(rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="more"), CALL))
+    assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "registrations_per_address" in text
+    other = UnaryCall()
+    other.peer = "ipv6:[2001:db8::1]:4711"
+    await rig.accounts.RegisterBot(bots_pb2.RegisterBotRequest(name="more"), other)
+
+
 async def test_only_the_operator_invites(rig: Rig, autojump_clock: MockClock) -> None:
     request = bots_pb2.CreateInvitationRequest(owner="anna")
     for header in ("", "Bearer guess", "Bearer ", rig.store.operator_token, f"Basic {rig.store.operator_token}"):
-        call = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header} if header else {}))
+        call = UnaryCall(header)
         code, text = await refused(rig.accounts.CreateInvitation(request, call))
         assert code is grpc.StatusCode.PERMISSION_DENIED
         assert "operator.token" in text
-    header = f"Bearer {rig.store.operator_token}"
-    operator = cast("Call", SimpleNamespace(peer="memory", metadata={"authorization": header}))
+        assert not call.trusted
+    operator = UnaryCall(f"Bearer {rig.store.operator_token}")
     code, text = await refused(rig.accounts.CreateInvitation(bots_pb2.CreateInvitationRequest(owner="a b"), operator))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
     invitation = (await rig.accounts.CreateInvitation(request, operator)).invitation
+    assert operator.trusted
     rig.arena.config = replace(rig.arena.config, registration="invited")
     invited = BotService(rig.arena)
     await invited.RegisterBot(bots_pb2.RegisterBotRequest(name="ann", owner="bea", invitation=invitation), CALL)
@@ -157,6 +184,19 @@ async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockC
         grpc.StatusCode.UNAVAILABLE,
         "the disk is on fire",
     )
+
+
+async def test_bots_are_listed_in_pages(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.bots("Dan", "ann", "cleo", "Bob")
+
+    async def page(**request: Any) -> list[str]:
+        return [bot.name for bot in (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(**request), CALL)).bots]
+
+    assert await page() == ["ann", "Bob", "cleo", "Dan"]
+    assert await page(limit=3) == ["ann", "Bob", "cleo"]
+    assert await page(limit=3, after="CLEO") == ["Dan"]
+    code, _ = await refused(rig.accounts.ListBots(bots_pb2.ListBotsRequest(limit=1001), CALL))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
 
 
 async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: MockClock) -> None:
@@ -329,7 +369,7 @@ async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockC
     assert [moment.match_id for moment in moments] == [second, first]
     assert moments[0].before == 1500 < moments[0].after == moments[1].before > moments[1].after
     assert [each.match_id for each in (await rig.query_services.GetHistory(ask(bot="ann", limit=1), CALL)).matches] == [
-        first
+        second
     ]
     for request, code in (
         (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),
@@ -345,10 +385,10 @@ async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: Mo
     operator = OperatorService(rig.arena)
     request = operator_pb2.VoidResultRequest(match_id=match, reason="the deal was known")
     assert (await refused(operator.VoidResult(request, CALL)))[0] is grpc.StatusCode.PERMISSION_DENIED
-    right = cast(
-        "Call", SimpleNamespace(peer="memory", metadata={"authorization": f"Bearer {rig.store.operator_token}"})
-    )
+    right = UnaryCall(f"Bearer {rig.store.operator_token}")
     await operator.VoidResult(request, right)
+    assert right.trusted
+    assert not CALL.trusted
     assert [entry.voided for entry in await rig.listed()] == ["the deal was known"]
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.FAILED_PRECONDITION
     request.match_id = 1 << 63

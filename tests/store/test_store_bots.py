@@ -193,3 +193,13 @@ def test_bots_are_listed_by_name_with_their_matches(data: Path) -> None:
             finish(connection, begin(connection, players, game), [1, 2])
         begin(connection, [bob, zoe])
         assert listed(connection) == [("Ada", 3), ("bob", 0), ("zoe", 3)]
+
+
+@pytest.mark.parametrize("name", ["server", "Admin", "ARENA", "operator"])
+def test_names_of_those_who_run_a_server_are_reserved(data: Path, name: str) -> None:
+    with open_to_amend(data) as connection:
+        for bot, owner in ((name, ""), ("Ada", name)):
+            with pytest.raises(NameNotAllowed, match="is reserved"):
+                bots.register(connection, bot, owner, NOW)
+        code = bots.invite(connection, name, NOW)
+        assert bots.register(connection, "Ada", "", NOW, code).bot.owner == name

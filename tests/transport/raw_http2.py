@@ -27,6 +27,8 @@ EMPTY: Final = bytes(5)
 """An empty gRPC message with its prefix."""
 MAX_WINDOW: Final = (1 << 31) - 1
 """The largest flow-control window, and the largest stream identifier."""
+DEFAULT_WINDOW: Final = (1 << 16) - 1
+"""The window at first, where nobody said otherwise."""
 
 
 class Kind(IntEnum):
@@ -136,6 +138,8 @@ class RawConnection:
         self.auto_reply = auto_reply
         self.closed = False
         """Whether the server has closed the connection."""
+        self.windows: defaultdict[int, int] = defaultdict(lambda: DEFAULT_WINDOW)
+        """Bytes that the server takes now, of the connection (0) and of each stream, for what `upload` sends."""
         self.goaway_code: int | None = None
         """The error code of the server's GOAWAY; None without one."""
         self.answers: defaultdict[int, Answer] = defaultdict(Answer)
@@ -224,10 +228,25 @@ class RawConnection:
             self.send(frame(Kind.DATA, 0, stream, piece))
         self.send(frame(Kind.DATA, END_STREAM if end else 0, stream, pieces[-1]))
 
+    def upload(self, stream: int, content: bytes) -> None:
+        """Send data and half-close as a client does that keeps to the windows; stop where the call ends first."""
+        at = 0
+        while True:
+            size = min(len(content) - at, 16384, self.windows[0], self.windows[stream])
+            if size > 0 or not content:
+                for each in (0, stream):
+                    self.windows[each] -= size
+                at += size
+                self.send(frame(Kind.DATA, END_STREAM if at == len(content) else 0, stream, content[at - size : at]))
+            if at == len(content) or self.answers[stream].over:
+                return
+            if size <= 0 and not self.receive():
+                return
+
     def call(self, path: str = CHECK, content: bytes = EMPTY, *more: tuple[str, str]) -> Answer:
         """Make a unary call."""
         stream = self.open(path, *more)
-        self.data(stream, content, end=True)
+        self.upload(stream, content)
         return self.outcome(stream)
 
     # --- receiving ---
@@ -260,6 +279,12 @@ class RawConnection:
         self.until(lambda: self.answers[stream].over)
         assert self.answers[stream].over, f"the connection was closed; GOAWAY {self.goaway_code}"
         return self.answers[stream]
+
+    def settle(self) -> None:
+        """Receive what the server says to everything before: it answers a ping in order."""
+        self.pongs.clear()
+        self.send(frame(Kind.PING, 0, 0, bytes(8)))
+        self.until(lambda: self.pongs)
 
     def is_alive(self) -> bool:
         """Whether a new call on this connection is answered with OK."""
@@ -310,6 +335,8 @@ class RawConnection:
                     self.send(window(0, len(received.content)), window(received.stream, len(received.content)))
             case Kind.RST_STREAM:
                 answer.reset = int.from_bytes(received.content, "big")
+            case Kind.WINDOW_UPDATE:
+                self.windows[received.stream] += int.from_bytes(received.content, "big")
             case Kind.GOAWAY:
                 self.goaway_code = int.from_bytes(received.content[4:8], "big")
             case Kind.SETTINGS | Kind.PING:

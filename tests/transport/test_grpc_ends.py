@@ -171,10 +171,15 @@ async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
     busy = trio.Event()
 
     async def handler(stream: PlayStream) -> None:
+        stream.trust()
         for _ in range(200):  # long enough for windows to grow that can
             assert (await stream.receive()) is not None
         busy.set()
         await trio.sleep_forever()
+
+    async def until_busy() -> None:
+        with trio.fail_after(PATIENCE):
+            await busy.wait()
 
     said = 0
     over = threading.Event()
@@ -188,7 +193,7 @@ async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
     def client(address: str) -> None:
         with player(address) as stub:
             call = stub.Play(flood(), timeout=PATIENCE)
-            trio.from_thread.run(busy.wait)
+            trio.from_thread.run(until_busy)
             before = -1
             while said > before:
                 before = said

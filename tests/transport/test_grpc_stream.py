@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import pytest
@@ -14,18 +14,27 @@ from google.protobuf.message import DecodeError
 from h2.events import DataReceived, ResponseReceived, TrailersReceived, WindowUpdated
 
 from arena.transport.call import CallRefused, PeerVanished
-from arena.transport.grpc_stream import GrpcStream
+from arena.transport.grpc_stream import QUEUED_COST, GrpcStream
 from arena.transport.http2_stream import WINDOW
+from arena.transport.memory_budget import MemoryBudget
 from arena.transport.settings import TransportSettings
+from arena.transport.work_budget import WorkBudget
 from tests.transport.http2_peer import Peer
+
+GZIP: Final = {"grpc-encoding": "gzip"}
+NONE: Final[Mapping[str, str]] = {}
 
 
 class Turns:
     """The part of a listener that streams use; a test begins its turns."""
 
-    settings = TransportSettings(max_request=100_000, max_response=100_000)
+    settings = TransportSettings(
+        max_request=100_000, max_request_untrusted=2_000, max_response=100_000, request_timeout=10.0
+    )
 
     def __init__(self) -> None:
+        self.untrusted = MemoryBudget(10_000)
+        self.work = WorkBudget(10.0)
         self.now = trio.current_time()
         self.turn_number = 1
         self.due: list[Callable[[], None]] = []
@@ -41,9 +50,9 @@ class Turns:
 
 
 class Caller:
-    """A client with one call."""
+    """A client with one call, authenticated unless it is a stranger's."""
 
-    def __init__(self, **metadata: str) -> None:
+    def __init__(self, metadata: Mapping[str, str] = NONE, *, stranger: bool = False) -> None:
         self.turns = Turns()
         listener: Any = self.turns
 
@@ -53,10 +62,18 @@ class Caller:
             return message.decode()
 
         stream_type: Any = partial(
-            GrpcStream, listener, peer="nobody", metadata=metadata, parse=parse, serialize=str.encode
+            GrpcStream,
+            listener,
+            peer="nobody",
+            metadata=metadata,
+            parse=parse,
+            serialize=str.encode,
+            metadata_size=100,
         )
         self.peer: Peer[GrpcStream] = Peer(stream_type)
         self.stream = self.peer.open()
+        if not stranger:
+            self.stream.trust()
 
     def say(self, *messages: bytes, compressed: int = 0, piece: int = 1 << 14) -> None:
         content = b"".join(bytes([compressed]) + len(each).to_bytes(4, "big") + each for each in messages)
@@ -267,7 +284,7 @@ async def test_a_message_that_says_it_is_too_large_is_refused_before_it_comes(pi
 
 
 async def test_compressed_messages() -> None:
-    caller = Caller(**{"grpc-encoding": "gzip"})
+    caller = Caller(GZIP)
     caller.say(gzip.compress(b"packed"), compressed=1)
     caller.say(b"plain")
     caller.say(gzip.compress(bytes(50_000_000)), compressed=1)
@@ -311,3 +328,130 @@ async def test_a_call_refused_at_once_has_one_block_of_headers() -> None:
     caller.stream.close(grpc.StatusCode.UNAVAILABLE, "not now")
     (only,) = caller.headers()
     assert only.items() >= {":status": "200", "grpc-status": "14", "grpc-message": "not now"}.items()
+
+
+async def test_a_stranger_may_send_small_messages_only_until_it_is_trusted() -> None:
+    caller = Caller(stranger=True)
+    caller.say(b"x" * 2_000)
+    assert await caller.stream.receive() == "x" * 2_000
+    caller.stream.trust()
+    caller.say(b"x" * 100_000)
+    assert await caller.stream.receive() == "x" * 100_000
+    other = Caller(stranger=True)
+    other.bytes(b"\0\0\0" + (2_001).to_bytes(2, "big"))
+    with pytest.raises(CallRefused, match="at most 2000 bytes in a call without a valid token, not 2001") as refused:
+        await other.stream.receive()
+    assert refused.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_what_a_stranger_packs_may_be_no_larger_unpacked() -> None:
+    caller = Caller(GZIP, stranger=True)
+    caller.say(gzip.compress(bytes(2_000)), compressed=1)
+    caller.say(gzip.compress(bytes(2_001)), compressed=1)
+    assert await caller.stream.receive() == "\0" * 2_000
+    with pytest.raises(CallRefused, match="at most 2000 bytes in a call without a valid token when decompressed"):
+        await caller.stream.receive()
+
+
+async def test_all_that_a_stranger_has_waiting_counts_until_its_call_is_over() -> None:
+    caller = Caller(GZIP, stranger=True)
+    budget = caller.turns.untrusted
+    assert budget.held == 100, "its metadata"
+    packed = gzip.compress(bytes(2_000))
+    caller.say(packed, compressed=1)
+    caller.say(b"", b"")
+    queued = 3 * (QUEUED_COST + 5) + len(packed)
+    assert budget.held == 100 + queued
+    caller.bytes(b"\0\0\0\0\x09half")
+    assert budget.held == 100 + queued + 9
+    await caller.stream.receive()
+    assert budget.held == 100 + queued + 9 - QUEUED_COST - 5 - len(packed) + 2_000, "unpacked, it is with the handler"
+    await caller.stream.receive()
+    assert budget.held == 100 + QUEUED_COST + 5 + 9
+    caller.stream.close(grpc.StatusCode.OK)
+    assert budget.held == 0
+
+
+@pytest.mark.parametrize("end", [GrpcStream.trust, GrpcStream.on_lost])
+async def test_nothing_counts_of_a_call_that_is_trusted_or_lost(end: Callable[[GrpcStream], None]) -> None:
+    caller = Caller(stranger=True)
+    caller.say(b"message")
+    assert caller.turns.untrusted.held > 100
+    end(caller.stream)
+    assert caller.turns.untrusted.held == 0
+    caller.say(b"another")
+    assert caller.turns.untrusted.held == 0
+
+
+async def test_a_stranger_with_too_much_waiting_is_evicted() -> None:
+    caller = Caller(stranger=True)
+    vanished: list[bool] = []
+    caller.stream.on_vanished = lambda: vanished.append(True)
+    for _ in range(10):
+        caller.say(b"x" * 900)
+    (only,) = caller.headers()
+    assert only["grpc-status"] == "14"
+    assert "short of memory" in only["grpc-message"]
+    assert vanished == [True]
+    with pytest.raises(PeerVanished):
+        await caller.stream.receive()
+    caller.stream.trust()
+    assert caller.turns.untrusted.held == 0
+
+
+async def test_tiny_messages_count_for_the_memory_they_take() -> None:
+    caller = Caller(stranger=True)
+    caller.say(*[b""] * 100)
+    (only,) = caller.headers()
+    assert only["grpc-status"] == "14"
+
+
+@pytest.mark.parametrize("stranger", [False, True])
+async def test_a_message_that_stays_incomplete_is_not_waited_for(stranger: bool) -> None:
+    caller = Caller(stranger=stranger)
+    now = caller.turns.now
+    caller.stream.check_timeouts(now + 1000, 30.0)
+    caller.turns.now += 1000
+    caller.bytes(b"\0\0\0\0\x09half")
+    caller.stream.check_timeouts(now + 1010, 30.0)
+    caller.bytes(b"a")
+    caller.stream.check_timeouts(now + 1010.5, 30.0)
+    with pytest.raises(CallRefused, match="not complete within 10 s") as refused:
+        await caller.stream.receive()
+    assert refused.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_a_message_that_waits_for_the_handler_to_take_others_may_stay_incomplete() -> None:
+    caller = Caller()
+    now = caller.turns.now
+    caller.say(b"whole")
+    caller.bytes(b"\0\0\0\0\x09half")
+    caller.stream.check_timeouts(now + 100, 30.0)
+    assert await caller.stream.receive() == "whole"
+    caller.stream.check_timeouts(now + 110, 30.0)
+    caller.bytes(b"_done")
+    assert await caller.stream.receive() == "half_done"
+
+
+async def test_a_message_in_time_after_one_that_was_cut_is_not_late() -> None:
+    """Each message has its own time, also where one begins in the frame that completes the one before."""
+    caller = Caller()
+    now = caller.turns.now
+    caller.bytes(b"\0\0\0\0\x04ha")
+    caller.turns.now = now + 9
+    caller.bytes(b"lf\0\0\0\0\x09half")
+    assert await caller.stream.receive() == "half"
+    caller.stream.check_timeouts(now + 18, 30.0)
+    caller.bytes(b"_done")
+    assert await caller.stream.receive() == "half_done"
+
+
+async def test_what_comes_after_the_end_of_a_call_is_dropped_while_its_answer_waits() -> None:
+    caller = Caller()
+    caller.say(b"before")
+    caller.stream.hand_over("x" * (WINDOW + 1))
+    caller.stream.close(grpc.StatusCode.OK)
+    caller.say(b"after")
+    caller.bytes(b"\0\0\0\0\x09half")
+    with pytest.raises(trio.ClosedResourceError):
+        await caller.stream.receive()

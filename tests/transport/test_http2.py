@@ -104,12 +104,12 @@ def test_a_peer_that_does_not_take_the_end_of_a_call_is_told_why_without_the_res
     stream = peer.open()
     stream.open(RESPONSE)
     stream.write(bytes(WINDOW + 1))
-    stream.check_end_timeout(0.0, 30.0)
+    stream.check_timeouts(0.0, 30.0)
     stream.end(TRAILERS)
     for now in (100.0, 130.0):
-        stream.check_end_timeout(now, 30.0)
+        stream.check_timeouts(now, 30.0)
         assert peer.reset() is None
-    stream.check_end_timeout(130.5, 30.0)
+    stream.check_timeouts(130.5, 30.0)
     assert peer.reset() is ErrorCodes.NO_ERROR
     peer.hear()
     assert len(peer.got()) == WINDOW

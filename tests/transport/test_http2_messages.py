@@ -149,7 +149,7 @@ def test_a_wrong_message_ends_its_call_only(
     content, header = WRONG[wrong]
     more = (("authorization", f"Bearer {loaded_server.token()}"),) if path == PLAY else ()
     stream = connection.open(path, *more, *([header] if header else []))
-    connection.data(stream, content, end=True)
+    connection.upload(stream, content)
     answer = connection.outcome(stream)
     if path == PLAY and wrong == "none":
         return

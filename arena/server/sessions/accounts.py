@@ -10,6 +10,7 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
+from arena.server.sessions.registrations import Registrations
 from arena.store import bots, moderation, parking
 from arena.store.errors import UnknownToken
 
@@ -33,6 +34,7 @@ class Accounts:
         self._store = store
         self._players = players
         self._limits = limits
+        self._registrations = Registrations(limits.registrations_per_address)
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
         """Bots by the hash of their token, as they were looked up since the last change."""
@@ -53,9 +55,11 @@ class Accounts:
         return bot
 
     async def register(
-        self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = ""
+        self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = "", origin: str | None = None
     ) -> bots.Registered:
-        """Register a bot; raises what `bots.register` raises."""
+        """Register a bot for a call from `origin`; TooManyRegistrations, and what `bots.register` raises."""
+        if origin is not None:
+            self._registrations.take(origin, trio.current_time())
         registered = await self._store.write(
             partial(
                 bots.register,
@@ -68,7 +72,12 @@ class Accounts:
                 token=token,
             )
         )
-        log.info("bot registered", bot=name, owner=registered.bot.owner)
+        if invitation:
+            log.info("bot registered", bot=name, owner=registered.bot.owner)
+            if origin is not None:
+                self._registrations.give_back(origin)
+        else:
+            log.debug("bot registered", bot=name, owner=registered.bot.owner)  # strangers chose the words, and how many
         return registered
 
     async def invite(self, owner: str) -> str:

@@ -10,6 +10,14 @@ class Limits:
     """Rates are per second, and each may be saved up for a while; see `rate_limit`."""
 
     bots_per_owner: int = field(default=50, metadata={"least": 1, "help": "Most bots that one owner may register."})
+    registrations_per_address: int = field(
+        default=100,
+        metadata={
+            "least": 1,
+            "help": "Registrations an hour that may be asked for from one address, this machine's included; those by "
+            "invitation are free.",
+        },
+    )
     streams_per_owner: int = field(
         default=50, metadata={"least": 1, "help": "Most streams that the bots of one owner may have open."}
     )

@@ -32,6 +32,11 @@ class TokenBucket:
         self._left -= amount
         return True
 
+    def is_full(self, now: float) -> bool:
+        """Return whether as much is saved up as can be."""
+        self.take(0, now)
+        return self._left >= self._most
+
     def give(self, amount: float) -> None:
         """Add an amount, as far as there is room."""
         self._left = min(self._most, self._left + amount)

@@ -36,7 +36,7 @@ _OPTIONS = (
 )
 
 
-_COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING"})
+_COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"})
 """Reasons for the end of a stream after which another try may succeed."""
 
 
@@ -94,6 +94,8 @@ def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -
 def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
     """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
     text = _one_line(details)
+    if reason in _COME_BACK:
+        return play_failure(code, details, reason)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:
             return NameTakenError(

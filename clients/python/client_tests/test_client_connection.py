@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from arena_client import (
     play,
     run,
 )
-from arena_client.channel import DroppedError, open_channel
+from arena_client.channel import DroppedError, open_channel, play_failure, registration_failure
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
@@ -629,3 +629,11 @@ def test_the_connection_outlives_twenty_seconds_of_thinking(token_file: Path, *,
         Playing(Thinks(), peer.address, token_file, matches=1).result(60)
         assert peer.streams == 1
     assert time.monotonic() - begun >= 20
+
+
+@pytest.mark.parametrize("failure", [play_failure, registration_failure])
+def test_a_bot_comes_back_where_its_address_has_asked_for_too_much(failure: Callable[..., object]) -> None:
+    over = failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "try again in 3 s", "OVER_BUDGET")
+    assert isinstance(over, DroppedError)
+    assert str(over) == "try again in 3 s (OVER_BUDGET)"
+    assert isinstance(registration_failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "me", "TOO_MANY_BOTS"), RefusedError)

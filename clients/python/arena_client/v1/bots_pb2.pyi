@@ -156,9 +156,24 @@ class ListBotsRequest(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
+    LIMIT_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    limit: builtins.int
+    """At most so many; 1000 where absent."""
+    after: builtins.str
+    """Only bots whose names come after this one, whatever its capitals; all where absent. For the next page."""
     def __init__(
         self,
+        *,
+        limit: builtins.int | None = ...,
+        after: builtins.str | None = ...,
     ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListBotsRequest = ListBotsRequest
 

@@ -81,7 +81,7 @@ class BotServiceServicer(object):
         A call that names its token may be repeated when its answer was lost: it is answered as the first time.
         ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
         PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here.
+        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -97,7 +97,8 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListBots(self, request, context):
-        """The bots known here, but for those that the operator has hidden or deleted.
+        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
+        INVALID_ARGUMENT: a limit over 1000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

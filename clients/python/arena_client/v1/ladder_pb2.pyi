@@ -240,21 +240,28 @@ class GetHistoryRequest(google.protobuf.message.Message):
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
     """The bot, by name."""
     limit: builtins.int
-    """At most so many matches, the last ones; 1000 where absent."""
+    """At most so many matches, those with the highest numbers; 1000 where absent."""
+    before: builtins.int
+    """Only matches with a smaller number; all where absent. For the next page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
+        before: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetHistoryRequest = GetHistoryRequest

@@ -56,7 +56,8 @@ class PlayServiceServicer(object):
         PERMISSION_DENIED: OWNER_BANNED (by the operator).
         INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
         RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-        its owner's bots have too many streams).
+        its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token; a google.rpc.RetryInfo says
+        when to come back).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -254,6 +254,7 @@ async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClo
 
 async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
     ann = Guest(1, "ann")
+    ann.pace.played(0.0, 0.005)
     table = ready_check(ann)
     table.ready(ann, NONCE)
     assert (ann.busy, ann.room(1), ann.room(2)) == (1, False, True)

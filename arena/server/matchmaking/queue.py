@@ -6,8 +6,6 @@ import math
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
-import trio
-
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pool import Pool
@@ -88,7 +86,7 @@ class Queue:
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
         """What a bot may expect of a match with the players of a table."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
-        paces = {each: each.pace.at(now) or 0.0 for each in table if isinstance(each, BotPlayer)}
+        paces = {each: each.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
         slower = sum([pace for pace in paces.values() if self._pace_rules.much_slower(pace, own)])
         return Expected(decisions * slower, now + decisions * sum(paces.values()))
@@ -100,7 +98,7 @@ class Queue:
         self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
 
     def _pace_class(self, bot_player: BotPlayer) -> int:
-        return self._pace_rules.pace_class(bot_player.pace.at(trio.current_time()))
+        return self._pace_rules.pace_class(bot_player.pace_now)
 
     def on_trial(self) -> Sequence[BotPlayer]:
         """The bots that play their next match with house bots only."""

@@ -7,6 +7,8 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
+import trio
+
 from arena.house import HouseBot  # a compiled dataclass looks its types up at run time
 from arena.replay.header import OfferOutcome
 from arena.scheduling.pace import Pace, PaceRules
@@ -127,6 +129,11 @@ class BotPlayer:
         """Whether its next match is with house bots, where there are any: its last invitation failed, or nobody knows
         its pace."""
         return self.availability.doubtful or not self.pace.known
+
+    @property
+    def pace_now(self) -> float | None:
+        """Its mean time owed for a decision in seconds, as it counts now; None if that is not known."""
+        return self.pace.at(trio.current_time())
 
     @property
     def free_at(self) -> float:

@@ -566,6 +566,12 @@ def test_a_slow_bot_whose_patience_is_over_sits_with_the_quick_ones_there_are() 
     assert {"slow", "quick"} < set(table.bots)
 
 
+def test_a_slow_bot_sits_at_once_with_the_quick_ones_there_are_if_no_more_will_come() -> None:
+    table = among(paced("slow", 5), paced("quick"), *[paced(bot, patient=False, room=0) for bot in "abc"]).table(4, 0.0)
+    assert table is not None
+    assert {"slow", "quick"} < set(table.bots)
+
+
 def test_nobody_waits_for_those_who_will_not_have_room_soon() -> None:
     busy = paced("bob", room=0)._replace(free_at=10.0)
     assert among(paced("ann"), busy).table(2, 0.0) is not None, "it is away for longer than the patience"

@@ -63,9 +63,11 @@ class Rig:
         nursery.start_soon(self.turns.run)
         nursery.start_soon(timers.run)
 
-    def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> BotPlayer:
+    def come(
+        self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,), pace: float = QUICK
+    ) -> BotPlayer:
         bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
-        bot_player.pace.played(trio.current_time(), QUICK)
+        bot_player.pace.played(trio.current_time(), pace)
         bot_player.connected(trio.current_time(), Session(Line(), CODEC, Hello(games, capacity, ""), turns()))
         self.players.changed(bot_player)
         return bot_player
@@ -347,3 +349,28 @@ async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery, 
     rig.come("bob")
     await wait_all_tasks_blocked()
     assert [names[1] for names in rig.names()] == ["bob"]
+
+
+async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobody_who_may_not_wait(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery)
+    slow, ann, bob = rig.come("slow", pace=0.9), rig.come("ann"), rig.come("bob")
+    slow.waiting_since[GAME.name] -= 1.0
+    queue = rig.matchmaker._queues[GAME.name]
+    owed = OwedTime(3)
+    owed.decisions = [10, 10, 10]
+    queue.played(owed)
+
+    def called(*there: BotPlayer) -> Player | None:
+        limits = NO_LIMITS
+        ready_check = ReadyCheck(GAME, {}, there, bytes(32), math.inf, limits, lambda _: None)
+        return rig.matchmaker.replacement(ready_check, False)
+
+    assert called(ann) is bob, "the slow one has waited longer"
+    assert called(slow) is None, "nobody of its like is here"
+    assert called(slow, ann) is None, "bob has no balance"
+    assert queue.longest_waiting([]) is slow
+    bob.pace.earn(200.0, 0.0)
+    assert called(slow, ann) is bob
+    assert bob.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"

@@ -237,3 +237,18 @@ async def test_what_a_match_was_expected_to_cost_is_corrected_at_its_end(
         await slow.until(lambda: any(report.match_id == match for report in slow.reports))
         took = trio.current_time() - begun
         assert ann_pace.balance == pytest.approx(30 + 0.2 * took - took, abs=0.3), "it waited nearly all the time"
+
+
+async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann = Bot(store.register("ann"))
+    ann.known = ann.answers = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.questions)
+        ann.line.vanish()
+        while arena.playing:
+            await trio.sleep(1)
+        assert not arena.players.pace(ann.row.id).known, "else it could hold up quick ones next"

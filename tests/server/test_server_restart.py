@@ -158,7 +158,8 @@ async def test_nobodys_pace_counts_the_time_in_which_clocks_stand_still(
         await trio.sleep(40)
         nursery.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.reports)
-        assert (arena.players.pace(bob.row.id).at(trio.current_time()) or 0.0) < 0.1
+        for bot in (ann, bob):
+            assert (arena.players.pace(bot.row.id).at(trio.current_time()) or 0.0) < 0.1
 
 
 async def test_clocks_stand_still_until_everybody_is_back(

@@ -100,6 +100,7 @@ def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
     if player is not None:
         failed = player.availability.failed
         row = replace(row, declined=failed[OfferOutcome.DECLINED], silent=failed[OfferOutcome.SILENT])
+        row = replace(row, pace_ms=None if player.pace_now is None else player.pace_now * 1000)
     if player is None or player.session is None:
         return row
     trip = player.session.round_trip

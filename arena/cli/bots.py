@@ -30,8 +30,9 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 
     \b
     JSON: {"bots": [BotRow]}
-    Fields that only a running server knows (connected, playing, round_trip_ms, declined, silent) are null with --data;
-    parked says why a bot gets no seats and is empty if it is not parked, banned why its owner's bots may not come in.
+    Fields that only a running server knows (connected, playing, round_trip_ms, declined, silent, pace_ms) are null with
+    --data; parked says why a bot gets no seats and is empty if it is not parked, banned why its owner's bots may not
+    come in.
     """
     with place.open() as source:
         rows = source.bots()

@@ -54,6 +54,8 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
     if live:
         table.add_column("Now", no_wrap=True)
         table.add_column("Round trip", justify="right", no_wrap=True)
+    if paced := any(row.pace_ms is not None for row in rows):
+        table.add_column("Pace", justify="right", no_wrap=True)
     table.add_column("Registered", no_wrap=True)
     if failing := any(row.declined or row.silent for row in rows):
         table.add_column("Declined", justify="right")
@@ -69,6 +71,7 @@ def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
             owner_name(row.owner, row.name, row.house),
             str(row.matches),
             *now_cells,
+            *(["" if row.pace_ms is None else f"{row.pace_ms:.1f} ms"] if paced else []),
             registered,
             *([str(row.declined or 0), str(row.silent or 0)] if failing else []),
             *([Text(row.banned or row.parked, style="red")] if seatless else []),

@@ -10,6 +10,7 @@ import structlog
 import trio
 
 from arena.house import HOUSE_BOTS
+from arena.scheduling.pace import PaceRules
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.persistence import RETRY, MatchPersistence
@@ -67,7 +68,7 @@ async def open_arena(
         turns = Turns(store.journal.commit, RETRY)
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
-        players = Players(timers.watch)
+        players = Players(timers.watch, PaceRules(config.slow_pace, config.slow_percent / 100))
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch)
         accounts = Accounts(store, players, config.limits)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)

@@ -66,6 +66,22 @@ class Config:
         default=PATIENCE,
         metadata={"unit": "s", "help": "How long a bot waits for other bots before house bots fill its table."},
     )
+    slow_pace: float = field(
+        default=0.05,
+        metadata={
+            "unit": "s",
+            "help": "Mean time owed for a decision above which a bot may count as slow: much slower than another where "
+            "it is twice as long as that one's, too.",
+        },
+    )
+    slow_percent: int = field(
+        default=20,
+        metadata={
+            "unit": "%",
+            "most": 100,
+            "help": "The part of its time at tables in which a bot may have to wait for much slower ones.",
+        },
+    )
     ready_limit: float = field(
         default=30.0,
         metadata={

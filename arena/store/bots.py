@@ -238,6 +238,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
         version=version,
         declined=None,
         silent=None,
+        pace_ms=None,
         banned=banned,
     )
 

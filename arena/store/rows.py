@@ -179,6 +179,8 @@ class BotRow:
     """Invitations that it declined since the server started; None where it is not here."""
     silent: int | None
     """Invitations that it left without a word for too long, likewise."""
+    pace_ms: float | None
+    """Mean time that it owed for a decision in milliseconds; None while the server does not know it."""
     banned: str = ""
     """Why it may not come in, if its owner is banned; else empty."""
 

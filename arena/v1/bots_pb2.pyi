@@ -215,6 +215,7 @@ class BotEntry(google.protobuf.message.Message):
     VERSION_FIELD_NUMBER: builtins.int
     DECLINED_FIELD_NUMBER: builtins.int
     SILENT_FIELD_NUMBER: builtins.int
+    PACE_MS_FIELD_NUMBER: builtins.int
     BANNED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
@@ -238,6 +239,10 @@ class BotEntry(google.protobuf.message.Message):
     """Invitations that it declined since the server started; absent where it is not here."""
     silent: builtins.int
     """Invitations that it left without a word for too long since the server started; absent where it is not here."""
+    pace_ms: builtins.float
+    """Mean time that it owed for a decision, in milliseconds: that of its slowest match, halved every five minutes since;
+    absent while the server does not know it.
+    """
     banned: builtins.str
     """Why it may not come in, where its owner is banned; else empty."""
     @property
@@ -259,12 +264,15 @@ class BotEntry(google.protobuf.message.Message):
         version: builtins.str = ...,
         declined: builtins.int | None = ...,
         silent: builtins.int | None = ...,
+        pace_ms: builtins.float | None = ...,
         banned: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "declined", b"declined", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_declined", b"_declined", "_pace_ms", b"_pace_ms", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "declined", b"declined", "pace_ms", b"pace_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_pace_ms", b"_pace_ms", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "pace_ms", b"pace_ms", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_declined", b"_declined"]) -> typing.Literal["declined"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_pace_ms", b"_pace_ms"]) -> typing.Literal["pace_ms"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_round_trip_ms", b"_round_trip_ms"]) -> typing.Literal["round_trip_ms"] | None: ...
     @typing.overload

@@ -21,8 +21,9 @@ from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating, start, update
 from arena.ladder.rebase import rebased
+from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues, match_values
-from arena.scheduling.pool import Pool, Waiting
+from arena.scheduling.pool import Pool
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked

@@ -15,8 +15,9 @@ import numpy as np
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.live import Rating
+from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import match_values
-from arena.scheduling.pool import Pool, Waiting
+from arena.scheduling.pool import Pool
 from bench.ladder.figures import Effort, Figure, at_most, with_progress
 from bench.ladder.source import Fitted, columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions, Floats, Ints, Season, play, ranked

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import grpc
 import pytest
+import trio
 from sqlalchemy import Connection
 from trio.testing import MockClock
 
@@ -212,10 +213,13 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     assert (second.name, second.connected, second.matches) == ("bob", False, 1)
     assert (third.name, third.connected, third.matches) == ("cleo", False, 0)
     assert first.registered.ToMicroseconds() == 0
+    assert not first.HasField("pace_ms"), "no match has told it"
     assert here.session is not None
     here.session.beaten(0.0125, 0)
+    here.pace.played(trio.current_time(), 0.9)
     (first, *_) = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert first.round_trip_ms == 12.5
+    assert first.pace_ms == pytest.approx(900.0)
     here.disconnected(0.0, here.session)
 
 

@@ -136,7 +136,7 @@ def test_what_the_message_does_not_say_is_said_beside_it() -> None:
 
 
 def test_what_a_message_cannot_say_is_refused() -> None:
-    row = BotRow("ann", "ann", False, True, None, 0, rows.instant(0), None, "", "", None, None)
+    row = BotRow("ann", "ann", False, True, None, 0, rows.instant(0), None, "", "", None, None, None)
     with pytest.raises(ValueError, match=r"BotEntry\.playing cannot be absent, and BotRow\.playing is None"):
         pack(row, bots_pb2.BotEntry)
     short = make_dataclass("Short", ["playing"])(3)

@@ -6,11 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import grpc
 import pytest
+from rich.console import Console
 
+from arena.cli.tables import bots_table
+from arena.store.rows import BotRow
 from arena.v1 import bots_pb2, bots_pb2_grpc
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving, shown
 
@@ -94,3 +100,13 @@ def test_invitation_without_a_directory_is_wrong_usage_or_fails(tmp_path: Path) 
     result = arena("bots", "invite", "--owner", "alice", "--data", tmp_path / "none")
     assert result.exit_code == 1
     assert "a server started on it makes one" in result.output
+
+
+def test_paces_are_shown_where_a_server_knows_them() -> None:
+    slow = BotRow("slow", "eve", False, True, 0, 3, datetime.now(UTC), 1.5, "", "1", 0, 0, 900.0)
+    for rows, shown_pace in (([slow], True), ([replace(slow, pace_ms=None)], False)):
+        console = Console(width=150, file=StringIO())
+        console.print(bots_table("Bots", rows, datetime.now(UTC)))
+        assert isinstance(console.file, StringIO)
+        text = console.file.getvalue()
+        assert ("Pace" in text, "900.0 ms" in text) == (shown_pace, shown_pace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from math import inf
 from random import Random
 from time import thread_time
 
@@ -13,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.ladder.live import SCALE
+from arena.scheduling.candidate import REMEMBERED, LastMatch, Waiting
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
-from arena.scheduling.pool import MIXING_SHARE, PATIENCE, REMEMBERED, SEATS_PER_ANCHOR, LastMatch, Pool, Table, Waiting
+from arena.scheduling.lane import MIXING_SHARE
+from arena.scheduling.pace import MOST_CLASSES
+from arena.scheduling.pool import PATIENCE, SEATS_PER_ANCHOR, Pool, Table
 
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
@@ -272,6 +276,9 @@ room = st.lists(
         st.builds(MatchValue, st.floats(1e-4, 2), st.floats(0, 9)),
         st.integers(0, 5),
         st.sampled_from([None, LastMatch(1, 1.0), LastMatch(2, 9.0)]),
+        st.sampled_from([0, 0, 1, 5]),
+        st.booleans(),
+        st.just(-inf),
     ),
     max_size=20,
     unique_by=lambda guest: guest.bot,
@@ -285,6 +292,7 @@ def test_every_table_is_full_fair_and_of_bots_that_wait(
     guests: list[Waiting[str]], more: int, house: int, sizes: list[int], now: float, seed: int
 ) -> None:
     owner = {guest.bot: guest.owner for guest in guests}
+    known = {guest.bot: guest for guest in guests}
     pool = filled(guests, len(set(owner.values())) + more, HOUSE[:house], Random(seed))
     seated: Counter[str] = Counter()
     for seats in sizes:
@@ -294,6 +302,11 @@ def test_every_table_is_full_fair_and_of_bots_that_wait(
             assert own, "a table of house bots only"
             assert set(own) <= owner.keys()
             assert len({owner[bot] for bot in own}) == len(own), "one owner twice"
+            if house:
+                quickest = min(known[bot].pace_class for bot in own)
+                slower = [bot for bot in own if known[bot].pace_class > quickest]
+                assert len(slower) <= 1, "two slow ones"
+                assert not slower or all(known[bot].patient for bot in own if bot not in slower)
             seated.update(own)
     assert all(seated[guest.bot] <= guest.room for guest in guests), "a bot beyond its room"
 
@@ -312,7 +325,8 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
     """One that is slow or full delays nobody else: who is left is too few for a table."""
     pool = filled(guests, 99, [], Random(seed))
-    seated = Counter(bot for table in emptied(pool, seats, 20.0) for bot in table.bots)
+    times = [20.0 + number * PATIENCE for number in range(100)]
+    seated = Counter(bot for now in times for table in emptied(pool, seats, now) for bot in table.bots)
     assert len({guest.owner for guest in guests if seated[guest.bot] < guest.room}) < seats
 
 
@@ -501,3 +515,113 @@ def turn_cost(waiting_bots: int, owners: int) -> float:
 @pytest.mark.parametrize("owners", [1, 200])
 def test_what_a_turn_costs_does_not_grow_with_the_bots_that_wait(owners: int) -> None:
     assert turn_cost(4000, owners) < 4 * turn_cost(200, owners), "twenty times as many"
+
+
+def paced(bot: str, pace_class: int = 0, patient: bool = True, room: int = 1, since: float = 0.0) -> Waiting[str]:
+    """A bot of a class of paces, its owner its name."""
+    return Waiting(bot, bot, since, room, KNOWN, pace_class=pace_class, patient=patient)
+
+
+def among(*guests: Waiting[str], house: Sequence[str] = HOUSE, seed: int = 1) -> Pool[str]:
+    pool = Pool(house, Random(seed))
+    for guest in guests:
+        pool.update(guest)
+    return pool
+
+
+def test_a_slow_bot_sits_with_those_whose_balance_allows_it() -> None:
+    pool = among(paced("slow", 5, room=9), paced("ann"), paced("bob"), paced("cleo", patient=False), house=[])
+    tables = [set(table.bots) for table in emptied(pool, 2, 0.0)]
+    assert tables[:2] in ([{"slow", "ann"}, {"slow", "bob"}], [{"slow", "bob"}, {"slow", "ann"}])
+    assert len(tables) == 2, "nobody waits for it whose balance does not allow it"
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_at_most_one_slow_bot_sits_with_quick_ones(seats: int) -> None:
+    guests = [paced(f"slow-{number}", 5, room=9) for number in range(9)] + [paced(bot) for bot in "abcdef"]
+    for table in emptied(among(*guests, house=[]), seats, 0.0):
+        slow = sum(bot.startswith("slow") for bot in table.bots)
+        assert slow in (1, seats), "one with quick ones, or its like"
+
+
+def test_a_slow_bot_that_finds_nobody_plays_its_like_and_alone_the_house_at_once() -> None:
+    impatient = [paced(bot, patient=False, room=0) for bot in "abc"]
+    table = among(paced("slow", 5), paced("like", 5), *impatient).table(2, 0.0)
+    assert table is not None
+    assert set(table.bots) == {"slow", "like"}
+    alone = among(paced("slow", 5), *impatient).table(2, 0.0)
+    assert alone is not None, "nobody could come whose balance allows it"
+    busy = [guest._replace(patient=True) for guest in impatient]
+    assert among(paced("slow", 5), *busy).table(2, 0.0) is None, "they may come in a moment"
+    assert among(paced("slow", 5), *busy).table(2, PATIENCE) is not None
+
+
+def test_a_slow_bot_whose_patience_is_over_sits_with_the_quick_ones_there_are() -> None:
+    busy = [paced(bot, room=0) for bot in "abc"]
+    pool = among(paced("slow", 5), *busy)
+    pool.update(paced("quick", since=PATIENCE))
+    assert pool.table(4, PATIENCE - 0.1) is None
+    table = pool.table(4, PATIENCE)
+    assert table is not None
+    assert {"slow", "quick"} < set(table.bots)
+
+
+def test_a_slow_bot_sits_at_once_with_the_quick_ones_there_are_if_no_more_will_come() -> None:
+    table = among(paced("slow", 5), paced("quick"), *[paced(bot, patient=False, room=0) for bot in "abc"]).table(4, 0.0)
+    assert table is not None
+    assert {"slow", "quick"} < set(table.bots)
+
+
+def test_nobody_waits_for_those_who_will_not_have_room_soon() -> None:
+    busy = paced("bob", room=0)._replace(free_at=10.0)
+    assert among(paced("ann"), busy).table(2, 0.0) is not None, "it is away for longer than the patience"
+    assert among(paced("ann", since=9.0), busy).table(2, 9.0) is None
+    assert among(paced("ann", since=9.0), busy).table(2, 9.0 + PATIENCE) is not None
+    assert among(paced("ann", since=13.0), busy).table(2, 13.0) is not None, "it should have been back long ago"
+    assert among(paced("ann"), paced("slow", 5, room=0)).table(2, 0.0) is not None, "it may not sit with it"
+
+
+def test_whom_a_slow_bot_left_without_an_opponent_does_not_wait_for_one() -> None:
+    away = paced("bob", room=0)._replace(free_at=99.0)
+    pool = among(paced("ann"), paced("cleo", room=0), away)
+    assert pool.table(2, 0.0) is None
+    pool.update(away._replace(held_up=True))
+    assert pool.table(2, 0.0) is not None
+    pool = among(paced("ann"), paced("cleo", room=0), away._replace(held_up=True))
+    pool.update(away._replace(room=1))
+    assert pool.table(2, 0.0) is not None
+    pool.update(paced("ann", since=1.0))
+    assert pool.table(2, 1.0) is None, "it is back, and gone again"
+
+
+def test_a_slow_bot_holds_up_nobody_elses_table_and_the_caller_is_told_of_each() -> None:
+    pool = among(paced("slow", 5), paced("ann", patient=False, since=1.0), paced("bob", room=0))
+    assert pool.next_due(0.5) == PATIENCE
+    assert pool.table(2, 0.5) is None
+    assert pool.next_due(PATIENCE) == 1.0 + PATIENCE
+    assert pool.due(PATIENCE) == PATIENCE
+
+
+def test_without_house_bots_all_play_in_the_end_whatever_their_paces() -> None:
+    pool = among(paced("slow", 5), paced("slower", 7), paced("ann", patient=False), house=[])
+    assert pool.table(3, PATIENCE - 0.1) is None
+    assert pool.table(3, PATIENCE) is not None
+
+
+def test_without_house_bots_one_of_unknown_pace_sits_at_a_table_whatever_the_balances() -> None:
+    unknown = [paced(bot, MOST_CLASSES) for bot in ("new", "newer")]
+    pool = among(*unknown, *(paced(bot, patient=False) for bot in "abcd"), house=[])
+    tables = list(emptied(pool, 3, 0.0))
+    assert [len({"new", "newer"} & set(table.bots)) for table in tables] == [1, 1]
+
+
+def test_a_bot_changes_its_class_while_it_waits_or_plays() -> None:
+    pool = among(paced("ann"), paced("bob", patient=False, room=0))
+    pool.update(paced("ann", 5))
+    pool.update(paced("bob", patient=False))
+    assert {*(pool.table(2, 0.0) or Table(())).bots} & {"ann", "bob"} != {"ann", "bob"}
+    pool = among(paced("ann", 5, room=0), paced("bob", 5, patient=False))
+    pool.update(paced("ann", 5))
+    table = pool.table(2, 0.0)
+    assert table is not None
+    assert set(table.bots) == {"ann", "bob"}

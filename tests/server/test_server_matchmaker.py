@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import trio
@@ -14,8 +14,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.ladder.live import NEW, Rating
 from arena.replay.header import MatchKind
+from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
-from arena.scheduling.pool import LastMatch
+from arena.scheduling.pace import OwedTime
 from arena.server.config import Offer
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.matchmaking.matchmaker import Matchmaker
@@ -25,7 +26,7 @@ from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from tests.match.counting import CountingGame
-from tests.server.server_rig import CODEC, GAME, Line, config, house_players, turns
+from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, turns
 
 PATIENCE = 2.0
 BOTH = (GAME.name, "whist")
@@ -36,6 +37,16 @@ class Whist(CountingGame):
     """Another game."""
 
     name = "whist"
+
+
+class Played(NamedTuple):
+    """A match that is over."""
+
+    players: Sequence[Player]
+    game: str
+    last_match: LastMatch
+    owed: OwedTime
+    tells_paces: Sequence[bool]
 
 
 class Rig:
@@ -52,8 +63,11 @@ class Rig:
         nursery.start_soon(self.turns.run)
         nursery.start_soon(timers.run)
 
-    def come(self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,)) -> BotPlayer:
+    def come(
+        self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,), pace: float = QUICK
+    ) -> BotPlayer:
         bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
+        bot_player.pace.played(trio.current_time(), pace)
         bot_player.connected(trio.current_time(), Session(Line(), CODEC, Hello(games, capacity, ""), turns()))
         self.players.changed(bot_player)
         return bot_player
@@ -66,9 +80,11 @@ class Rig:
     def over(self, number: int = 0) -> None:
         at, table = self.drivers[number]
         table.dissolve()
+        seats, last_match = len(table.players), LastMatch(number, trio.current_time() - at)
+        played = Played(table.players, table.game.name, last_match, OwedTime(seats), [True] * seats)
+        self.matchmaker.match_ended(played, table)
         for player in table.players:
             if isinstance(player, BotPlayer):
-                self.matchmaker.match_ended(player, table.game.name, LastMatch(number, trio.current_time() - at))
                 self.players.release(player)
 
     def names(self) -> list[list[str]]:
@@ -77,12 +93,13 @@ class Rig:
     def times(self) -> list[float]:
         return [round(at - self.start, 6) for at, _ in self.drivers]
 
-    def _seat(self, offer: Offer, players: Sequence[Player], kind: MatchKind, _: object) -> None:
+    def _seat(self, offer: Offer, players: Sequence[Player], kind: MatchKind, _: object) -> ReadyCheck:
         ready_check = ReadyCheck(offer.game, {}, players, bytes(32), math.inf, NO_LIMITS, lambda _: None, kind=kind)
         for player in players:
             if isinstance(player, BotPlayer):
                 ready_check.ready(player, b"")
         self.drivers.append((trio.current_time(), ready_check))
+        return ready_check
 
 
 async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
@@ -332,3 +349,28 @@ async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery, 
     rig.come("bob")
     await wait_all_tasks_blocked()
     assert [names[1] for names in rig.names()] == ["bob"]
+
+
+async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobody_who_may_not_wait(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig(nursery)
+    slow, ann, bob = rig.come("slow", pace=0.9), rig.come("ann"), rig.come("bob")
+    slow.waiting_since[GAME.name] -= 1.0
+    queue = rig.matchmaker._queues[GAME.name]
+    owed = OwedTime(3)
+    owed.decisions = [10, 10, 10]
+    queue.played(owed)
+
+    def called(*there: BotPlayer) -> Player | None:
+        limits = NO_LIMITS
+        ready_check = ReadyCheck(GAME, {}, there, bytes(32), math.inf, limits, lambda _: None)
+        return rig.matchmaker.replacement(ready_check, False)
+
+    assert called(ann) is bob, "the slow one has waited longer"
+    assert called(slow) is None, "nobody of its like is here"
+    assert called(slow, ann) is None, "bob has no balance"
+    assert queue.longest_waiting([]) is slow
+    bob.pace.earn(200.0, 0.0)
+    assert called(slow, ann) is bob
+    assert bob.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from arena.replay.header import MatchKind, OfferOutcome
 from arena.server.matches.ready_check import NO_NONCE, ReadyCheck, ReadyLimits
 from arena.server.sessions.messages import BotMessage, Hello, Invitation, NoticeKind, Outgoing, Ready
-from arena.server.sessions.player import BotPlayer, Player
+from arena.server.sessions.player import BotPlayer, Expected, Player
 from arena.server.sessions.session import Session
 from engine.deal import commitment
 from tests.server.server_rig import CODEC, GAME, NONCE, Line, house_players, turns
@@ -254,8 +254,27 @@ async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClo
 
 async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
     ann = Guest(1, "ann")
+    ann.pace.played(0.0, 0.005)
     table = ready_check(ann)
     table.ready(ann, NONCE)
     assert (ann.busy, ann.room(1), ann.room(2)) == (1, False, True)
     table.dissolve()
     assert (ann.busy, ann.room(1)) == (0, True)
+
+
+async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_not_play_it(
+    autojump_clock: MockClock,
+) -> None:
+    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    table = ready_check(ann, bob)
+    before = ann.pace.balance
+    for guest in (ann, bob):
+        guest.expect(table, Expected(5.0, 10.0))
+    assert ann.pace.balance == before - 5
+    assert ann.free_at == 10.0
+    table.ready(ann, NONCE)
+    table.forgo(bob, 1.0, OfferOutcome.DECLINED)
+    table.withdraw()
+    table.dissolve()
+    assert (ann.pace.balance, bob.pace.balance) == (before, before)
+    assert ann.free_at == -math.inf

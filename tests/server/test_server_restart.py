@@ -146,6 +146,22 @@ async def test_a_match_outlives_any_number_of_servers(
     assert state_of(store).state is MatchState.FINISHED
 
 
+async def test_nobodys_pace_counts_the_time_in_which_clocks_stand_still(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with ending(store, ann, bob):
+        await bob.until(partial(asked, bob, 1))
+    ann, bob = ann.again(), bob.again()
+    async with running(store) as arena:
+        nursery.start_soon(bob.attend, arena)
+        await trio.sleep(40)
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+        for bot in (ann, bob):
+            assert (arena.players.pace(bot.row.id).at(trio.current_time()) or 0.0) < 0.1
+
+
 async def test_clocks_stand_still_until_everybody_is_back(
     store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:

@@ -17,7 +17,8 @@ from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Ret
 from arena.replay.header import OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
-from arena.scheduling.pool import LastMatch
+from arena.scheduling.candidate import LastMatch
+from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts
 from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
 from arena.server.sessions.player import BotPlayer
@@ -68,6 +69,8 @@ class MatchDriver:
         self._actions = header.game.actions
         self._journal = journal
         self._recorder = Recorder(header)
+        self.owed = OwedTime(len(players))
+        """Who owed an answer in the match, and for how long."""
         self._fault: Exception | None = None
         self._frozen = False
         self._notices = NoticeTexts(
@@ -109,6 +112,11 @@ class MatchDriver:
     def last_match(self) -> LastMatch:
         """The match as the scheduler remembers it of its players."""
         return LastMatch(self.match_id, self._match.now / 1e6)
+
+    @property
+    def tells_paces(self) -> Sequence[bool]:
+        """By seat, whether its bot made so many of its decisions itself that the match tells its pace."""
+        return [2 * seat.missed < seat.decisions for seat in self._recorder.thinking()]
 
     @property
     def over(self) -> bool:
@@ -259,11 +267,25 @@ class MatchDriver:
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
         """Record an input with its effects; a fault here voids the match at its end and disturbs nobody before."""
+        self._count_owed(event, effects)
         if self._fault is None:
             try:
                 self._recorder.add(event, effects, line)
             except Exception as fault:  # noqa: BLE001 - raised again by `replay`
                 self._fault = fault
+
+    def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
+        """Count who owes an answer from now on, and who does no more."""
+        owed, at = self.owed, self._match.now
+        if isinstance(event, (Acted, StoodIn)) and self._match.open_decision(event.seat) != event.decision:
+            owed.made(event.seat, event.decision, at)
+        for effect in effects:
+            if type(effect) is Ask:
+                owed.owes(effect.seat, effect.decision, at)
+            elif isinstance(effect, Force):
+                owed.made(effect.seat, effect.decision, at)
+            elif isinstance(effect, (Hold, Release)):
+                owed.hold(at, held=isinstance(effect, Hold))
 
     def _do(self, effect: Effect, at: Instant, todo: list[Input]) -> None:
         match effect:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.replay.header import MatchKind
-    from arena.scheduling.pool import LastMatch
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
     from arena.server.matches.persistence import MatchPersistence
@@ -53,8 +52,8 @@ class Observers(NamedTuple):
     """A match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
     """Bots are given no seats from now on, as the store has it already."""
-    played: Callable[[BotPlayer, str, LastMatch], None]
-    """A bot has played a match of a game and is about to be released."""
+    played: Callable[[MatchDriver, ReadyCheck | None], None]
+    """A match is over and its bots are about to be released; without a ready check an earlier server began it."""
     stuck: Callable[[float], None]
     """No match can be stored before an instant of the server's clock."""
 
@@ -111,7 +110,9 @@ class MatchLifecycle:
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)
 
-    def announce(self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement) -> None:
+    def announce(
+        self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
+    ) -> ReadyCheck:
         """Announce a match of players that sit down; they are busy from now on.
 
         `replacement` gives another player for a seat whose bot does not come.
@@ -130,6 +131,7 @@ class MatchLifecycle:
         self._ready_checks.add(ready_check)
         self._timers.watch(ready_check)
         ready_check.invite_all()
+        return ready_check
 
     async def clear(self, limit: float) -> None:
         """Let the matches that run end; what is left after `limit` seconds the next server plays.
@@ -180,7 +182,7 @@ class MatchLifecycle:
         if self._leaving:
             driver.freeze()
         driver.begin()
-        await self._finish(driver)
+        await self._finish(driver, ready_check)
 
     async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
         """The driver of a match that everybody is ready for; None if its beginning cannot be stored."""
@@ -218,7 +220,7 @@ class MatchLifecycle:
         self._drivers.add(driver)
         return driver
 
-    async def _finish(self, driver: MatchDriver) -> None:
+    async def _finish(self, driver: MatchDriver, ready_check: ReadyCheck | None = None) -> None:
         """Wait for the end of a match that is being played, store it and tell its bots."""
         over, changes, parked = await self._persistence.record(driver.match_id, await driver.played(), driver)
         if changes:
@@ -231,7 +233,7 @@ class MatchLifecycle:
             if isinstance(player, BotPlayer):
                 player.newcomer = False
                 player.availability.played()
-                self._observers.played(player, driver.game, driver.last_match)
+        self._observers.played(driver, ready_check)
         self._release(driver.players)
         driver.report(over, changes)  # after the matchmaker was told, so that it leaves with the next invitation
 

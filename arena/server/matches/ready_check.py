@@ -164,7 +164,7 @@ class ReadyCheck:
         if self._takers[invited.seat] is bot_player:
             self._takers[invited.seat] = None
             self._nonces[invited.seat] = NO_NONCE
-        bot_player.unseated(self.game.name)
+        bot_player.unseated(self, self.game.name)
         if self._takers[invited.seat] is None and not self._asked(invited.seat):
             self._refill(invited.seat, now, f"a bot {how.value}")
             self._settle_if_full()
@@ -189,7 +189,7 @@ class ReadyCheck:
         for bot_player, invited in self._invited.items():
             bot_player.withdrawn(invited.invitation_id, f"the match does not take place: {self.failure}")
             if bot_player in self._takers:
-                bot_player.unseated(self.game.name, invited.waiting_since)
+                bot_player.unseated(self, self.game.name, invited.waiting_since)
 
     def dissolve(self) -> None:
         """Remove the invitations from their bots; those that said nothing still owe a word."""
@@ -243,7 +243,7 @@ class ReadyCheck:
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
         bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
-        bot_player.unseated(self.game.name)
+        bot_player.unseated(self, self.game.name)
 
     def _record(self, bot_player: BotPlayer, invited: _Invited, outcome: OfferOutcome) -> None:
         """Keep what became of an invitation; a bot that accepts and leaves has left."""

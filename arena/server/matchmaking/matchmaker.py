@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import math
 import secrets
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import trio
 
 from arena.replay.header import MatchKind
+from arena.scheduling.pace import settle
 from arena.server.matchmaking.queue import Queue
 from arena.server.sessions.player import BotPlayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from arena.scheduling.candidate import LastMatch
     from arena.scheduling.information_gain import MatchValues
-    from arena.scheduling.pool import LastMatch, Shuffler, Table
+    from arena.scheduling.pace import OwedTime
+    from arena.scheduling.pool import Shuffler, Table
     from arena.server.config import Config, Offer
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.runtime.turns import Turns
@@ -28,8 +31,32 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
 
 
-Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], None]"
+Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
 """Called with each table that is formed: its players are busy from then on."""
+
+
+class PlayedMatch(Protocol):
+    """A match that is over."""
+
+    @property
+    def players(self) -> Sequence[Player]:
+        """By seat."""
+
+    @property
+    def game(self) -> str:
+        """The name of the game."""
+
+    @property
+    def last_match(self) -> LastMatch:
+        """The match as the scheduler remembers it of its players."""
+
+    @property
+    def owed(self) -> OwedTime:
+        """Who owed an answer, and for how long."""
+
+    @property
+    def tells_paces(self) -> Sequence[bool]:
+        """By seat, whether it tells the pace of its bot."""
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
@@ -58,7 +85,8 @@ class Matchmaker:
         self._players = players
         self._chance: Shuffler = secrets.SystemRandom()
         self._queues = {
-            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance) for offer in config.offers
+            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance, players.pace_rules)
+            for offer in config.offers
         }
         self._turns = turns
         self._watch = watch
@@ -66,11 +94,20 @@ class Matchmaker:
         self._open_from = 0.0
         players.on_change(self._changed)
 
-    def match_ended(self, bot_player: BotPlayer, game: str, last_match: LastMatch) -> None:
-        """Record that a bot's match ended; start its waiting time if it was at capacity."""
-        if not self._queues[game].pool.has_room(bot_player):
-            bot_player.waiting_since[game] = trio.current_time()
-        bot_player.last_match = last_match
+    def match_ended(self, match: PlayedMatch, ready_check: ReadyCheck | None) -> None:
+        """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait."""
+        now, rules = trio.current_time(), self._players.pace_rules
+        paces = [player.pace if isinstance(player, BotPlayer) else None for player in match.players]
+        waits = settle(paces, match.owed, match.tells_paces, now, rules)
+        queue = self._queues[match.game]
+        queue.played(match.owed)
+        for player, waited in zip(match.players, waits, strict=True):
+            if isinstance(player, BotPlayer):
+                player.release_expected(ready_check)
+                player.pace.earn(match.last_match.seconds, waited)
+                if not queue.pool.has_room(player):
+                    player.waiting_since[match.game] = now
+                player.last_match = match.last_match
 
     def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
@@ -104,6 +141,7 @@ class Matchmaker:
         """Give a player for a seat that is still open: the bot that waits longest, or a house bot; see `open`."""
         queue, table = self._queues[ready_check.game.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
+            bot_player.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
             return bot_player
         return queue.filler(table, self._chance)
 
@@ -115,7 +153,8 @@ class Matchmaker:
         for queue in self._queues.values():
             for bot_player in queue.on_trial():
                 players = queue.with_house(bot_player, self._chance)
-                self._sit_down(queue, players, MatchKind.CASUAL, now, seat)
+                kind = MatchKind.CASUAL if bot_player.availability.doubtful else MatchKind.RATED
+                self._sit_down(queue, players, kind, _nobody, now, seat)
         open_queues = list(self._queues.values())
         while open_queues:
             queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
@@ -123,14 +162,23 @@ class Matchmaker:
             if table is None:
                 open_queues.remove(queue)
                 continue
-            self._sit_down(queue, table.bots, MatchKind.RATED, now, seat)
-        return min([due for queue in self._queues.values() if (due := queue.pool.due(now)) > now], default=math.inf)
+            self._sit_down(queue, table.bots, MatchKind.RATED, self.replacement, now, seat)
+        return min([queue.pool.next_due(now) for queue in self._queues.values()], default=math.inf)
 
-    def _sit_down(self, queue: Queue, players: Sequence[Player], kind: MatchKind, now: float, seat: Announce) -> None:
-        seat(queue.offer, players, kind, self.replacement if kind is MatchKind.RATED else _nobody)
+    def _sit_down(
+        self,
+        queue: Queue,
+        players: Sequence[Player],
+        kind: MatchKind,
+        replacement: Replacement,
+        now: float,
+        seat: Announce,
+    ) -> None:
+        ready_check = seat(queue.offer, players, kind, replacement)
         for player in players:
             if isinstance(player, BotPlayer):
                 player.seated(now, queue.offer.game.name)
+                player.expect(ready_check, queue.expected(players, player, now))
                 self._update(player)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues
-from arena.scheduling.pool import Pool, Waiting
-from arena.server.sessions.player import HousePlayer
+from arena.scheduling.pool import Pool
+from arena.server.sessions.player import BotPlayer, Expected, HousePlayer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from arena.scheduling.pace import OwedTime, PaceRules
     from arena.scheduling.pool import Shuffler
     from arena.server.config import Config, Offer
-    from arena.server.sessions.player import BotPlayer, Player
+    from arena.server.sessions.player import Player
+
+DECISIONS_WEIGHT: Final = 0.1
+"""Weight of a match in the mean number of decisions of the latest."""
 
 
 class Queue:
     """The bots of one game."""
 
-    def __init__(self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler) -> None:
+    def __init__(
+        self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, pace_rules: PaceRules
+    ) -> None:
         self.offer = offer
         self.match_values: MatchValues[tuple[int, str]] = MatchValues()
         """By bot and version, what the ladder gains from its next match."""
@@ -28,10 +36,13 @@ class Queue:
         self._game = offer.game.name
         self._house = house
         self._matches_per_bot = config.matches_per_bot
+        self._pace_rules = pace_rules
         self._waiting: set[BotPlayer] = set()
         """Bots that may be given a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
-        """Bots that wait for a match with house bots, since their last invitation failed."""
+        """Bots that wait for a match with house bots: their last invitation failed, or nobody knows their pace."""
+        self._decisions: dict[int, float] = {}
+        """By table size, the mean number of a seat's decisions in the latest matches."""
 
     @property
     def sizes(self) -> list[int]:
@@ -44,7 +55,7 @@ class Queue:
         here = session is not None and not bot_player.parked and self._game in session.hello.games
         here = here and bot_player.availability.invitable  # whoever pauses will not come soon: nobody waits for it
         room = bot_player.room(self._matches_per_bot) if here else 0
-        on_trial = room > 0 and bool(self._house) and bot_player.availability.doubtful
+        on_trial = room > 0 and bool(self._house) and bot_player.on_trial
         if on_trial:
             self._on_trial[bot_player] = None
         else:
@@ -61,12 +72,33 @@ class Queue:
                 bot_player,
                 bot_player.owner,
                 bot_player.waiting_since[self._game],
-                bot_player.room(self._matches_per_bot),
+                room,
                 self.match_values.of((bot_player.bot_id, bot_player.version)),
                 bot_player.pending[self._game],
                 bot_player.last_match,
+                self._pace_class(bot_player),
+                bot_player.pace.balance > 0,
+                -math.inf if room else bot_player.free_at,
+                not room and bool(bot_player.expected) and all(each.wait > 0 for each in bot_player.expected.values()),
             )
         )
+
+    def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
+        """What a bot may expect of a match with the players of a table."""
+        decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
+        paces = {each: each.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
+        own = paces.get(bot_player, 0.0)
+        slower = sum([pace for pace in paces.values() if self._pace_rules.much_slower(pace, own)])
+        return Expected(decisions * slower, now + decisions * sum(paces.values()))
+
+    def played(self, owed: OwedTime) -> None:
+        """Learn from a match that is over how many decisions one takes."""
+        seats, decisions = len(owed.decisions), sum(owed.decisions) / len(owed.decisions)
+        known = self._decisions.get(seats, decisions)
+        self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
+
+    def _pace_class(self, bot_player: BotPlayer) -> int:
+        return self._pace_rules.pace_class(bot_player.pace_now)
 
     def on_trial(self) -> Sequence[BotPlayer]:
         """The bots that play their next match with house bots only."""
@@ -82,9 +114,21 @@ class Queue:
         return players
 
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
-        """The bot that has waited longest of those whose owner is not at a table; None if there is none."""
-        owners = {player.owner for player in table if not isinstance(player, HousePlayer)}
-        waiting = [each for each in self._waiting if each.owner not in owners]
+        """The bot that has waited longest of those whose owner is not at a table; None if there is none.
+
+        Nobody much slower than the others comes to a table that is formed, and to one with a slow bot only who has the
+        balance for it.
+        """
+        there = [player for player in table if isinstance(player, BotPlayer)]
+        owners = {each.owner for each in there}
+        classes = [self._pace_class(each) for each in there]
+        waiting = [
+            each
+            for each in self._waiting
+            if each.owner not in owners
+            and (not there or self._pace_class(each) == min(classes))
+            and (not there or max(classes) == min(classes) or each.pace.balance > 0)
+        ]
         return min(waiting, key=lambda each: each.waiting_since[self._game], default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:

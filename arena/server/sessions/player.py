@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+
+import trio
 
 from arena.house import HouseBot  # a compiled dataclass looks its types up at run time
 from arena.replay.header import OfferOutcome
+from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
 from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from arena.scheduling.pool import LastMatch
+    from arena.scheduling.candidate import LastMatch
     from arena.server.sessions.messages import BotMessage
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
 """Withdrawn invitations of a bot for which an answer may still be on its way: as many as it plays at once."""
+
+
+class Expected(NamedTuple):
+    """What is expected of a match."""
+
+    wait: float
+    """Seconds that the bot will wait for much slower ones."""
+    end: float
+    """The instant of its end."""
 
 
 class PendingMatch(Protocol):
@@ -61,6 +74,7 @@ class BotPlayer:
         owner: str,
         changed: Callable[[BotPlayer], None],
         availability: Availability | None = None,
+        pace: Pace | None = None,
     ) -> None:
         """`changed` is told when the bot has more or less room for matches."""
         self.bot_id = bot_id
@@ -68,6 +82,7 @@ class BotPlayer:
         self.owner = owner
         self.session: Session | None = None
         self.availability = availability or Availability(lambda: None, lambda _: None)
+        self.pace = pace or Pace(PaceRules())
         self.version = ""
         """What it said it was when it last came."""
         self.waiting_since: dict[str, float] = {}
@@ -76,6 +91,8 @@ class BotPlayer:
         """By game, the seats it was given whose results the ladder does not know, as far as the scheduler knows."""
         self.last_match: LastMatch | None = None
         """The last match it played; None if it was given a seat since."""
+        self.expected: dict[Hashable, Expected] = {}
+        """By match that it was given a seat of, what is expected of that."""
         self.parked = False
         """Whether it is given no seats."""
         self.newcomer = True
@@ -105,7 +122,23 @@ class BotPlayer:
         if self.session is None or not self.availability.invitable:
             return 0
         most = min(self.session.capacity, matches_per_bot)
-        return max(0, (min(most, 1) if self.availability.doubtful else most) - self.busy)
+        return max(0, (min(most, 1) if self.on_trial else most) - self.busy)
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether its next match is with house bots, where there are any: its last invitation failed, or nobody knows
+        its pace."""
+        return self.availability.doubtful or not self.pace.known
+
+    @property
+    def pace_now(self) -> float | None:
+        """Its mean time owed for a decision in seconds, as it counts now; None if that is not known."""
+        return self.pace.at(trio.current_time())
+
+    @property
+    def free_at(self) -> float:
+        """The instant at which the first of its matches is expected to end; −∞ if nothing is known."""
+        return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def seated(self, now: float, game: str) -> None:
         """Record that it was given a seat."""
@@ -113,12 +146,23 @@ class BotPlayer:
         self.pending[game] += 1
         self.last_match = None
 
+    def expect(self, match: Hashable, expected: Expected) -> None:
+        """Have it pay at once for what a match that it was given a seat of is expected to cost it."""
+        self.expected[match] = expected
+        self.pace.pay(expected.wait)
+
+    def release_expected(self, match: Hashable) -> None:
+        """Give it back what it paid for a match that is over, or that it does not play."""
+        if (expected := self.expected.pop(match, None)) is not None:
+            self.pace.pay(-expected.wait)
+
     def changed(self) -> None:
         """Tell whoever forms tables that it has more or less room."""
         self._changed(self)
 
-    def unseated(self, game: str, waiting_since: float | None = None) -> None:
+    def unseated(self, match: Hashable, game: str, waiting_since: float | None = None) -> None:
         """Record that it lost a seat without playing; it waits as it did before, if that is given."""
+        self.release_expected(match)
         self.pending[game] = max(0, self.pending[game] - 1)
         if waiting_since is not None and game in self.waiting_since:
             self.waiting_since[game] = waiting_since

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
 from arena.server.sessions.player import BotPlayer
 
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
 class Players:
     """Keeps a bot until it is gone and its matches are over."""
 
-    def __init__(self, watch: Callable[[Availability], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        watch: Callable[[Availability], None] = lambda _: None,
+        pace_rules: PaceRules = PaceRules(),  # noqa: B008 - frozen
+    ) -> None:
         """`watch` calls the availability of a bot at its deadlines."""
+        self.pace_rules = pace_rules
         self._players: dict[int, BotPlayer] = {}
+        self._paces: dict[int, Pace] = {}
         self._availability: dict[int, Availability] = {}
         self._watch = watch
         self._on_change: Callable[[BotPlayer], None] = lambda _: None
@@ -44,8 +51,16 @@ class Players:
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
         """The bot of a number, as it is known or new."""
         if (player := self._players.get(bot_id)) is None:
-            player = self._players[bot_id] = BotPlayer(bot_id, name, owner, self.changed, self.availability(bot_id))
+            player = self._players[bot_id] = BotPlayer(
+                bot_id, name, owner, self.changed, self.availability(bot_id), self.pace(bot_id)
+            )
         return player
+
+    def pace(self, bot_id: int) -> Pace:
+        """A bot's pace and balance since the server started, whether it is here or not."""
+        if (known := self._paces.get(bot_id)) is None:
+            known = self._paces[bot_id] = Pace(self.pace_rules)
+        return known
 
     def availability(self, bot_id: int) -> Availability:
         """What a bot did with its invitations since the server started, whether it is here or not."""

@@ -1,0 +1,77 @@
+"""A connected bot as the pool of its game knows it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from math import inf
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from arena.scheduling.information_gain import NEWCOMER, MatchValue
+
+REMEMBERED: Final = 64
+"""Number of its latest opponents that count as a bot's meetings."""
+
+BotT = TypeVar("BotT", bound=Hashable)
+
+
+class LastMatch(NamedTuple):
+    """The match that a waiting bot played last."""
+
+    match: Hashable
+    seconds: float
+    """Length of the match."""
+
+
+class Waiting(NamedTuple, Generic[BotT]):
+    """A connected bot, which waits if it has room for a match."""
+
+    bot: BotT
+    owner: str
+    since: float
+    """Instant in seconds from which it waits: when it connected, had room again or was last given a match."""
+    room: int = 1
+    """Number of further matches that it can play now."""
+    value: MatchValue = NEWCOMER
+    """Information that a match of it gives the ladder, as of the last fit."""
+    pending: int = 0
+    """Its matches whose results are not in `value`, such as those it is playing."""
+    last_match: LastMatch | None = None
+    """Its last match; None if it has been given a match since, or has not played."""
+    pace_class: int = 0
+    """How slow it is, see `PaceRules.pace_class`: bots of one class wait for each other without limit."""
+    patient: bool = True
+    """Whether it may be seated with a bot of a slower class now."""
+    free_at: float = -inf
+    """Without room, the instant at which it is expected to have some; −∞ if that is not known."""
+    held_up: bool = False
+    """Whether it has no room since it is at tables with slower bots only."""
+
+
+class Candidate(Generic[BotT]):
+    """A connected bot as the pool knows it."""
+
+    __slots__ = ("_latest", "_met", "number", "turn", "waiting")
+
+    def __init__(self, waiting: Waiting[BotT], number: int) -> None:
+        self.waiting = waiting
+        self.number = number
+        """Number of its own, counted from 0."""
+        self.turn = 0.0
+        """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
+        self._met: dict[int, int] = {}
+        self._latest: deque[int] = deque()
+
+    def meetings(self, number: int) -> int:
+        """Count the meetings with the candidate or house bot of a number among the latest."""
+        return self._met.get(number, 0)
+
+    def meet(self, number: int) -> None:
+        """Count a meeting; the earliest beyond `REMEMBERED` counts no longer."""
+        self._met[number] = self._met.get(number, 0) + 1
+        self._latest.append(number)
+        if len(self._latest) > REMEMBERED:
+            earliest = self._latest.popleft()
+            self._met[earliest] -= 1
+            if not self._met[earliest]:
+                del self._met[earliest]

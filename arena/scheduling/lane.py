@@ -1,0 +1,202 @@
+"""The bots of one class of paces as the pool of a game knows them: who waits, and who will soon have room.
+
+They may all sit at one table: none is much slower than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice
+from math import inf
+from typing import Final, Generic, TypeVar
+
+from arena.ladder.live import SCALE
+from arena.scheduling.candidate import Candidate, LastMatch
+from arena.scheduling.order import Order
+
+ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
+"""Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
+MIXING_SHARE: Final = 0.1
+"""Fraction of the last match's length for which its players wait for other opponents from its end on, within the
+patience: otherwise the same bots would be matched with each other again and again."""
+CONSIDERED: Final = 32
+"""Number of bots beyond those needed among which the least met are looked for: it bounds the cost of a table."""
+
+BotT = TypeVar("BotT", bound=Hashable)
+
+
+class Lane(Generic[BotT]):
+    """Bots of one class of paces."""
+
+    def __init__(self, patience: float, draw: Callable[[], float]) -> None:
+        """`draw` draws from [0, 1)."""
+        self.by_wait: Order[BotT] = Order()
+        """Bots that wait, the longest wait first."""
+        self.coverage: Order[BotT] = Order()
+        """Those, by their turn."""
+        self.patient: Order[BotT] = Order()
+        """Those of them that may sit with a slower bot, by their turn."""
+        self._busy: Order[BotT] = Order()
+        self._busy_patient: Order[BotT] = Order()
+        """Those without room, by when they are expected to have some."""
+        self.held_up = 0
+        """Number of bots that are held up by slower ones."""
+        self._contention: dict[int, Order[BotT]] = {}
+        """Orders by information gain, which depends on the table size: one for each size."""
+        self._patience = patience
+        self._draw = draw
+        self._round = 0
+        self._last_matches: dict[LastMatch | None, int] = {}
+        """Number of waiting bots, by their last match."""
+        self._ended: dict[LastMatch | None, float] = {}
+        """By last match of waiting bots, the instant from which the latest of them waits."""
+
+    def enter(self, candidate: Candidate[BotT]) -> None:
+        """Take in a bot, or what is different about one that has left with what was known before."""
+        waiting = candidate.waiting
+        if not waiting.room:
+            self.held_up += waiting.held_up
+            self._busy.put(candidate, waiting.free_at, 0.0, 0.0)
+            if waiting.patient:
+                self._busy_patient.put(candidate, waiting.free_at, 0.0, 0.0)
+            return
+        since, last_match = waiting.since, waiting.last_match
+        _count(self._last_matches, last_match, 1)
+        self._ended[last_match] = max(since, self._ended.get(last_match, since))
+        self.by_wait.put(candidate, since, candidate.turn, 0.0)
+        self.coverage.put(candidate, candidate.turn, 0.0, 0.0)
+        if waiting.patient:
+            self.patient.put(candidate, candidate.turn, 0.0, 0.0)
+        else:
+            self.patient.discard(candidate)
+        for seats, order in self._contention.items():
+            order.put(candidate, -_gain(candidate, seats), since, candidate.turn)
+
+    def leave(self, candidate: Candidate[BotT], stays: bool = False) -> None:
+        """Let a bot go; `stays`: it is about to enter again, still with room."""
+        self._busy.discard(candidate)
+        self._busy_patient.discard(candidate)
+        if not candidate.waiting.room:
+            self.held_up -= candidate.waiting.held_up
+        else:
+            last_match = candidate.waiting.last_match
+            _count(self._last_matches, last_match, -1)
+            if last_match not in self._last_matches:
+                del self._ended[last_match]
+            if not stays:
+                for order in (self.by_wait, self.coverage, self.patient, *self._contention.values()):
+                    order.discard(candidate)
+
+    def draw_turn(self, candidate: Candidate[BotT]) -> None:
+        """Draw the turn of a bot that begins to wait in the current round, unless it has had its turn in that."""
+        first = self.coverage.first()
+        if first is not None:
+            self._round = max(self._round, int(first.turn))
+        candidate.turn = max(candidate.turn, self._round + self._draw())
+
+    def coming(self, now: float, until: float, most: int, patient: bool = False) -> int:
+        """Count owners without a waiting bot of whom one is expected to have room until an instant, up to so many.
+
+        Who should have had room for longer than the patience is not expected any more. `patient`: only bots that may
+        sit with a slower one.
+        """
+        number = 0
+        for candidate in islice(self._soon(now, until, patient), most + CONSIDERED):
+            number += not self.by_wait.has_owner(candidate.waiting.owner)
+            if number >= most:
+                break
+        return number
+
+    def _soon(self, now: float, until: float, patient: bool) -> Iterator[Candidate[BotT]]:
+        busy = self._busy_patient if patient else self._busy
+        yield from busy.heads_between(-inf, -inf)
+        yield from busy.heads_between(now - self._patience, until)
+
+    def mixing_until(self) -> float:
+        """Return the instant until which the waiting bots wait for others, as all come from one match; −∞ otherwise."""
+        if len(self._last_matches) == 1:
+            last = next(iter(self._last_matches))
+            if last is not None:
+                return min(self._ended[last] + MIXING_SHARE * last.seconds, self.patience_ends())
+        return -inf
+
+    def patience_ends(self) -> float:
+        """Return the instant at which the longest wait has lasted for the patience; infinite if none waits."""
+        candidate = self.by_wait.first()
+        return inf if candidate is None else candidate.waiting.since + self._patience
+
+    def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
+        """Choose so many candidates with the largest gain; without `established` only the provisional among them."""
+        order = self._contention.get(seats)
+        if order is None:
+            order = self._contention[seats] = Order()
+            for candidate in self.coverage.all():
+                order.put(candidate, -_gain(candidate, seats), candidate.waiting.since, candidate.turn)
+        first = list(islice(order.heads(), number))
+        if established:
+            return first
+        return [
+            candidate
+            for candidate in first
+            if candidate.waiting.value.expected(candidate.waiting.pending, seats) > ESTABLISHED_VARIANCE
+        ]
+
+    def cover(self, chosen: list[Candidate[BotT]], number: int, now: float) -> None:
+        """Choose more candidates for coverage, until there are so many in all; there must be that many.
+
+        Waits beyond the patience come first, the longest of them first; then, round by round, who has met the chosen
+        least; then random.
+        """
+        owners = {candidate.waiting.owner for candidate in chosen}
+        for candidate in self.by_wait.heads():
+            # The sum, so that a caller can wait for just that instant.
+            if len(chosen) == number or now < candidate.waiting.since + self._patience:
+                break
+            if candidate.waiting.owner not in owners:
+                owners.add(candidate.waiting.owner)
+                chosen.append(candidate)
+        add_least_met(chosen, self.coverage, number)
+
+
+def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int) -> None:
+    """Choose more candidates of an order by turns, until there are so many in all or no more owners."""
+    missing = number - len(chosen)
+    if missing <= 0:
+        return
+    owners = {candidate.waiting.owner for candidate in chosen}
+    others: list[Candidate[BotT]] = []
+    for candidate in order.heads():
+        if candidate.waiting.owner not in owners:
+            others.append(candidate)
+            if len(others) == missing + CONSIDERED:
+                break
+    for _ in range(min(missing, len(others))):
+        best = _least_met(others, chosen)
+        others.remove(best)
+        chosen.append(best)
+
+
+def _least_met(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> Candidate[BotT]:
+    """Find, of the candidates in the first one's round, the first that has met the chosen least."""
+    best, fewest, round_ = candidates[0], -1, int(candidates[0].turn)
+    for candidate in candidates:
+        if int(candidate.turn) > round_:
+            break
+        meetings = 0
+        for other in chosen:
+            meetings += candidate.meetings(other.number) + other.meetings(candidate.number)
+        if fewest < 0 or meetings < fewest:
+            best, fewest = candidate, meetings
+    return best
+
+
+def _gain(candidate: Candidate[BotT], seats: int) -> float:
+    return candidate.waiting.value.gain(candidate.waiting.pending, seats)
+
+
+def _count(counts: dict[LastMatch | None, int], key: LastMatch | None, more: int) -> None:
+    """Add to a count; one that comes to 0 is removed."""
+    if number := counts.get(key, 0) + more:
+        counts[key] = number
+    else:
+        del counts[key]

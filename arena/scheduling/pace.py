@@ -1,0 +1,151 @@
+"""Pace of bots, and what others pay for the slow ones among them: arithmetic on what a match tells at its end.
+
+A bot's *pace* is the mean time that it owes for a decision in a match: it goes up at once to that of a match and is
+halved every few minutes. Its *balance*, in seconds, grows by a share of the time that it sits at tables and shrinks by
+the time in which only much slower bots owed an answer there: so it may wait for those for that share of its time. Time
+comes from the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import Final
+
+MOST_CLASSES: Final = 12
+"""The slowest class of paces; bots whose pace is not known are in it, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaceRules:
+    """What is slow and what it may cost others; in seconds."""
+
+    quick: float = 0.05
+    """Up to this pace a bot is never slow."""
+    share: float = 0.2
+    """The part of its table time in which a bot waits for much slower ones."""
+    first_balance: float = -20.0
+    most_balance: float = 30.0
+    half_life: float = 300.0
+    """Time after which a bot's pace has halved, if it plays no slower match."""
+
+    def much_slower(self, pace: float, own: float) -> bool:
+        """Whether a bot with the one pace is much slower than a bot with the other."""
+        return pace > self.quick and pace > 2 * own
+
+    def pace_class(self, pace: float | None) -> int:
+        """The class of a pace: 0 up to `quick`, then one for each doubling; in a class nobody is much slower."""
+        if pace is None:
+            return MOST_CLASSES
+        return 0 if pace <= self.quick else min(MOST_CLASSES, 1 + int(log2(pace / self.quick)))
+
+
+class Pace:
+    """One bot's pace and balance."""
+
+    __slots__ = ("_at", "_pace", "_rules", "balance")
+
+    def __init__(self, rules: PaceRules) -> None:
+        self.balance = rules.first_balance
+        """Seconds for which it may wait for much slower bots; it is seated with them while it has any."""
+        self._rules = rules
+        self._pace: float | None = None
+        self._at = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether a match has told it."""
+        return self._pace is not None
+
+    def at(self, now: float) -> float | None:
+        """The pace in seconds at an instant; None while no match told it."""
+        return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)
+
+    def played(self, now: float, pace: float) -> None:
+        """Take the pace of a match that has ended."""
+        self._pace = max(pace, self.at(now) or 0.0)
+        self._at = now
+
+    def pay(self, expected: float) -> None:
+        """Take off what a table is expected to cost; negative to give it back."""
+        self.balance -= expected
+
+    def earn(self, table_time: float, waited: float) -> None:
+        """Take the time of a match, and how much of it was spent waiting for much slower bots."""
+        self.balance = min(self._rules.most_balance, self.balance + self._rules.share * table_time - waited)
+
+
+class OwedTime:
+    """Who owed an answer in a match and for how long, in microseconds; instants are the match's own."""
+
+    __slots__ = ("_held", "_open", "_owing", "_since", "decisions", "times")
+
+    def __init__(self, seats: int) -> None:
+        self.decisions = [0] * seats
+        """By seat, its decisions so far."""
+        self.times: dict[int, int] = {}
+        """By seats that owed an answer and no others, as a bit mask, for how long."""
+        self._open = [0] * seats
+        self._owing = 0
+        self._since = 0
+        self._held = False
+
+    def owes(self, seat: int, decision: int, at: int) -> None:
+        """Count that a seat is asked for a decision, perhaps again."""
+        if self._open[seat] != decision:
+            self._open[seat] = decision
+            self.decisions[seat] += 1
+            self._pass(at)
+            self._owing |= 1 << seat
+
+    def made(self, seat: int, decision: int, at: int) -> None:
+        """Count that a seat's decision is made; one that it does not owe has no effect."""
+        bit = 1 << seat
+        if self._open[seat] == decision and self._owing & bit:
+            self._pass(at)
+            self._owing ^= bit
+
+    def hold(self, at: int, held: bool) -> None:
+        """Stop counting, or count again: nobody owes what an outage of the server takes."""
+        self._pass(at)
+        self._held = held
+
+    def pace(self, seat: int) -> float | None:
+        """The mean time in seconds that a seat owed for a decision; None if it had none."""
+        if not self.decisions[seat]:
+            return None
+        return sum([time for owing, time in self.times.items() if owing >> seat & 1]) / self.decisions[seat] / 1e6
+
+    def waited(self, seat: int, paces: Sequence[float | None], rules: PaceRules) -> float:
+        """The time in seconds in which only seats much slower than one owed an answer; `paces` None are no bots."""
+        own, slower = paces[seat] or 0.0, 0
+        for other, pace in enumerate(paces):
+            if other != seat and pace is not None and rules.much_slower(pace, own):
+                slower |= 1 << other
+        return sum([time for owing, time in self.times.items() if owing and not owing & ~slower]) / 1e6
+
+    def _pass(self, at: int) -> None:
+        if self._owing and not self._held and at > self._since:
+            self.times[self._owing] = self.times.get(self._owing, 0) + at - self._since
+        self._since = at
+
+
+def settle(
+    paces: Sequence[Pace | None], owed: OwedTime, tells: Sequence[bool], now: float, rules: PaceRules
+) -> list[float]:
+    """Take a match that has ended into the paces of its bots; by seat, how long each waited for much slower ones.
+
+    `paces` are None for house bots. `tells`: whether the match tells the pace of a seat's bot that had none before.
+    """
+    compared: list[float | None] = []
+    for seat, pace in enumerate(paces):
+        own = owed.pace(seat)
+        if pace is None:
+            compared.append(None)
+        elif own is not None and (tells[seat] or pace.known):
+            pace.played(now, own)
+            compared.append(pace.at(now))
+        else:
+            compared.append(own)
+    return [0.0 if pace is None else owed.waited(seat, compared, rules) for seat, pace in enumerate(paces)]

@@ -1,0 +1,326 @@
+"""An evening on a virtual clock: the real matchmaker, ready checks and paces; matches have a length and no game.
+
+A match takes as long as its bots owe answers, one after the other. No task runs but one that takes event by event.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from random import Random
+from typing import Any, Final, NamedTuple, cast
+
+import trio
+from trio.testing import MockClock
+
+from arena.replay.header import MatchKind
+from arena.scheduling.candidate import LastMatch
+from arena.scheduling.pace import OwedTime, PaceRules
+from arena.server.config import Offer
+from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
+from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.runtime.timers import TimerOwner
+from arena.server.runtime.turns import Sender, Turns
+from arena.server.sessions.messages import BotMessage, Hello, Invitation, Notice, Ready
+from arena.server.sessions.player import BotPlayer, Player, RunningMatch
+from arena.server.sessions.players import Players
+from arena.server.sessions.session import Session
+from tests.server.server_rig import GAME, QUICK, config, house_players
+
+SLOW: Final = 0.9
+"""Seconds a decision."""
+DECISIONS: Final = (20, 40)
+"""A seat's decisions in a match, at least and at most."""
+SEED: Final = bytes(32)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a bot behaves."""
+
+    seconds: float = QUICK
+    """Time for a decision."""
+    capacity: int = 1
+    answers: str = "ready"
+    """What it does with invitations: `ready`, `declines` or `ignores`."""
+    leaves: bool = False
+    """Whether it vanishes from every match but its first, and comes back when that is over."""
+
+
+class Played(NamedTuple):
+    """A match that is over."""
+
+    players: Sequence[Player]
+    game: str
+    last_match: LastMatch
+    owed: OwedTime
+    tells_paces: Sequence[bool]
+
+
+class Told:
+    """A session without a line: it tells its bot of invitations, and of nothing else."""
+
+    round_trip = None
+
+    def __init__(self, evening: Evening, bot: SimulatedBot) -> None:
+        self.hello = Hello((GAME.name,), bot.kind.capacity, "")
+        self.capacity = bot.kind.capacity
+        self._evening = evening
+        self._bot = bot
+
+    def invite(self, invitation: Invitation) -> None:
+        if self._bot.kind.answers != "ignores":
+            self._evening.after(QUICK, partial(self._bot.answer, invitation.invitation_id))
+
+    def notify(self, notice: Notice) -> None:
+        pass
+
+
+class SimulatedBot:
+    """A bot, and what became of it."""
+
+    def __init__(self, evening: Evening, bot_player: BotPlayer, kind: Kind) -> None:
+        self.player = bot_player
+        self.kind = kind
+        self.evening = evening
+        self.came = trio.current_time()
+        self.began: list[float] = []
+        """When its matches began."""
+        self.finished: list[float] = []
+        """When its matches ended."""
+        self.table_time = 0.0
+        self.waited = 0.0
+        """Time in which only bots much slower than it owed an answer; both of matches that ended in the window."""
+        self.troubles = 0
+
+    def connect(self) -> None:
+        self.player.connected(trio.current_time(), cast("Session", Told(self.evening, self)))
+        self.evening.players.changed(self.player)
+
+    def answer(self, invitation_id: int) -> None:
+        if self.player.session is None:
+            return
+        accepts = self.kind.answers == "ready"
+        ready = [Ready(invitation_id, b"")] if accepts else []
+        declined = [] if accepts else [invitation_id]
+        self.player.hear(BotMessage(trio.current_time(), ready, (), None, None, declined, (), False))
+
+
+class Silent:
+    """A running match that takes no word of its bots."""
+
+    def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
+        pass
+
+    def returned(self, now: float, bot_player: BotPlayer) -> None:
+        pass
+
+
+class Evening:
+    """A matchmaker and its bots."""
+
+    def __init__(self, clock: MockClock, seats: int, seed: int, rules: PaceRules, house: int = 3) -> None:
+        self.clock = clock
+        self.chance = Random(seed)
+        self.players = Players(self._watch, rules)
+        self.rules = rules
+        self.bots: dict[BotPlayer, SimulatedBot] = {}
+        self.window = math.inf
+        """The instant from which meetings and times count."""
+        self.meetings = Counter[frozenset[str]]()
+        """Of two bots that are no house bots, by their names."""
+        self.seats = seats
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._events = 0
+        self._due: dict[Sender, None] = {}
+        fillers = house_players(*(f"house-{number}" for number in range(house)))
+        settings = config(house=bool(house), seats=(seats,))
+        self.matchmaker = Matchmaker(
+            settings, self.players, {GAME.name: fillers}, cast("Turns", self), cast("Any", self._watch)
+        )
+        self.matchmaker._chance = self.chance
+        for queue in self.matchmaker._queues.values():
+            queue.pool._chance = self.chance
+        self.matchmaker.open(self._announce)
+        self._limits = ReadyLimits(settings.ready_limit, settings.offer_limit, settings.seat_limit)
+        self._matches = 0
+
+    def come(self, name: str, kind: Kind) -> SimulatedBot:
+        bot_player = self.players.enter(len(self.bots) + 1, name, name)
+        bot = self.bots[bot_player] = SimulatedBot(self, bot_player, kind)
+        bot.connect()
+        return bot
+
+    def after(self, seconds: float, event: Callable[[], None]) -> None:
+        self._events += 1
+        heapq.heappush(self._heap, (trio.current_time() + seconds, self._events, event))
+
+    def run(self, seconds: float) -> None:
+        """Let so much time pass."""
+        end = trio.current_time() + seconds
+        self._send()
+        while self._heap and self._heap[0][0] <= end:
+            at, _, event = heapq.heappop(self._heap)
+            self._jump(at)
+            event()
+            self._send()
+        self._jump(end)
+
+    def due(self, sender: Sender) -> None:
+        """Let a sender send at the end of the event, as `Turns` does."""
+        self._due[sender] = None
+
+    def _send(self) -> None:
+        while self._due:
+            due, self._due = self._due, {}
+            for sender in due:
+                sender.send()
+
+    def _jump(self, at: float) -> None:
+        ahead = at - trio.current_time()
+        if ahead > 0:
+            self.clock.jump(ahead)
+
+    def _watch(self, owner: TimerOwner) -> None:
+        if owner.deadline < owner.wakes_at:
+            owner.wakes_at = owner.deadline
+            self.after(max(0.0, owner.deadline - trio.current_time()), partial(self._wake, owner, owner.deadline))
+
+    def _wake(self, owner: TimerOwner, at: float) -> None:
+        if owner.wakes_at == at:
+            owner.wakes_at = math.inf
+            now = trio.current_time()
+            if owner.deadline <= now + 1e-9:
+                owner.on_timer(max(now, owner.deadline))
+            self._watch(owner)
+
+    def _announce(
+        self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
+    ) -> ReadyCheck:
+        now = trio.current_time()
+        settled = self._settled
+        ready_check = ReadyCheck(offer.game, {}, players, SEED, now, self._limits, settled, replacement, kind)
+        self._watch(ready_check)
+        ready_check.invite_all()
+        return ready_check
+
+    def _settled(self, ready_check: ReadyCheck) -> None:
+        self.after(0.0, partial(self._begin, ready_check))
+
+    def _begin(self, ready_check: ReadyCheck) -> None:
+        if ready_check.failure is not None:
+            ready_check.withdraw()
+            ready_check.dissolve()
+            for each in ready_check.invited:
+                self.players.release(each)
+            return
+        ready_check.dissolve()
+        self._matches += 1
+        owed, tells = OwedTime(len(ready_check.players)), [True] * len(ready_check.players)
+        number, each_decides = self._matches, self.chance.randint(*DECISIONS)
+        for seat, player in enumerate(ready_check.players):
+            owed.decisions[seat] = each_decides
+            if isinstance(player, BotPlayer):
+                bot = self.bots[player]
+                bot.began.append(trio.current_time())
+                seconds = bot.kind.seconds * self.chance.uniform(0.8, 1.2) * each_decides
+                player.matches[number] = cast("RunningMatch", Silent())
+                if bot.kind.leaves and not player.newcomer:
+                    seconds, tells[seat] = 30.0, False
+                    if player.session is not None:
+                        player.disconnected(trio.current_time(), player.session)
+                owed.times[1 << seat] = round(seconds * 1e6)
+        for player in ready_check.players:
+            if isinstance(player, BotPlayer):
+                self.players.changed(player)
+        seconds = sum(owed.times.values()) / 1e6
+        last_match = LastMatch(number, seconds)
+        match = Played(ready_check.players, GAME.name, last_match, owed, tells)
+        self.after(seconds, partial(self._end, match, ready_check, number))
+
+    def _end(self, match: Played, ready_check: ReadyCheck, number: int) -> None:
+        now = trio.current_time()
+        own = [player for player in match.players if isinstance(player, BotPlayer)]
+        for each in own:
+            del each.matches[number]
+            each.newcomer = False
+            each.availability.played()
+        self.matchmaker.match_ended(match, ready_check)
+        if now >= self.window:
+            for one, two in combinations(own, 2):
+                self.meetings[frozenset((one.name, two.name))] += 1
+        kinds = [self.bots[player].kind.seconds if isinstance(player, BotPlayer) else 0.0 for player in match.players]
+        for seat, player in enumerate(match.players):
+            if isinstance(player, BotPlayer):
+                bot = self.bots[player]
+                bot.finished.append(now)
+                if now >= self.window:
+                    bot.table_time += match.last_match.seconds
+                    bot.waited += match.owed.waited(seat, kinds, self.rules)
+                if not match.tells_paces[seat]:
+                    bot.troubles += 1
+                    player.parked = bot.troubles >= 3
+                    if player.session is None:
+                        bot.connect()
+                self.players.release(player)
+
+
+@dataclass
+class Figures:
+    """What became of the honest bots of an evening, and of one other; of the window, for a second."""
+
+    rate: float
+    """Matches that the honest finish."""
+    least: float
+    """Matches of the honest bot with the fewest."""
+    meetings: float
+    """Meetings of two honest bots."""
+    waited: float
+    """The largest part of any honest bot's table time in which only much slower bots owed an answer."""
+    others: float
+    """Matches that the others finish."""
+    mixed: float
+    """Meetings of an honest bot and another, an hour."""
+
+
+def evening(
+    honest: int,
+    capacity: int,
+    seats: int,
+    others: Sequence[Kind] = (),
+    *,
+    seed: int = 1,
+    lead: float = 600.0,
+    seconds: float = 1200.0,
+    rules: PaceRules = PaceRules(),  # noqa: B008 - frozen
+    house: int = 3,
+) -> Figures:
+    """Honest bots and others play for `lead` seconds and then for the window."""
+    clock = MockClock()
+
+    async def play() -> Figures:
+        it = Evening(clock, seats, seed, rules, house)
+        kinds = [Kind(capacity=capacity)] * honest + [*others]
+        bots = [it.come(f"bot-{number}", kind) for number, kind in enumerate(kinds)]
+        it.run(lead)
+        it.window = trio.current_time()
+        it.run(seconds)
+        finished = [sum(at >= it.window for at in bot.finished) / seconds for bot in bots]
+        names = {bot.player.name for bot in bots[:honest]}
+        both = sum(number for pair, number in it.meetings.items() if pair <= names)
+        mixed = sum(number for pair, number in it.meetings.items() if len(pair & names) == 1)
+        return Figures(
+            sum(finished[:honest]),
+            min(finished[:honest]),
+            both / seconds,
+            max(bot.waited / bot.table_time if bot.table_time else 0.0 for bot in bots[:honest]),
+            sum(finished[honest:]),
+            mixed / seconds * 3600,
+        )
+
+    return trio.run(play, clock=clock)

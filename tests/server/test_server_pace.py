@@ -1,0 +1,254 @@
+"""Honest bots play on beside one that is slow, declines, is silent or leaves: whole evenings on a virtual clock.
+
+The bars are the promise: rates and meetings of honest bots beside the other, divided by those without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.scheduling.pace import PaceRules
+from tests.server.pace_rig import SLOW, Evening, Figures, Kind, evening
+from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+NO_RULES = PaceRules(quick=1e9)
+"""Nobody is slow."""
+SEEDS = range(5)
+CAPACITIES = [1, 8, 256]
+NOT_SLOWED = 0.9
+
+
+class Span(NamedTuple):
+    """What is played before the window, and in it, in seconds."""
+
+    lead: float
+    seconds: float
+
+
+WHOLE = Span(600.0, 1200.0)
+SHORT = Span(150.0, 250.0)
+
+
+@cache
+def alone(honest: int, capacity: int, seats: int, seed: int, span: Span) -> Figures:
+    return evening(honest, capacity, seats, seed=seed, lead=span.lead, seconds=span.seconds)
+
+
+class Compared(NamedTuple):
+    """Figures beside others, divided by those without them."""
+
+    rate: float
+    meetings: float
+    beside: Figures
+
+
+def compared(
+    honest: int, capacity: int, seats: int, others: Sequence[Kind], seed: int = 1, span: Span = WHOLE
+) -> Compared:
+    beside = evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds)
+    without = alone(honest, capacity, seats, seed, span)
+    return Compared(beside.rate / without.rate, beside.meetings / without.meetings, beside)
+
+
+def check_slow(found: Compared, honest: int, seats: int, most_waited: float = 0.25) -> None:
+    """The bars for a bot that takes 0.9 s for a decision."""
+    assert found.rate >= (0.75 if honest >= 4 else 0.7), found
+    assert found.meetings >= (0.55 if seats == 2 else 0.7), found
+    assert found.beside.waited <= most_waited, found
+    assert found.beside.mixed >= 20, found
+
+
+def share_kept(
+    honest: int, capacity: int, seats: int, others: Sequence[Kind], span: Span = WHOLE, seed: int = 1
+) -> float:
+    """The matches that others finish, divided by what they would finish if nobody counted as slow."""
+    ruled, free = (
+        evening(honest, capacity, seats, others, seed=seed, lead=span.lead, seconds=span.seconds, rules=rules)
+        for rules in (PaceRules(), NO_RULES)
+    )
+    return ruled.others / free.others
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("honest", "seats", "slow"), [(3, 4, 8), (4, 2, 8)])
+def test_a_slow_bot_costs_others_a_fifth(honest: int, seats: int, slow: int) -> None:
+    """The window is short: a match or two more weigh much."""
+    check_slow(compared(honest, 1, seats, [Kind(SLOW, slow)], span=SHORT), honest, seats, most_waited=0.35)
+
+
+@pytest.mark.thorough
+def test_without_the_rule_a_slow_bot_stops_the_others() -> None:
+    beside = evening(4, 1, 2, [Kind(SLOW, 256)], lead=100.0, seconds=100.0, rules=NO_RULES)
+    assert beside.rate < 0.3 * evening(4, 1, 2, lead=100.0, seconds=100.0).rate
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [Kind(answers="declines"), Kind(answers="ignores"), Kind(leaves=True)], ids=str)
+def test_a_bot_that_declines_is_silent_or_leaves_costs_others_next_to_nothing(kind: Kind) -> None:
+    assert compared(3, 1, 2, [kind], span=Span(100.0, 200.0)).rate >= NOT_SLOWED
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seats", [2, 4])
+@pytest.mark.parametrize("capacity", [1, 8])
+@pytest.mark.parametrize("honest", [2, 3, 4, 6, 20])
+class TestGrid:
+    """Every evening of 30 minutes, measured from the tenth on: hours."""
+
+    @pytest.mark.parametrize("slow", CAPACITIES)
+    def test_a_slow_bot_costs_others_a_fifth(
+        self, honest: int, capacity: int, seats: int, slow: int, seed: int
+    ) -> None:
+        check_slow(compared(honest, capacity, seats, [Kind(SLOW, slow)], seed), honest, seats)
+
+    def test_ten_slow_bots_cost_others_little_more(self, honest: int, capacity: int, seats: int, seed: int) -> None:
+        found = compared(honest, capacity, seats, [Kind(SLOW, 256)] * 10, seed)
+        assert found.rate >= 0.7, found
+        assert found.beside.waited <= 0.25, found
+
+    @pytest.mark.parametrize("other", CAPACITIES)
+    @pytest.mark.parametrize("kind", [Kind(answers="declines"), Kind(answers="ignores"), Kind(leaves=True)], ids=str)
+    def test_a_bot_that_declines_is_silent_or_leaves_costs_next_to_nothing(
+        self, honest: int, capacity: int, seats: int, kind: Kind, other: int, seed: int
+    ) -> None:
+        others = [Kind(kind.seconds, other, kind.answers, kind.leaves)]
+        assert compared(honest, capacity, seats, others, seed).rate >= NOT_SLOWED
+
+    @pytest.mark.parametrize("slow", CAPACITIES)
+    def test_a_slow_bot_plays_as_much_as_without_the_rule(
+        self, honest: int, capacity: int, seats: int, slow: int, seed: int
+    ) -> None:
+        others = [Kind(SLOW, slow)]
+        assert share_kept(honest, capacity, seats, others, WHOLE, seed) >= NOT_SLOWED
+
+
+@pytest.mark.thorough
+def test_a_slow_bot_plays_nearly_as_much_as_without_the_rule() -> None:
+    assert share_kept(4, 1, 2, [Kind(SLOW, 8)], Span(100.0, 300.0)) >= NOT_SLOWED
+
+
+@pytest.mark.parametrize("seconds", [0.005, SLOW])
+def test_a_newcomer_plays_at_once_and_ten_matches_soon(seconds: float) -> None:
+    clock = MockClock()
+
+    async def play() -> tuple[float, float]:
+        it = Evening(clock, 2, 1, PaceRules())
+        for number in range(4):
+            it.come(f"bot-{number}", Kind())
+        it.come("slow", Kind(SLOW, 256))
+        it.run(60)
+        newcomer = it.come("newcomer", Kind(seconds, 10))
+        it.run(75.0)
+        return newcomer.began[0] - newcomer.came, newcomer.finished[9] - newcomer.came
+
+    first, tenth = trio.run(play, clock=clock)
+    assert first < 1
+    assert tenth < (30 if seconds < SLOW else 75), "a slow one's first match takes 27 s, and the next ten together too"
+
+
+async def test_a_bot_whose_pace_nobody_knows_plays_one_rated_match_with_house_bots(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, bob = (Bot(store.register(name), capacity=4) for name in ("ann", "bob"))
+    ann.known = bob.known = ann.answers = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: len(bob.reports) >= 5)
+        assert [start.bots.count("house-a") for start in ann.starts] == [1], "one at a time"
+        assert bob.starts[0].bots.count("house-a") == 1
+        assert bob.reports[0].rating is not None
+        assert trio.current_time() < 10
+
+
+class Thinker(Bot):
+    """Takes 0.9 s for each message with questions."""
+
+    seconds = SLOW
+
+    async def _listen(self) -> None:
+        while True:
+            message = await self.line.read()
+            if message.questions:
+                await trio.sleep(self.seconds)
+            self.hear(message)
+            self.told.unpark_all()
+
+
+class Quick(Thinker):
+    """Takes 20 ms for each message with questions."""
+
+    seconds = 0.02
+
+
+async def test_a_real_match_tells_who_is_slow_and_the_server_keeps_it_over_reconnects(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
+    slow.known = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(slow.attend, arena)
+        await slow.until(lambda: slow.reports)
+        pace = arena.players.pace(slow.row.id).at(trio.current_time())
+        assert pace == pytest.approx(SLOW, rel=0.1)
+        assert len(slow.reports) == 1
+        slow.line.vanish()
+        await trio.sleep(60)
+        assert arena.players.get(slow.row.id) is None
+        arena.players.pace(ann.row.id).earn(90.0, 0.0)
+        nursery.start_soon(ann.attend, arena)
+        again = Thinker(slow.row)
+        again.known = False
+        nursery.start_soon(again.attend, arena)
+        await again.until(lambda: again.reports)
+        with_ann = [start for start in again.starts if "ann" in start.bots]
+        assert with_ann == [], "ann has no balance yet"
+        await again.until(lambda: any("ann" in start.bots for start in again.starts))
+        assert arena.players.pace(ann.row.id).balance < 0, "what it is expected to cost is taken off at once"
+
+
+async def test_what_a_match_was_expected_to_cost_is_corrected_at_its_end(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
+    slow.known = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(slow.attend, arena)
+        await slow.until(lambda: slow.reports)
+        ann_pace = arena.players.pace(ann.row.id)
+        ann_pace.earn(500.0, 0.0)
+        assert ann_pace.balance == 30
+        nursery.start_soon(ann.attend, arena)
+        await slow.until(lambda: any("ann" in start.bots for start in slow.starts))
+        begun, paid = trio.current_time() - SLOW, 30 - ann_pace.balance
+        assert paid > 1
+        slow.line.say(capacity=0)
+        match = slow.starts[-1].match_id
+        await slow.until(lambda: any(report.match_id == match for report in slow.reports))
+        took = trio.current_time() - begun
+        assert ann_pace.balance == pytest.approx(30 + 0.2 * took - took, abs=0.3), "it waited nearly all the time"
+
+
+async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann = Bot(store.register("ann"))
+    ann.known = ann.answers = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.questions)
+        ann.line.vanish()
+        while arena.playing:
+            await trio.sleep(1)
+        assert not arena.players.pace(ann.row.id).known, "else it could hold up quick ones next"

@@ -108,15 +108,20 @@ def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
 
 
 def spend(address: str) -> Answer:
-    """Call, several times at once, until refused; return the refusal."""
+    """Call on a connection of its own, several times at once, until refused; return the refusal."""
     with RawConnection(address) as connection:
-        for _ in range(5):
-            streams = [connection.stream() for _ in range(8)]
-            data = (frame(Kind.DATA, END_STREAM, stream, EMPTY) for stream in streams)
-            connection.send(*(connection.opening(stream, LIST_GAMES) for stream in streams), *data)
-            for stream in streams:
-                if (answer := connection.outcome(stream)).status:
-                    return answer
+        return refused(connection)
+
+
+def refused(connection: RawConnection) -> Answer:
+    """Call, several times at once, until refused; return the refusal."""
+    for _ in range(10):
+        streams = [connection.stream() for _ in range(7)]
+        data = (frame(Kind.DATA, END_STREAM, stream, EMPTY) for stream in streams)
+        connection.send(*(connection.opening(stream, LIST_GAMES) for stream in streams), *data)
+        for answer in [connection.outcome(stream) for stream in streams]:
+            if answer.status:
+                return answer
     raise AssertionError("nothing was refused")
 
 
@@ -141,9 +146,9 @@ def test_a_refusal_has_its_advice_in_a_form_for_programs() -> None:
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
             stub = game_pb2_grpc.GameServiceStub(channel)
-            calls: list[Any] = [stub.ListGames.future(game_pb2.ListGamesRequest(), timeout=30) for _ in range(24)]
-            refused = next(call for call in calls if call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED)
-            trailers = dict(refused.trailing_metadata())
+            calls: list[Any] = [stub.ListGames.future(game_pb2.ListGamesRequest(), timeout=30) for _ in range(80)]
+            first = next(call for call in calls if call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED)
+            trailers = dict(first.trailing_metadata())
         detail, _ = status_pb2.Status.FromString(trailers["grpc-status-details-bin"]).details
         advice = error_details_pb2.RetryInfo()
         assert detail.Unpack(advice)
@@ -166,8 +171,7 @@ def test_a_token_leaves_the_budget_of_its_address() -> None:
             early.data(1, message(pb.PlayRequest(heartbeat=6).SerializeToString()))
             early.until(lambda: len(before.messages) == 2 or before.over)
             assert not before.over
-            spend(address)
-            assert early.call(LIST_GAMES).status == EXHAUSTED, "without its token it is a stranger again"
+            assert refused(early).status == EXHAUSTED, "without its token it is a stranger again"
 
     served(client, 10.0)
 

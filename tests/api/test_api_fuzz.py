@@ -331,7 +331,7 @@ async def test_what_a_bot_hears_does_not_depend_on_what_it_cannot_know(
 class LoneCall:
     """A call with one answer, or several."""
 
-    peer = "memory"
+    peer = "ipv4:127.0.0.1:4711"
 
     def __init__(self, metadata: Mapping[str, str]) -> None:
         self.metadata = metadata

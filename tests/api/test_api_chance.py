@@ -98,8 +98,10 @@ async def played(game: Game) -> tuple[Mapping[str, Guest], Header]:
         with trio.fail_after(1000):
             async with trio.open_nursery() as nursery:
                 for name, guest in guests.items():
-                    token = store.now(partial(bots.register, name=name, owner="", at=0)).token
-                    nursery.start_soon(guest.play, arena, store, game, token)
+                    registered = store.now(partial(bots.register, name=name, owner="", at=0))
+                    # Whose pace is not known plays the house first.
+                    arena.players.pace(registered.bot.id).played(trio.current_time(), 0.005)
+                    nursery.start_soon(guest.play, arena, store, game, registered.token)
     return guests, read(store.now(partial(matches.get_replay, match_id=1))).header
 
 

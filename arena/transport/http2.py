@@ -98,8 +98,8 @@ class Http2Connection:
     ) -> None:
         """Announce the limits on concurrent streams and on bytes of headers to the peer.
 
-        A peer that sends twice as many bytes of headers is disconnected; what is between is for `accept_request` to
-        refuse, which creates the stream of a request from its identifier and headers, or returns None to reset it.
+        A peer that sends four times as many bytes of headers is disconnected; what is between is for `accept_request`
+        to refuse, which creates the stream of a request from its identifier and headers, or returns None to reset it.
         `request_flush` is called when `outgoing` has grown otherwise than by `receive`.
         """
         self.outgoing: list[bytes | memoryview] = []
@@ -136,7 +136,7 @@ class Http2Connection:
         self._useless_frames = 0
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
         self._h2.encoder = _Encoder()
-        self._h2.decoder.max_header_list_size = self._max_header_block = 2 * max_metadata
+        self._h2.decoder.max_header_list_size = self._max_header_block = 4 * max_metadata
         self._h2.local_settings = Settings(
             client=False,
             initial_values={

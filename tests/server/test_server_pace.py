@@ -104,7 +104,7 @@ def test_a_bot_that_declines_is_silent_or_leaves_costs_others_next_to_nothing(ki
 @pytest.mark.long
 @pytest.mark.parametrize(("honest", "capacity", "seats", "seed"), CELLS)
 class TestGrid:
-    """Evenings of 30 minutes, measured from the tenth on: half an hour in all. Every seed for every cell takes hours."""
+    """Evenings of 30 minutes, measured from the tenth on: half an hour in all; every seed for each cell takes hours."""
 
     @pytest.mark.parametrize("slow", CAPACITIES)
     def test_a_slow_bot_costs_others_a_fifth(

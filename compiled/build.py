@@ -25,7 +25,7 @@ WAY = {
     "arena/server/matches": ("driver", "lifecycle", "ready_check"),
     "arena/server/runtime": ("turns", "timers"),
     "arena/server/workers": ("pool",),
-    "arena/scheduling": ("pool",),
+    "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),
     "arena/store": ("journal",),
     "arena/house": ("question",),
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),

@@ -25,8 +25,9 @@ from arena.transport.grpc_stream import GrpcStream, incomplete
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
+from arena.transport.refusals import over_budget
 from arena.transport.settings import TransportSettings
-from arena.transport.work_budget import metered, over_budget
+from arena.transport.work_budget import metered
 
 STOPPING: Final = CallRefused(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 FAILED: Final = CallRefused(

@@ -6,7 +6,6 @@ refused, until time has made up for it; a valid token gives back what its call a
 
 from __future__ import annotations
 
-import math
 import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
@@ -14,11 +13,6 @@ from hashlib import sha256
 from time import thread_time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import grpc
-from google.protobuf import any_pb2
-from google.rpc import error_details_pb2, status_pb2
-
-from arena.transport.call import CallRefused
 from arena.transport.connection_limits import Origin
 
 if TYPE_CHECKING:
@@ -74,22 +68,6 @@ class WorkBudget:
         """Return whom to charge for a call: its token, where that was valid when it was last used, else the address."""
         fingerprint = _fingerprint(metadata)
         return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
-
-
-def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> CallRefused:
-    """Return the refusal of a call that may be repeated after so many seconds."""
-    text = (
-        f"calls without a valid token from this address have {work_untrusted:g} % of a core, and have used it up; "
-        f"try again in {math.ceil(wait)} s"
-    )
-    details = [any_pb2.Any(), any_pb2.Any()]
-    retry = error_details_pb2.RetryInfo()
-    retry.retry_delay.FromMilliseconds(math.ceil(wait * 1000))
-    details[0].Pack(retry)
-    details[1].Pack(error_details_pb2.ErrorInfo(reason="OVER_BUDGET", domain=error_domain))
-    code = grpc.StatusCode.RESOURCE_EXHAUSTED
-    status = status_pb2.Status(code=code.value[0], message=text, details=details)
-    return CallRefused(code, text, status.SerializeToString())
 
 
 def charge_caller(seconds: float) -> None:

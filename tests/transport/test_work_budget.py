@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from arena.transport.connection_limits import LOOPBACK, Origin
-from arena.transport.work_budget import MAX_DEBT, SAVED, WorkBudget, charge_caller, metered, over_budget
+from arena.transport.refusals import over_budget
+from arena.transport.work_budget import MAX_DEBT, SAVED, WorkBudget, charge_caller, metered
 
 FIRST, SECOND = Origin("192.0.2.1"), Origin("192.0.2.2")
 METADATA = {"authorization": "Bearer secret"}

@@ -1,0 +1,101 @@
+"""What a ring gains by choosing its matches: bots that tell each other when they are invited.
+
+An invitation names nobody, but two that come at one instant are likely for one table. Nothing prevents that yet: the
+threat model says so, and how much it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.replay.header import MatchKind
+from arena.scheduling.pace import PaceRules
+from arena.server.matches.ready_check import ReadyCheck
+from arena.server.sessions.messages import BotMessage, Hello, Invitation, Notice, Ready
+from arena.server.sessions.session import Session
+from tests.server.pace_rig import Evening, Kind, Played, SimulatedBot
+from tests.server.server_rig import GAME, QUICK
+
+HEAD = "head"
+"""The bot for which the ring works."""
+
+
+class Invited(NamedTuple):
+    """A member of the ring, and when it was invited to a rated match."""
+
+    name: str
+    at: float
+
+
+class Member:
+    """A session of a bot of the ring: its head accepts only matches to which another member was invited at once."""
+
+    round_trip = None
+
+    def __init__(self, bot: SimulatedBot, invited: set[Invited], choosy: bool) -> None:
+        self.hello, self.capacity = Hello((GAME.name,), 1, ""), 1
+        self._bot = bot
+        self._invited = invited
+        self._choosy = choosy and bot.player.name == HEAD
+
+    def invite(self, invitation: Invitation) -> None:
+        now = trio.current_time()
+        if invitation.kind is MatchKind.RATED:
+            self._invited.add(Invited(self._bot.player.name, now))
+        self._bot.evening.after(QUICK, partial(self._answer, invitation, now))
+
+    def notify(self, notice: Notice) -> None:
+        pass
+
+    def _answer(self, invitation: Invitation, at: float) -> None:
+        others = {each.name for each in self._invited if each.at == at} - {HEAD}
+        accepts = bool(others) or not self._choosy or invitation.kind is not MatchKind.RATED
+        ready = [Ready(invitation.invitation_id, b"")] if accepts else []
+        declined = [] if accepts else [invitation.invitation_id]
+        self._bot.player.hear(BotMessage(trio.current_time(), ready, (), None, None, declined, (), False))
+
+
+def share(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 300.0) -> float:
+    """The part of the opponents of the ring's head that belong to the ring, in its rated matches."""
+    clock = MockClock()
+
+    async def play() -> float:
+        it = Evening(clock, seats, 1, PaceRules())
+        members = [HEAD, *(f"member-{number}" for number in range(1, ring))]
+        own, all_of_them = 0, 0
+        end: Callable[[Played, ReadyCheck, int], None] = it._end
+
+        def count(match: Played, ready_check: ReadyCheck, number: int) -> None:
+            nonlocal own, all_of_them
+            names: Sequence[str] = [player.name for player in match.players]
+            if HEAD in names and ready_check.kind is MatchKind.RATED:
+                own += len({*names} & {*members}) - 1
+                all_of_them += len(names) - 1
+            end(match, ready_check, number)
+
+        cast("Any", it)._end = count
+        for number in range(honest):
+            it.come(f"honest-{number}", Kind())
+        invited: set[Invited] = set()
+        for name in members:
+            bot = it.come(name, Kind())
+            session = cast("Session", Member(bot, invited, choosy))
+            bot.player.disconnected(trio.current_time(), cast("Session", bot.player.session))
+            bot.player.connected(trio.current_time(), session)
+            it.players.changed(bot.player)
+        it.run(seconds)
+        return own / all_of_them
+
+    return trio.run(play, clock=clock)
+
+
+@pytest.mark.thorough
+def test_a_ring_that_compares_when_it_is_invited_meets_its_own() -> None:
+    assert share(8, 4, 2, choosy=False) == pytest.approx(3 / 11, abs=0.03)
+    assert share(8, 4, 2, choosy=True) > 0.6, "if not: say so in the threat model"

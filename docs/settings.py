@@ -51,8 +51,8 @@ def _section(table: str) -> Iterator[str]:
 def _row(setting: ServerSetting) -> str:
     unit = "s" if setting.unit == "us" else setting.unit
     default = "" if setting.default is None else f"`{written(setting.default)}`"
-    least = f"{setting.least:g}" if setting.kind in (int, float) else ""
-    most = f"{setting.most:g}" if least and setting.most != MOST else ""
+    least = f"{setting.least:.12g}" if setting.kind in (int, float) else ""
+    most = f"{setting.most:.12g}" if least and setting.most != MOST else ""
     return f"| `{setting.name}` | {unit} | {default} | {least} | {most} | {setting.meaning} |\n"
 
 

@@ -67,7 +67,8 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
         print_json({"owner": owner, "invitation": code})
         return
     click.echo(code)
-    click.echo(f"{owner} registers one bot with it: python my_bot.py --invitation {code}", err=True)
+    typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}"
+    click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}')", err=True)
 
 
 @command.command(epilog="Example: arena bots unpark my-bot --token-file ./my-bot.token")

@@ -84,7 +84,9 @@ def _help(setting: ServerSetting) -> str:
         notes.append(f"default: {_plain(setting.default)}")
     if setting.kind in (int, float):
         notes.append(
-            f"at least {setting.least:g}" if setting.most == MOST else f"{setting.least:g} to {setting.most:g}"
+            f"at least {setting.least:,.12g}"
+            if setting.most == MOST
+            else f"{setting.least:,.12g} to {setting.most:,.12g}"
         )
     return f"{setting.meaning}  [{'; '.join(notes)}]" if notes else setting.meaning
 

@@ -75,8 +75,8 @@ class ServerSetting:
         if self.kind not in (int, float):
             return "a path" if self.kind is Path else "a text"
         what = "a whole number" if self.kind is int else "a number"
-        upper = "up" if self.most == MOST else f"to {self.most:,g}"
-        return " ".join(filter(None, (what, UNITS[self.unit], f"from {self.least:,g} {upper}")))
+        upper = "up" if self.most == MOST else f"to {self.most:,.12g}"
+        return " ".join(filter(None, (what, UNITS[self.unit], f"from {self.least:,.12g} {upper}")))
 
     def checked(self, value: object) -> Value:
         """Return a value from a file or a flag, normalized; SettingError if the setting does not accept it."""

@@ -103,7 +103,8 @@ class NameTaken(Refused):
     """Another bot has or had the name, ignoring case."""
 
     def __init__(self, name: str, holder: str) -> None:
-        super().__init__(f"the name {name!r} is taken by {holder!r}; choose another")
+        by = "" if holder == name else f" by {holder!r}"
+        super().__init__(f"the name {name!r} is taken{by}; choose another")
         self.name = name
         self.holder = holder
 

@@ -14,8 +14,8 @@ class Limits:
         default=100,
         metadata={
             "least": 1,
-            "help": "Registrations an hour that may be asked for from one address, this machine's included; those by "
-            "invitation are free.",
+            "help": "Registrations an hour that may be asked for from one address, this machine's included, saved up "
+            "for an hour; those by invitation are free.",
         },
     )
     streams_per_owner: int = field(

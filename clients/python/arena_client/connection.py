@@ -12,7 +12,7 @@ import logging
 import random
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast, get_args
 
 import grpc
 import grpc.aio
@@ -92,6 +92,8 @@ class Connection:
         if len(bot.version) > LONGEST_VERSION or not bot.version.isprintable():
             most = f"it takes at most {LONGEST_VERSION} printable characters"
             raise ValueError(f"the bot's version is {bot.version!r}: {most}")
+        if on_error not in get_args(OnError):
+            raise ValueError(f"on_error is {on_error!r}: it is 'raise' or 'continue'")
         self._bot = bot
         self._name = bot.name or type(bot).__name__
         self._address = address

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import arena_client
 import grpc
@@ -33,6 +33,7 @@ from arena_client import (
     run,
 )
 from arena_client.channel import DroppedError, open_channel, play_failure, registration_failure
+from arena_client.session import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
@@ -582,6 +583,11 @@ def test_numbers_below_one_are_refused() -> None:
     for version in ("x" * 41, "1\n2"):
         with pytest.raises(ValueError, match="at most 40 printable characters"):
             run(First(version=version), "localhost:1", verbose=False)
+
+
+def test_an_on_error_that_says_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="on_error is 'contine': it is 'raise' or 'continue'"):
+        run(First(), "localhost:1", on_error=cast("OnError", "contine"), verbose=False)
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

@@ -16,7 +16,17 @@ PIECES: Final = Path(__file__).parent / "betting"
 NAME: Final = "leduc"
 _KIND: Final = "Leduc"
 _LEFT_OUT: Final = shutil.ignore_patterns(
-    ".*", "build", "demo-data", "__pycache__", "node_modules", "*.egg-info", PIECES.name
+    ".git",
+    ".venv*",
+    ".coverage*",
+    ".hypothesis",
+    ".*_cache",
+    "build",
+    "demo-data",
+    "__pycache__",
+    "node_modules",
+    "*.egg-info",
+    PIECES.name,
 )
 _LINES: Final = {
     "engine/registry.py": [
@@ -59,6 +69,7 @@ _LINES: Final = {
 def add_game(tree: Path) -> None:
     """Copy the repository to a folder, add the betting game to it, and generate both copies of the protocol."""
     shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
+    (tree / PIECES.relative_to(ROOT)).mkdir()  # documents name it
     shutil.copytree(PIECES, tree, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     for file, lines in _LINES.items():
         text = (tree / file).read_text()

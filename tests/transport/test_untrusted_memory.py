@@ -74,5 +74,5 @@ def test_bombs_and_half_sent_requests_take_little_memory_and_give_it_back(tmp_pa
 
 @pytest.mark.long
 def test_ten_thousand_bombs_and_half_sent_requests_take_little_memory_and_give_it_back(tmp_path: Path) -> None:
-    with server(tmp_path / "data", "--drain", "0") as running:
+    with server(tmp_path / "data", "--drain", "0", "--work-untrusted", "10000") as running:
         attacked(running, 10_000)

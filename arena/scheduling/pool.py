@@ -24,7 +24,6 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from arena.scheduling.candidate import Candidate, Waiting
 from arena.scheduling.lane import Lane, add_least_met
-from arena.scheduling.order import Order
 from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
@@ -71,8 +70,6 @@ class Pool(Generic[BotT]):
         self._numbers = 0
         self._owners: dict[str, int] = {}
         """Number of bots connected, by owner."""
-        self._by_wait: Order[BotT] = Order()
-        """All bots that wait, the longest wait first."""
         self._lanes: dict[int, Lane[BotT]] = {}
         """By class of paces, those that have had bots."""
 
@@ -103,7 +100,6 @@ class Pool(Generic[BotT]):
         if candidate is not None:
             owner = candidate.waiting.owner
             self._lanes[candidate.waiting.pace_class].leave(candidate)
-            self._by_wait.discard(candidate)
             self._owners[owner] -= 1
             if not self._owners[owner]:
                 del self._owners[owner]
@@ -116,14 +112,15 @@ class Pool(Generic[BotT]):
         is expected who may sit there, or when the longest wait has lasted for the patience. One seat may go to a house
         bot in any case, so that house bots get their share of seats (`SEATS_PER_ANCHOR`).
         """
-        if not len(self._by_wait):
+        lanes = self._waiting_lanes()
+        if not lanes:
             return None
         anchor = bool(self._house) and self._anchor_balance + seats > SEATS_PER_ANCHOR * self._chance.random()
         wanted = seats - anchor
         chosen = self._with_a_slow_bot(wanted, now)
-        for lane in self._waiting_lanes():
+        for lane in lanes:
             chosen = chosen or self._of_one_class(lane, seats, wanted, now)
-        chosen = chosen or self._of_all(wanted, now)
+        chosen = chosen or self._of_all(lanes, wanted, now)
         return self._seat(chosen, seats, now) if chosen else None
 
     def due(self, now: float) -> float:
@@ -153,10 +150,6 @@ class Pool(Generic[BotT]):
         if begins_to_wait:
             lane.draw_turn(candidate)
         lane.enter(candidate)
-        if waiting.room:
-            self._by_wait.put(candidate, waiting.since, candidate.turn, 0.0)
-        else:
-            self._by_wait.discard(candidate)
 
     def _waiting_lanes(self) -> list[Lane[BotT]]:
         """The classes in which bots wait, the longest wait first."""
@@ -212,13 +205,18 @@ class Pool(Generic[BotT]):
                         return chosen
         return []
 
-    def _of_all(self, wanted: int, now: float) -> list[Candidate[BotT]]:
+    def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
         """Without house bots, choose those of whatever pace whose patience is over: else some might never play."""
         if self._house:
             return []
-        chosen = list(islice(self._by_wait.heads(), wanted))
-        over = all(now >= candidate.waiting.since + self._patience for candidate in chosen)
-        return chosen if over and len(chosen) == wanted else []
+        chosen: dict[str, Candidate[BotT]] = {}
+        for candidate in sorted(
+            [each for lane in lanes for each in islice(lane.by_wait.heads(), wanted)],
+            key=lambda each: each.waiting.since,
+        ):
+            if now >= candidate.waiting.since + self._patience:
+                chosen.setdefault(candidate.waiting.owner, candidate)
+        return list(chosen.values())[:wanted] if len(chosen) >= wanted else []
 
     def _seat(self, chosen: list[Candidate[BotT]], seats: int, now: float) -> Table[BotT]:
         """Give seats to the chosen and to house bots."""

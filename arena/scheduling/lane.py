@@ -125,6 +125,13 @@ class Lane(Generic[BotT]):
         candidate = self.by_wait.first()
         return inf if candidate is None else candidate.waiting.since + self._patience
 
+    def next_patience_end(self, now: float) -> float:
+        """Return the next instant at which a wait will have lasted for the patience; infinite if there is none."""
+        for candidate in self.by_wait.heads_between(now - self._patience, inf):
+            if (end := candidate.waiting.since + self._patience) > now:
+                return end
+        return inf
+
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
         """Choose so many candidates with the largest gain; without `established` only the provisional among them."""
         order = self._contention.get(seats)

@@ -132,7 +132,7 @@ class Pool(Generic[BotT]):
 
     def next_due(self, now: float) -> float:
         """Return the first such instant that is to come."""
-        return min([due for lane in self._lanes.values() if (due := _due(lane, now)) > now], default=inf)
+        return min([_next_due(lane, now) for lane in self._lanes.values()], default=inf)
 
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
         """Replace what is known of a bot."""
@@ -252,3 +252,8 @@ class Pool(Generic[BotT]):
 def _due(lane: Lane[BotT], now: float) -> float:
     mixing_until = lane.mixing_until()
     return mixing_until if now < mixing_until else lane.patience_ends()
+
+
+def _next_due(lane: Lane[BotT], now: float) -> float:
+    mixing_until = lane.mixing_until()
+    return mixing_until if now < mixing_until else lane.next_patience_end(now)

@@ -608,6 +608,16 @@ def test_without_house_bots_all_play_in_the_end_whatever_their_paces() -> None:
     assert pool.table(3, PATIENCE) is not None
 
 
+def test_the_caller_is_told_when_the_patience_of_each_ends_so_that_all_play_in_the_end() -> None:
+    bots = paced("old", since=-PATIENCE), paced("new", MOST_CLASSES), paced("newer", MOST_CLASSES, since=0.5)
+    pool = among(*bots, house=[])
+    assert pool.table(3, 0.0) is None
+    looks = [now := pool.next_due(0.0), pool.next_due(now)]
+    assert looks == [PATIENCE, 0.5 + PATIENCE]
+    assert [pool.table(3, now) is not None for now in looks] == [False, True]
+    assert pool.next_due(looks[-1]) == inf
+
+
 def test_without_house_bots_one_of_unknown_pace_sits_at_a_table_whatever_the_balances() -> None:
     unknown = [paced(bot, MOST_CLASSES) for bot in ("new", "newer")]
     pool = among(*unknown, *(paced(bot, patient=False) for bot in "abcd"), house=[])

@@ -32,8 +32,9 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     told = ["--quiet", "--python", str(python), "--resolution", "lowest-direct"]
     call(uv, "pip", "install", *told, str(DISTRIBUTION))
     installed = call(uv, "pip", "freeze", "--python", str(python)).splitlines()
-    client, grpcio, protobuf = sorted(installed)
+    client, common_protos, grpcio, protobuf = sorted(installed)
     assert client.startswith("arena-client")
+    assert common_protos == "googleapis-common-protos==1.65.0"
     assert grpcio == "grpcio==1.71.2"
     assert protobuf.startswith("protobuf==5.29.")  # the first of them were withdrawn
     bot = "from arena_client import Bot\nclass First(Bot):\n    def decide(self, decision): return decision.legal[0]\n"

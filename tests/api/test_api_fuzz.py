@@ -108,6 +108,8 @@ class Bot:
 class HonestBot(Bot):
     """Plays the last legal action, always."""
 
+    games: Sequence[str] = tuple(GAMES)
+
     def __init__(self, arena: Arena, store: MemoryStore, name: str, observer: SecrecyObserver) -> None:
         super().__init__(arena, store, name, observer)
         self.finished = 0
@@ -117,7 +119,7 @@ class HonestBot(Bot):
     async def play(self) -> None:
         async with trio.open_nursery() as nursery:
             self.connect(nursery)
-            hello = pb.Hello(games=list(GAMES), capacity=4)
+            hello = pb.Hello(games=self.games, capacity=4)
             self.peer.send(pb.PlayRequest(hello=hello).SerializeToString())
             while True:
                 content = await self.peer.receive()
@@ -238,8 +240,9 @@ async def test_whatever_bots_say_for_long(
 
 
 class QuietBot(HonestBot):
-    """Comes to the table and then says no more."""
+    """Comes to the spy's table and then says no more."""
 
+    games = ("sixth_sense",)
     choices = 0
 
     def react(self, message: pb.PlayResponse) -> None:

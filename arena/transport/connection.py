@@ -22,6 +22,8 @@ from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.tls import Tls, TlsError
 
 if TYPE_CHECKING:
+    import ssl
+
     from arena.transport.connection_limits import Origin
     from arena.transport.listener import Listener
 
@@ -49,6 +51,7 @@ class Connection:
         sock: socket.socket,
         peer: str,
         origin: Origin,
+        credentials: ssl.SSLContext | None,
     ) -> None:
         self.socket = sock
         self.peer = peer
@@ -61,7 +64,7 @@ class Connection:
             request_flush=partial(listener.schedule_flush, self),
         )
         self._listener = listener
-        self._tls = None if listener.credentials is None else Tls(listener.credentials)
+        self._tls = None if credentials is None else Tls(credentials)
         self._unsent = memoryview(b"")
         self._idle_since = self._received_at = listener.now
         """Instants: the connection has had no call since the first; bytes last arrived at the second."""

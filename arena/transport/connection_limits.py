@@ -1,8 +1,8 @@
 """Limits on the number of open connections, in all and of one address.
 
 Connections beyond a limit are closed without GOAWAY: gRPC clients answer one by reconnecting at once, but wait after a
-connection that was closed. Loopback has no limit of its own: behind its connections are users of this machine, or a
-proxy with many clients.
+connection that was closed. Loopback and Unix sockets have no limit of their own: behind their connections are users of
+this machine, or a proxy with many clients that does not tell whose they are.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ Origin = NewType("Origin", str)
 """The address or network whose connections are counted together; see `origin_of`."""
 
 LOOPBACK: Final = Origin("loopback")
+UNIX: Final = Origin("unix socket")
 RESERVED_FILES: Final = 64
 """Open files kept for everything but connections: the process's own files, pipes and databases."""
 IPV6_PREFIX: Final = 64
@@ -58,7 +59,7 @@ class ConnectionLimits:
         origin = origin_of(host)
         if self._count >= self.connections:
             reason = f"there are {self._count}, the most at once (connections)"
-        elif origin != LOOPBACK and self._by_origin[origin] >= self._connections_per_address:
+        elif origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._connections_per_address:
             reason = f"{origin} has {self._by_origin[origin]}, the most of one address (connections_per_address)"
         else:
             self._count += 1
@@ -79,12 +80,18 @@ class ConnectionLimits:
 
 
 def origin_of_peer(peer: str) -> Origin:
-    """Return the origin of a call's peer, such as "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
-    return origin_of(peer.partition(":")[2].rpartition(":")[0].strip("[]"))
+    """Return the origin of a call's peer, such as "ipv4:127.0.0.1:40312", "ipv6:[::1]:40312" or "unix:"."""
+    family, _, address = peer.partition(":")
+    return UNIX if family == "unix" else origin_of(address.rpartition(":")[0].strip("[]"))
 
 
 def origin_of(host: str) -> Origin:
-    """Return the origin of a numeric address: `LOOPBACK`, the IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the origin of a numeric address: `LOOPBACK`, the IPv4 address, or the /64 network of an IPv6 address.
+
+    A peer of a Unix socket has none: `UNIX`.
+    """
+    if not host:
+        return UNIX
     address = ip_address(host.partition("%")[0])
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:

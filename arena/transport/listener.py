@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from time import thread_time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -21,6 +22,8 @@ import trio
 from arena.transport.connection import AcceptRequest, Connection
 from arena.transport.connection_limits import ConnectionLimits
 from arena.transport.memory_budget import MemoryBudget
+from arena.transport.proxy_protocol import PeerAddress, ProxiedConnection, among, networks
+from arena.transport.sockets import bind, bind_unix, peer_name
 from arena.transport.work_budget import WorkBudget
 
 if TYPE_CHECKING:
@@ -32,8 +35,6 @@ TurnContext: TypeAlias = AbstractContextManager[None, None]
 """A reusable context manager, entered around the handling of each turn's input and left before its output is sent."""
 NO_CONTEXT: Final[TurnContext] = nullcontext()
 
-BACKLOG: Final = 1024
-"""Connections that may wait to be accepted; see listen(2)."""
 ACCEPTS_PER_TURN: Final = 8
 """Connections accepted in one turn, at most."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -80,7 +81,20 @@ class Listener:
         self.drained = trio.Event()
         """Set once the listener is closed and its last connection, too."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
-        self._sockets = _bind(address)
+        try:
+            self._proxies = networks(settings.proxies) if settings.proxies else ()
+        except ValueError as error:
+            raise RuntimeError(f"proxies: {error}") from error
+        self._proxied: set[ProxiedConnection] = set()
+        """Connections of proxies of which it is not known yet whose they are."""
+        self._sockets = bind(address)
+        if settings.unix_socket is not None:
+            try:
+                self._sockets.append(bind_unix(settings.unix_socket))
+            except RuntimeError:
+                for listening in self._sockets:
+                    listening.close()
+                raise
         self._paused: list[socket.socket] = []
         self._trio_token = trio.lowlevel.current_trio_token()
         self._turn_context = turn
@@ -113,6 +127,8 @@ class Listener:
         finally:
             for connection in list(self.connections):
                 connection.close()
+            for proxied in self._proxied:
+                proxied.socket.close()
             self.close()
             self._finished = True
             self._selector.close()
@@ -125,6 +141,8 @@ class Listener:
         for listening in self._sockets:
             with suppress(KeyError):
                 self._selector.unregister(listening)
+            if listening.family == socket.AF_UNIX:
+                Path(listening.getsockname()).unlink(missing_ok=True)
             listening.close()
         for connection in list(self.connections):
             connection.http2.send_goaway()
@@ -225,18 +243,50 @@ class Listener:
                     self._paused.append(listening)
                     return
                 continue  # its peer gave up while it waited to be accepted
-            origin = self._connection_limits.admit(address[0], self.now)
-            if origin is None:
-                accepted.close()
-                continue
             accepted.setblocking(False)
+            if listening.family == socket.AF_UNIX:
+                self._connect(accepted, None)
+                continue
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            start = thread_time()
-            connection = Connection(self, accepted, _peer_name(address), origin)
-            self.connections.add(connection)
-            self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
-            self.schedule_flush(connection)
-            connection.charge(thread_time() - start)
+            if self._proxies and among(address[0], self._proxies):
+                proxied = ProxiedConnection(accepted, address, self.now + self.settings.handshake_timeout)
+                self._proxied.add(proxied)
+                self._selector.register(accepted, selectors.EVENT_READ, partial(self._read_header, proxied))
+            else:
+                self._connect(accepted, address)
+
+    def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
+        """Read what a proxy tells of a connection, not a byte more, and take the connection over."""
+        try:
+            header = proxied.read()
+        except BlockingIOError:
+            return
+        except (OSError, ValueError) as error:
+            log.warning("no header of the PROXY protocol", proxy=proxied.address[0], error=str(error))
+            self._forget(proxied)
+            proxied.socket.close()
+            return
+        if header is not None:
+            self._forget(proxied)
+            self._connect(proxied.socket, header.peer or proxied.address)
+
+    def _forget(self, proxied: ProxiedConnection) -> None:
+        self._proxied.discard(proxied)
+        self._selector.unregister(proxied.socket)
+
+    def _connect(self, accepted: socket.socket, address: PeerAddress | None) -> None:
+        """Begin a connection of whoever is at an address, None for this machine's Unix socket; or close it."""
+        origin = self._connection_limits.admit(address[0] if address else "", self.now)
+        if origin is None:
+            accepted.close()
+            return
+        start = thread_time()
+        credentials = self.credentials if address else None
+        connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
+        self.connections.add(connection)
+        self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
+        self.schedule_flush(connection)
+        connection.charge(thread_time() - start)
 
     async def _check_connections(self) -> None:
         """Check the timeouts of every connection at intervals, and resume accepting where it was paused."""
@@ -246,6 +296,9 @@ class Listener:
             for listening in paused:
                 self._start_accepting(listening)
             now = trio.current_time()
+            for proxied in [each for each in self._proxied if each.until <= now]:
+                self._forget(proxied)
+                proxied.socket.close()
             for connection in list(self.connections):
                 connection.check(now)
             self.untrusted.return_memory()
@@ -266,37 +319,3 @@ class Listener:
             if connection.http2.trusted or self.work.wait(connection.origin, self.now) <= 0:
                 del self._paused_connections[connection]
                 connection.resume()
-
-
-def _bind(address: str) -> list[socket.socket]:
-    """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
-
-    Raises RuntimeError.
-    """
-    host, _, port = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    sockets: list[socket.socket] = []
-    try:
-        if not port.isdecimal() or int(port) > 65535:
-            raise OSError(f"{port!r} is no port number")
-        found = socket.getaddrinfo(host or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, where in found:
-            listening = socket.socket(family, kind, protocol)
-            sockets.append(listening)
-            listening.setblocking(False)
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
-            listening.bind(where if len(sockets) == 1 else (where[0], sockets[0].getsockname()[1], *where[2:]))
-            listening.listen(BACKLOG)
-    except OSError as error:
-        for listening in sockets:
-            listening.close()
-        raise RuntimeError(f"cannot listen at {address}: {error}") from error
-    return sockets
-
-
-def _peer_name(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
-    """Format a peer's socket address as gRPC does: "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
-    host, port, *ipv6 = address
-    return f"ipv6:[{host}]:{port}" if ipv6 else f"ipv4:{host}:{port}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +112,19 @@ class TransportSettings:
         metadata={
             "least": 1,
             "help": "Most of them from one IPv4 address or IPv6 /64; this machine is free to have all.",
+        },
+    )
+    proxies: str | None = field(
+        default=None,
+        metadata={
+            "help": "Addresses and networks of proxies, with commas between. Their connections begin with a header of "
+            "the PROXY protocol, version 1 or 2, and count as of the address that it tells.",
+        },
+    )
+    unix_socket: Path | None = field(
+        default=None,
+        metadata={
+            "help": "Listen at this path of the file system, too, as unix:PATH without TLS. Who comes that way has a "
+            "budget and connections of his own.",
         },
     )

@@ -1,0 +1,68 @@
+"""Sockets that listen at an address or a path, and the names of peers.
+
+IPv4 and IPv6 addresses of one host are bound apart, so that each is named as what it is.
+"""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from arena.transport.proxy_protocol import PeerAddress
+
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted; see listen(2)."""
+
+
+def bind(address: str) -> list[socket.socket]:
+    """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
+
+    Raises RuntimeError.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    sockets: list[socket.socket] = []
+    try:
+        if not port.isdecimal() or int(port) > 65535:
+            raise OSError(f"{port!r} is no port number")
+        found = socket.getaddrinfo(host or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, where in found:
+            listening = socket.socket(family, kind, protocol)
+            sockets.append(listening)
+            listening.setblocking(False)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
+            listening.bind(where if len(sockets) == 1 else (where[0], sockets[0].getsockname()[1], *where[2:]))
+            listening.listen(BACKLOG)
+    except OSError as error:
+        for listening in sockets:
+            listening.close()
+        raise RuntimeError(f"cannot listen at {address}: {error}") from error
+    return sockets
+
+
+def bind_unix(unix_socket: Path) -> socket.socket:
+    """Return a listening socket at a path, in place of one that nobody listens at any more; RuntimeError."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if unix_socket.is_socket():
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, suppress(ConnectionRefusedError):
+                other.connect(str(unix_socket))
+                raise OSError("another server listens there")
+            unix_socket.unlink()
+        listening.setblocking(False)
+        listening.bind(str(unix_socket))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise RuntimeError(f"cannot listen at unix:{unix_socket}: {error}") from error
+    return listening
+
+
+def peer_name(address: PeerAddress) -> str:
+    """Format a peer's socket address as gRPC does: "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
+    host, port, *ipv6 = address
+    return f"ipv6:[{host}]:{port}" if ipv6 else f"ipv4:{host}:{port}"

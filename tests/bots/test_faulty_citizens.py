@@ -23,7 +23,7 @@ from arena_client.v1 import play_pb2 as pb
 
 from arena.replay.read import read
 from arena.replay.verify import verify
-from tests.end_to_end.e2e_rig import Crowd, Server, audit, listed, program, replay_of, server, until
+from tests.end_to_end.e2e_rig import Crowd, Server, audit, is_connected, listed, program, replay_of, server, until
 from tests.end_to_end.raw_bot import PATIENCE, RawBot
 
 STRICT: Final = (sys.executable, str(Path(__file__).with_name("strict_server.py")))
@@ -313,6 +313,7 @@ def test_a_bot_that_fails_before_its_match_keeps_nobody_from_playing(arena: Serv
             others[1].accepts = False
         with faulty(crowd, kind, "sixth_sense") as bot:
             told = bot.ended()
+        until(lambda: not is_connected(arena.address, kind), f"the end of {kind}")
         others[1].accepts = True
         others[1].play_in_background()
         others.append(citizen(crowd, f"{kind}-cid", "sixth_sense"))

@@ -213,6 +213,13 @@ def listed(address: str, **request: Any) -> list[matches_pb2.MatchEntry]:
         return list(stub.ListMatches(matches_pb2.ListMatchesRequest(**request), timeout=PATIENCE).matches)
 
 
+def is_connected(address: str, name: str) -> bool:
+    """Whether the server knows a bot to be there."""
+    with channel_to(address) as channel:
+        bots = bots_pb2_grpc.BotServiceStub(channel).ListBots(bots_pb2.ListBotsRequest(), timeout=PATIENCE).bots
+        return any(bot.connected for bot in bots if bot.name == name)
+
+
 def replay_of(address: str, match_id: int) -> bytes:
     with channel_to(address) as channel:
         stub = matches_pb2_grpc.MatchServiceStub(channel)

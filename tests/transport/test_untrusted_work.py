@@ -181,14 +181,14 @@ def test_a_token_leaves_the_budget_of_its_address() -> None:
 def test_whose_token_is_valid_gets_back_what_looking_it_up_took() -> None:
     def client(address: str) -> list[bool]:
         answered = []
-        for _ in range(12):
+        for _ in range(30):
             with RawConnection(address) as connection:
                 answered.append(bool(play(connection, TOKEN).messages))
         return answered
 
     began = time.monotonic()
-    assert all(served(client, 2.0, check=0.02))
-    assert time.monotonic() - began < 3, "together 0.24 s, and a second brings 0.02 s"
+    assert all(served(client, 0.1, check=0.02))
+    assert time.monotonic() - began < 10, "each would have to wait for most of a second"
 
 
 @pytest.mark.usefixtures("hurry")

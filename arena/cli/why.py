@@ -1,4 +1,4 @@
-"""`arena why`: show lost time, moves and seats of a match, decision by decision, and who is to blame."""
+"""`arena why`: show lost time, moves and seats of a match, and who is to blame; or what its play was worth."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @click.argument("source")
 @click.option("--seat", metavar="N", type=click.IntRange(0), help="Every decision of this seat.")
 @click.option("--slowest", metavar="N", type=click.IntRange(1), help="Only the N decisions that cost the most time.")
+@click.option("--game", "of_game", is_flag=True, help="Why the game was lost: points, bids and costly choices.")
 @takes_source
 @json_option
-def command(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show why a bot lost time, moves or its seat.
+def command(source: str, seat: int | None, slowest: int | None, of_game: bool, place: DataPlace, as_json: bool) -> None:
+    """Show why a bot lost time, moves or its seat; with --game, why it lost the game.
 
     SOURCE is the number of a match, or a replay file; a match that is still being played can be read only by the
     operator, with --data. Without --seat there is one row for each seat. With it, every decision is listed: how long it
@@ -33,18 +34,27 @@ def command(source: str, seat: int | None, slowest: int | None, place: DataPlace
     and whether and why it was made for the bot; other events of the seat are between them. The rules by which a trouble
     is the bot's, the network's or the server's are in docs/why.md.
 
+    With --game the seats' points stand beside what the strongest house bot made of the same cards in the same seats.
+    With --seat, too, they do so round by round, and the three choices are named that cost most: they are played again
+    from worlds that the seat could be in, which takes some seconds and is kept for the next time.
+
     \b
     JSON: {"match", "game", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
     "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...], "events": [...]}]}; times in
-    milliseconds, "at" and the like since the match began; --seat and --slowest choose.
+    milliseconds, "at" and the like since the match began; --seat and --slowest choose. With --game: {"match", "game",
+    "house", "seats": [{"seat", "bot", "points", "house", "rounds": [{"round", "points", "house", "kept"}], "costly":
+    [{"decision", "round", "action", "name", "better", "better_name", "cost", "error"}]}]}; costly is null without
+    --seat.
     """
+    if of_game:
+        _show_game(source, seat, slowest, place, as_json)
+        return
     from arena.replay.timeline_builder import timelines
 
     header, inputs = _course(source, place)
     seats = timelines(header, inputs)
     if seat is not None:
-        if seat >= len(seats):
-            raise click.ClickException(f"there is no seat {seat}; there are seats 0 to {len(seats) - 1}")
+        _check_seat(seat, len(seats))
         seats = seats[seat : seat + 1]
     if as_json:
         print_json(_document(header, seats, slowest))
@@ -61,6 +71,45 @@ def command(source: str, seat: int | None, slowest: int | None, place: DataPlace
         console.print(in_words(each), soft_wrap=True)
     if seat is None and slowest is None:
         console.print(f"Decision by decision: arena why {source} --seat 0{place.typed}", style="dim", soft_wrap=True)
+
+
+def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
+    """Show what the seats made of their cards; ClickException."""
+    if slowest is not None:
+        raise click.UsageError("--slowest is about time; leave it out with --game")
+    from dataclasses import replace
+
+    from arena.cli.game_review import GameReview, costly_in_words, document, rounds_table, seats_beside_house
+    from arena.cli.replay import read_replay
+
+    try:
+        review = GameReview(read_replay(source, place))
+    except LookupError as error:
+        raise click.ClickException(str(error)) from error
+    seats = review.seats()
+    if seat is not None:
+        _check_seat(seat, len(seats))
+        seats = [replace(seats[seat], costly=review.costly(seat, screen(stderr=True)))]
+    if as_json:
+        print_json(document(review, seats))
+        return
+    console = screen()
+    if seat is None:
+        console.print(seats_beside_house(review, seats))
+    else:
+        console.print(rounds_table(review, seats[0]))
+        for line in costly_in_words(review, seats[0]):
+            console.print(line, soft_wrap=True)
+    console.print(f"House: {review.house.name} with the same cards in every seat.", style="dim", soft_wrap=True)
+    if seat is None:
+        console.print(
+            f"Choices that cost most: arena why {source} --game --seat 0{place.typed}", style="dim", soft_wrap=True
+        )
+
+
+def _check_seat(seat: int, seats: int) -> None:
+    if seat >= seats:
+        raise click.ClickException(f"there is no seat {seat}; there are seats 0 to {seats - 1}")
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:

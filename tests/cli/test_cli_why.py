@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,61 @@ def test_why_of_a_running_match_is_for_the_operator(tmp_path: Path) -> None:
         result = arena("why", "1", "--server", server.server)
         assert result.exit_code == 1
         assert "match 1 is playing" in result.output
+
+
+def test_why_the_game_was_lost_beside_the_house(file: Path) -> None:
+    replay = read(file)
+    text = shown("why", file, "--game", env=WIDE)
+    assert text.startswith("6th Sense, match 104, beside the house")
+    assert f"Choices that cost most: arena why {file} --game --seat 0" in text
+    document = json.loads(shown("why", file, "--game", "--json"))
+    assert document["house"].startswith("house-planner ")
+    assert tuple(seat["points"] for seat in document["seats"]) == replay.result.scores
+    for seat in document["seats"]:
+        assert re.search(rf"│ +{seat['seat']}  {seat['bot']}.* {seat['points']} +{seat['house']} ", text)
+        assert seat["costly"] is None
+        assert [each["round"] for each in seat["rounds"]] == [0, 1, 2, 3]
+
+
+def test_why_a_game_was_lost_that_no_house_bot_plays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.cli.game_review.HOUSE_BOTS", {})
+    result = arena("why", file, "--game")
+    assert result.exit_code == 1
+    assert result.output == "Error: no house bot plays 6th Sense, so there is none to compare with\n"
+
+
+def test_why_the_game_was_lost_by_choices_is_found_once(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.replay.review.FIRST_WORLDS", 2)
+    monkeypatch.setattr("arena.replay.review.WORLDS", 20)
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "settings")}
+    document = json.loads(shown("why", file, "--game", "--seat", 1, "--json", env=home))
+    [kept] = (tmp_path / "settings" / "arena" / "reviews").iterdir()
+    [seat] = document["seats"]
+    assert seat["costly"]
+    text = shown("why", file, "--game", "--seat", 1, env=WIDE | home)
+    for each in seat["costly"]:
+        assert each["cost"] > 2 * each["error"]
+        line = f"Round {each['round'] + 1}, decision {each['decision']}: {each['name']} cost {each['cost']:.1f} ± "
+        assert line in text
+        assert f" points against {each['better_name']}\n" in text
+    kept.write_text("[]")
+    assert "No choice surely cost anything." in shown("why", file, "--game", "--seat", 1, env=home)
+    kept.write_text("damaged")
+    assert json.loads(shown("why", file, "--game", "--seat", 1, "--json", env=home)) == document
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("--game", "--seat", "4"), 1, "there is no seat 4; there are seats 0 to 3"),
+        (("--game", "--slowest", "4"), 2, "--slowest is about time"),
+    ],
+)
+def test_why_the_game_was_lost_of_what_there_is_not(
+    file: Path, options: tuple[str, ...], status: int, words: str
+) -> None:
+    result = arena("why", file, *options)
+    assert result.exit_code == status
+    assert words in result.output

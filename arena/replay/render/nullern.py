@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -11,7 +13,8 @@ from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, de
 from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
-from engine.nullern import NULLERN
+from engine.game import RoundReport
+from engine.nullern import NULLERN, NullernRound
 from engine.nullern.cards import ACTIONS, BLIND, CARDS
 from engine.nullern.score import HUPFER_COST
 
@@ -27,6 +30,16 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
     def __init__(self) -> None:
         super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
+
+    def kept(self, report: RoundReport) -> Sequence[bool]:
+        """Return by seat whether it took as many tricks as it had bid."""
+        assert isinstance(report, NullernRound)
+        return [bid == taken for bid, taken in zip(report.bids, report.taken, strict=True)]
+
+    def worth(self, report: RoundReport) -> Sequence[int]:
+        """Return the points by seat, less what a Hupfer costs (N7)."""
+        assert isinstance(report, NullernRound)
+        return [points - HUPFER_COST * hupfer for points, hupfer in zip(report.points, report.missed, strict=True)]
 
     def rounds(self, course: Course) -> RenderableType:
         """Draw the points by round with the Hupfers, and their cost at the end of the game (N7)."""

@@ -8,6 +8,7 @@ from typing import Protocol
 from rich.console import RenderableType
 
 from arena.replay.steps import Course
+from engine.game import RoundReport
 
 
 class Renderer(Protocol):
@@ -16,6 +17,12 @@ class Renderer(Protocol):
     Rounds and steps are numbered from 0, and callers pass existing ones only. A game divides its rounds into parts,
     such as tricks or betting rounds; a round without parts is one part.
     """
+
+    def kept(self, report: RoundReport) -> Sequence[bool] | None:
+        """Return by seat whether it took the tricks that it had bid or predicted; None in a game without bids."""
+
+    def worth(self, report: RoundReport) -> Sequence[int]:
+        """Return what a round brought by seat, in points, with all that it costs at the end of the game."""
 
     @property
     def part(self) -> str:

@@ -17,6 +17,7 @@ from arena.replay.render.renderer import Renderer
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
+from engine.game import Game
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "nullern": NullernRenderer(),
@@ -66,7 +67,11 @@ def show_step(course: Course, number: int, seat: int | None = None) -> Renderabl
 
 
 def _renderer(course: Course) -> Renderer:
-    game = course.replay.header.game
+    return renderer_of(course.replay.header.game)
+
+
+def renderer_of(game: Game) -> Renderer:
+    """Return a game's renderer; ShowError without one."""
     if game.name not in RENDERERS:
         where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"
         raise ShowError(f"{game.title} has no renderer to show it: {where}")

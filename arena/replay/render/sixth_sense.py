@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.table import Table
 from rich.text import Text
 
@@ -10,8 +12,9 @@ from arena.replay.render.scores import seat_in_words, seat_name, seats_table
 from arena.replay.render.sixth_sense_picture import SixthSenseMarks, SixthSensePicture, dealt, marks, picture
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Made
-from engine.sixth_sense import SIXTH_SENSE
-from engine.sixth_sense.cards import ACTIONS
+from engine.game import RoundReport
+from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound
+from engine.sixth_sense.cards import ACTIONS, CARDS
 
 _LEGEND = (
     "▸ leads  * trump  0⊘ a 0 that blocks  (R7) blocked  ×2 split  ↓ lowest takes it\n"
@@ -24,6 +27,15 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
 
     def __init__(self) -> None:
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
+
+    def kept(self, report: RoundReport) -> Sequence[bool]:
+        """Return by seat whether it took as many tricks as it had foretold; a card may foretell several numbers."""
+        assert isinstance(report, SixthSenseRound)
+        return [taken in CARDS[card].values for card, taken in zip(report.predictions, report.taken, strict=True)]
+
+    def worth(self, report: RoundReport) -> Sequence[int]:
+        """Return the points by seat."""
+        return report.points
 
     def _title_details(self, seen: SixthSensePicture) -> list[str]:
         return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from engine.leduc import LEDUC, LeducView
 from engine.leduc.betting import closed
 from rich.console import Group, RenderableType
@@ -10,6 +12,7 @@ from rich.text import Text
 from arena.replay.render.cards import Faces, forced_words
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course
+from engine.game import RoundReport
 
 
 class LeducRenderer:
@@ -19,6 +22,13 @@ class LeducRenderer:
 
     def __init__(self) -> None:
         self._faces = Faces(LEDUC)
+
+    def kept(self, report: RoundReport) -> None:
+        """Nobody bids."""
+
+    def worth(self, report: RoundReport) -> Sequence[int]:
+        """The points by seat."""
+        return report.points
 
     def stops(self, course: Course, number: int) -> list[int]:
         """The steps that closed the betting rounds; the last step of a round that was broken off."""

@@ -1,0 +1,215 @@
+"""What the seats of a match made of their cards, for `arena why --game`: found, kept for the next time, and drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.tables import bot_name, framed
+from arena.house import HOUSE_BOTS, HouseBot, title
+from arena.replay.header import Header
+from arena.replay.render.show import renderer_of
+from arena.replay.replay import Replay
+from arena.replay.review import FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
+from arena.replay.steps import Course
+
+MOST: Final = 3
+"""Choices that cost most, at most."""
+CERTAIN: Final = 1.96
+"""Standard errors of a 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPoints:
+    """What one seat made of one round."""
+
+    round: int
+    """From 0."""
+    points: int
+    house: int
+    """What the house bot made of the same cards in the same seat."""
+    kept: bool | None
+    """Whether it took the tricks that it had bid or predicted; None in a game without bids."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatReview:
+    """What one seat made of its cards."""
+
+    seat: int
+    bot: str
+    is_house: bool
+    rounds: tuple[RoundPoints, ...]
+    costly: tuple[Costly, ...] | None
+    """The choices that cost most, the dearest first; None if they were not looked for."""
+
+    @property
+    def points(self) -> int:
+        """Of all rounds."""
+        return sum(each.points for each in self.rounds)
+
+    @property
+    def house(self) -> int:
+        """Of the house bot, of all rounds."""
+        return sum(each.house for each in self.rounds)
+
+    @property
+    def kept(self) -> str:
+        """In how many rounds it took the tricks that it had bid, of how many; empty in a game without bids."""
+        bids = [each.kept for each in self.rounds if each.kept is not None]
+        return f"{sum(bids)} of {len(bids)}" if bids else ""
+
+
+class GameReview:
+    """A match beside a house bot."""
+
+    def __init__(self, replay: Replay) -> None:
+        """Raise LookupError for a game that no house bot plays, or that has no renderer."""
+        self.header: Header = replay.header
+        house_bots = HOUSE_BOTS.get(replay.header.game.name)
+        if not house_bots:
+            raise LookupError(f"no house bot plays {replay.header.game.title}, so there is none to compare with")
+        self.house: HouseBot = house_bots[-1]
+        """The strongest house bot of the game."""
+        self._replay = replay
+        self._course = Course(replay)
+        self._renderer = renderer_of(replay.header.game)
+
+    def seats(self) -> list[SeatReview]:
+        """Return every seat, without its costly choices."""
+        renderer, chance = self._renderer, Random(self._key("rounds"))  # noqa: S311 - repeatable on purpose
+        rounds: list[list[RoundPoints]] = [[] for _ in self.header.bots]
+        for own, house in zip(self._course.reports, house_rounds(self._replay, self.house, chance), strict=False):
+            kept: Sequence[bool | None] = renderer.kept(own) or [None] * len(rounds)
+            for seat, row in enumerate(zip(renderer.worth(own), renderer.worth(house), kept, strict=True)):
+                rounds[seat].append(RoundPoints(own.round, *row))
+        return [
+            SeatReview(seat, bot.name, bot.house, tuple(rounds[seat]), None)
+            for seat, bot in enumerate(self.header.bots)
+        ]
+
+    def costly(self, seat: int, console: Console) -> tuple[Costly, ...]:
+        """Find the choices of a seat that cost most, or read what was found before; shows progress on a terminal."""
+        key = self._key(f"seat {seat}")
+        found = _kept(key)
+        if found is None:
+            with _progress(console, f"Seat {seat}: playing its choices again") as looked:
+                found = costly(self._course, seat, self.house, self._renderer.worth, MOST, Random, key, looked)
+            _keep(key, found)
+        return found
+
+    def _key(self, part: str) -> str:
+        """Return a digest of everything that the outcome depends on."""
+        lines = self._replay.lines[-1], title(self.house), part, f"{FIRST_WORLDS} {WORLDS} {MOST}"
+        return sha256("\n".join(lines).encode()).hexdigest()
+
+
+def document(review: GameReview, seats: Sequence[SeatReview]) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    actions = review.header.game.actions
+
+    def of_choice(each: Costly) -> dict[str, Any]:
+        return each._asdict() | {"name": actions[each.action].name, "better_name": actions[each.better].name}
+
+    return {
+        "match": review.header.match_id,
+        "game": review.header.game.name,
+        "house": title(review.house),
+        "seats": [
+            {
+                "seat": seat.seat,
+                "bot": seat.bot,
+                "points": seat.points,
+                "house": seat.house,
+                "rounds": [asdict(each) for each in seat.rounds],
+                "costly": None if seat.costly is None else [of_choice(each) for each in seat.costly],
+            }
+            for seat in seats
+        ],
+    }
+
+
+def seats_beside_house(review: GameReview, seats: Sequence[SeatReview]) -> Table:
+    """Draw one row for each seat."""
+    table = framed(f"{review.header.game.title}, match {review.header.match_id}, beside the house")
+    table.add_column("Seat", justify="right", no_wrap=True)
+    table.add_column("Bot", no_wrap=True)
+    for name in ("Points", "House", "More"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if bids := any(seat.kept for seat in seats):
+        table.add_column("Bids kept", justify="right", no_wrap=True)
+    for seat in seats:
+        points = str(seat.points), str(seat.house), _more(seat.points - seat.house)
+        table.add_row(str(seat.seat), bot_name(seat.bot, seat.is_house), *points, *([seat.kept] if bids else []))
+    return table
+
+
+def rounds_table(review: GameReview, seat: SeatReview) -> Table:
+    """Draw one row for each round of a seat."""
+    table = framed(f"Seat {seat.seat} ({seat.bot}), round by round")
+    for name in ("Round", "Points", "House", "More"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if seat.kept:
+        table.add_column("Bid", no_wrap=True)
+    for each in seat.rounds:
+        points = str(each.points), str(each.house), _more(each.points - each.house)
+        bid = [] if each.kept is None else [Text("kept", style="green") if each.kept else Text("missed", style="red")]
+        table.add_row(str(each.round + 1), *points, *bid)
+    return table
+
+
+def costly_in_words(review: GameReview, seat: SeatReview) -> Iterator[Text]:
+    """Describe the choices of a seat that cost most, a line each."""
+    actions = review.header.game.actions
+    if not seat.costly:
+        yield Text("No choice surely cost anything.", style="green")
+    for each in seat.costly or ():
+        yield Text.assemble(
+            f"Round {each.round + 1}, decision {each.decision}: ",
+            (actions[each.action].name, "bold"),
+            " cost ",
+            (f"{each.cost:.1f} ± {CERTAIN * each.error:.1f}", "red"),
+            " points against ",
+            (actions[each.better].name, "bold"),
+        )
+
+
+def _more(points: int) -> Text:
+    return Text(f"{points:+d}", style="green" if points > 0 else "red" if points < 0 else "dim")
+
+
+def _file(key: str) -> Path:
+    return Path(click.get_app_dir("arena")) / "reviews" / f"{key}.json"
+
+
+def _kept(key: str) -> tuple[Costly, ...] | None:
+    """Return what was found before; None where nothing was kept, or nothing that can be read."""
+    with suppress(OSError, ValueError, TypeError):
+        return tuple([Costly(**each) for each in json.loads(_file(key).read_text())])
+    return None
+
+
+def _keep(key: str, found: Sequence[Costly]) -> None:
+    """Keep what was found for the next time; where that fails, it is found again."""
+    with suppress(OSError):
+        _file(key).parent.mkdir(parents=True, exist_ok=True)
+        _file(key).write_text(json.dumps([each._asdict() for each in found]))
+
+
+@contextmanager
+def _progress(console: Console, what: str) -> Iterator[Any]:
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda part: progress.update(task, completed=part)

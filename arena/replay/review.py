@@ -1,0 +1,164 @@
+"""What a seat made of its cards: beside a house bot with the same ones, and the choices that cost it most.
+
+A choice is measured against the other legal ones by playing the round to its end from worlds that the seat could be in
+for all it knew (`Game.sample`), every seat by a house bot. Its cost is what the best other choice would have brought
+more, in points of the round less the mean of the others': the mean over the same worlds for both. Which other choice is
+the best, and which choices are looked at closely, some worlds decide; what they cost, other worlds tell, so that luck
+in the first does not count as cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Final, NamedTuple, TypeAlias
+
+from arena.house import HouseBot
+from arena.replay.replay import Replay
+from arena.replay.steps import Course, Step
+from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
+
+Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
+"""What a round brought by seat, in points, with all that it costs later."""
+Draws: TypeAlias = Callable[[str], Chance]
+"""Gives a source of random numbers for a text; the same for the same text."""
+
+FIRST_WORLDS: Final = 16
+"""Worlds in which all choices of a seat are compared."""
+WORLDS: Final = 200
+"""Worlds that tell what a choice cost."""
+CLOSELY: Final = 3
+"""For each choice that is wanted, so many are looked at closely."""
+CLEAR: Final = 2.0
+"""Standard errors above which a cost is no chance."""
+
+
+class Costly(NamedTuple):
+    """A choice that another would have been better than."""
+
+    decision: int
+    round: int
+    """From 0."""
+    action: int
+    better: int
+    cost: float
+    """Points that the better one would have brought more, on the mean of the worlds."""
+    error: float
+    """Standard error of the cost."""
+
+
+class _Compared(NamedTuple):
+    step: int
+    better: int
+    cost: float
+    error: float
+
+    @property
+    def surely(self) -> float:
+        return self.cost - self.error
+
+
+def house_rounds(replay: Replay, bot: HouseBot, chance: Chance) -> list[RoundReport]:
+    """Play the deals of a match with a house bot in every seat; the report of each round."""
+    state, reports = replay.header.new_game(), []
+    while state.player != OVER:
+        reports.append(_play_round(state, bot, chance))
+    return reports
+
+
+def costly(
+    course: Course,
+    seat: int,
+    bot: HouseBot,
+    worth: Worth,
+    most: int,
+    draws: Draws,
+    seed: str,
+    looked: Callable[[float], None] = lambda _: None,
+) -> tuple[Costly, ...]:
+    """Find the choices of a seat's own bot that cost most, the dearest first; fewer where no more surely cost anything.
+
+    The same for the same `seed`. `looked` is told what part of the work is done.
+    """
+    own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
+    table, compared = _Table(course.replay.header.game, bot, worth, draws), []
+    closely = CLOSELY * most
+    work = len(own) * FIRST_WORLDS + min(closely, len(own)) * WORLDS
+    done = 0
+    for number in own:
+        state, action = course.steps[number - 1].state, _action(course.steps[number])
+        values = table.values(state, seat, state.legal(seat), f"{seed} {number}", FIRST_WORLDS)
+        better = max((each for each in values if each != action), key=lambda each: fmean(values[each]))
+        compared.append(_Compared(number, better, *_difference(values[better], values[action])))
+        done += FIRST_WORLDS
+        looked(done / work)
+    found = []
+    for each in sorted(compared, key=lambda each: -each.surely)[:closely]:
+        step, state = course.steps[each.step], course.steps[each.step - 1].state
+        choices = _action(step), each.better
+        values = table.values(state, seat, choices, f"{seed} {each.step} again", WORLDS)
+        cost, error = _difference(values[each.better], values[_action(step)])
+        assert step.made is not None
+        found.append(Costly(step.made.decision, step.round, *choices, cost, error))
+        done += WORLDS
+        looked(done / work)
+    clear = [each for each in found if each.cost > CLEAR * each.error]
+    return tuple(sorted(clear, key=lambda each: -each.cost)[:most])
+
+
+def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
+    """Whether the bot of a seat itself had a choice at a step."""
+    made = steps[number].made
+    return (
+        made is not None and (made.seat, made.forced) == (seat, None) and len(steps[number - 1].state.legal(seat)) > 1
+    )
+
+
+def _action(step: Step) -> int:
+    assert step.made is not None
+    return step.made.action
+
+
+class _Table:
+    """Where choices are tried: with house bots in every seat."""
+
+    def __init__(self, game: Game, bot: HouseBot, worth: Worth, draws: Draws) -> None:
+        self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
+
+    def values(
+        self, state: State[SeatView, RoundReport], seat: int, actions: Sequence[int], seed: str, worlds: int
+    ) -> dict[int, list[float]]:
+        """Return by action what it brings in each of so many worlds that the seat could be in."""
+        view, chance = state.view(seat), self._draws(seed)
+        found: dict[int, list[float]] = {action: [] for action in actions}
+        for number in range(worlds):
+            world = self._game.sample(view, chance)
+            for action in actions:
+                found[action].append(self._brings(world.clone(), action, seat, self._draws(f"{seed} {number}")))
+        return found
+
+    def _brings(self, state: State[SeatView, RoundReport], action: int, seat: int, chance: Chance) -> float:
+        """Play a choice, and the round to its end; what it brought the seat, less the mean of the others."""
+        number = state.round
+        state.apply(action, seat)
+        over = state.round != number or state.player == OVER
+        report = state.report if over else _play_round(state, self._bot, chance)
+        assert report is not None
+        brought = self._worth(report)
+        return brought[seat] - (sum(brought) - brought[seat]) / (len(brought) - 1)
+
+
+def _play_round(state: State[SeatView, RoundReport], bot: HouseBot, chance: Chance) -> RoundReport:
+    """Play the rest of a round with a house bot in every seat."""
+    number = state.round
+    while (player := state.player) != OVER and state.round == number:
+        state.apply(bot.decide(state.view(player), state.legal(player), chance.randbytes(32)), player)
+    assert state.report is not None
+    return state.report
+
+
+def _difference(better: Sequence[float], chosen: Sequence[float]) -> tuple[float, float]:
+    """Return the mean difference and its standard error, of values from the same worlds."""
+    differences = [one - other for one, other in zip(better, chosen, strict=True)]
+    return fmean(differences), stdev(differences) / sqrt(len(differences))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_data, takes_source
 from arena.cli.screen import json_option, json_rows, print_json, screen
+from arena.client.profile import BotProfile
 from arena.store.rows import BotEventRow, BotRow
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
+
+
+MOST_MATCHES: Final = 100_000
+"""Matches that one profile is made of, at most."""
 
 
 @click.group(epilog="Example: arena bots list")
@@ -69,6 +74,44 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
     click.echo(code)
     typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}"
     click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}')", err=True)
+
+
+@command.command(epilog="Example: arena bots show counter --game nullern --last 500")
+@click.argument("name")
+@click.option("--game", metavar="NAME", help="Only this game; without it, every game of the server.")
+@click.option(
+    "--last",
+    type=click.IntRange(1, MOST_MATCHES),
+    default=1000,
+    show_default=True,
+    help="Its latest matches of a game, at most.",
+)
+@takes_source
+@json_rows(BotProfile)
+def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool) -> None:
+    """Show what a bot's latest matches say of it.
+
+    Results by seat and against every opponent with a 95 % interval, faults, its best and worst matches. Points are
+    those above the mean of the others at the table; a score is 1 for a better place than the opponent's, ½ for the
+    same, 0 for a worse one.
+
+    \b
+    JSON: {"games": [BotProfile]}
+    """
+    from arena.cli.bot_profile import drawn_profile, gathered
+
+    with place.open() as source:
+        games = (game,) if game else source.games()
+        profiles = [gathered(source, each, name, last) for each in games]
+    found = [each for each in profiles if each is not None]
+    if not found:
+        raise click.ClickException(f"no bot called {name} has finished a match{f' of {game}' if game else ''} here")
+    if as_json:
+        print_json({"games": found})
+        return
+    for each in found:
+        screen().print(drawn_profile(each))
+    click.echo(f"Why a match was lost: arena why {found[0].worst[0].match_id} --game{place.typed}")
 
 
 @command.command(epilog="Example: arena bots unpark my-bot --token-file ./my-bot.token")
@@ -213,12 +256,12 @@ def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     _print_done({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
 
 
-@command.command(epilog="Example: arena bots show my-probe --data ./arena-data")
+@command.command(epilog="Example: arena bots unhide my-probe --data ./arena-data")
 @click.argument("name")
 @takes_reason
 @takes_data
 @json_option
-def show(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+def unhide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     """Put a hidden bot on the list of bots again.
 
     \b

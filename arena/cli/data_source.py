@@ -40,6 +40,15 @@ class DataSource(Protocol):
     def replay(self, match_id: int) -> bytes: ...  # noqa: D102
 
 
+def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:
+    """Yield a bot's matches of a game, of all games if that is empty, the newest first; page by page."""
+    while rows := source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before):
+        yield from rows
+        if len(rows) < LARGEST_PAGE:
+            return
+        before = rows[-1].match_id
+
+
 @dataclass(frozen=True, slots=True)
 class DataPlace:
     """The location of the data: a server's address, a data directory, or both."""

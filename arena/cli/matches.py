@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, all_matches, takes_source
 from arena.cli.screen import json_rows, print_json, screen
+from arena.client.profile import lost
 from arena.store.rows import MatchRow
 
 if TYPE_CHECKING:
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
 @click.option(
     "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
 )
+@click.option("--lost", "only_lost", is_flag=True, help="With --bot: only those that it finished and did not win.")
 @takes_source
 @json_rows(MatchRow)
-def command(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+def command(
+    game: str, bot: str, limit: int, before: int | None, only_lost: bool, place: DataPlace, as_json: bool
+) -> None:
     """List matches, newest first.
 
     \b
@@ -33,8 +39,14 @@ def command(game: str, bot: str, limit: int, before: int | None, place: DataPlac
     State is playing, finished or interrupted; fields of the result are null before it. Voided says why a
     result is void and is empty if it counts.
     """
+    if only_lost and not bot:
+        raise click.UsageError("--lost needs a bot that lost: name it with --bot")
     with place.open() as source:
-        rows = source.matches(game=game, bot=bot, limit=limit, before=before)
+        if only_lost:
+            found = (row for row in all_matches(source, game, bot, before) if lost(row, bot))
+            rows = tuple(islice(found, limit))
+        else:
+            rows = source.matches(game=game, bot=bot, limit=limit, before=before)
     if as_json:
         print_json({"matches": rows})
         return
@@ -46,6 +58,8 @@ def command(game: str, bot: str, limit: int, before: int | None, place: DataPlac
         return
     console.print(matches_table("Matches", rows))
     if len(rows) == limit:
-        console.print(
-            f"Older ones: arena matches --before {rows[-1].match_id}{place.typed}", style="dim", soft_wrap=True
+        chosen = "".join(
+            [f" --game {quote(game)}" if game else "", f" --bot {quote(bot)}" if bot else "", " --lost" * only_lost]
         )
+        hint = f"Older ones: arena matches{chosen} --before {rows[-1].match_id}{place.typed}"
+        console.print(hint, style="dim", soft_wrap=True)

@@ -91,7 +91,7 @@ def test_a_bot_is_hidden_shown_and_deleted_without_a_server(empty: Path, token: 
     assert shown("bots", "hide", "ada", "--data", empty) == "ada is hidden.\n"
     assert listed("--data", empty) == ["Bob"]
     assert "Ada (hidden)" in shown("ladder", "--game", "sixth_sense", "--data", empty)
-    assert shown("bots", "show", "ada", "--data", empty) == "ada is listed.\n"
+    assert shown("bots", "unhide", "ada", "--data", empty) == "ada is listed.\n"
     assert listed("--data", empty) == ["Ada", "Bob"]
     assert shown("bots", "delete", "ada", "--reason", "a wish", "--data", empty) == "ada is deleted.\n"
     assert listed("--data", empty) == ["Bob"]
@@ -116,7 +116,7 @@ def test_a_bot_is_hidden_shown_and_deleted_by_a_server_that_works_there(empty: P
             ("Ada", True, False),
             ("Bob", False, False),
         ]
-        assert document("bots", "show", "Ada", *there) == {"bot": "Ada", "reason": ""}
+        assert document("bots", "unhide", "Ada", *there) == {"bot": "Ada", "reason": ""}
         assert document("bots", "delete", "Ada", *there) == {"bot": "Ada", "reason": ""}
         assert listed("--server", server.server) == ["Bob"]
         assert [kind for kind, *_ in events("--server", server.server)] == ["deleted", "shown", "hidden"]
@@ -145,7 +145,7 @@ VERBS = [
     ("ban", "eve"),
     ("unban", "eve"),
     ("hide", "Ada"),
-    ("show", "Ada"),
+    ("unhide", "Ada"),
     ("delete", "Ada"),
 ]
 

@@ -1,0 +1,125 @@
+"""What a bot's matches say of it: gathered, and drawn as Rich tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.data_source import DataSource, all_matches
+from arena.cli.ladder_table import CONFIDENCE
+from arena.cli.tables import HOUSE, bot_name, framed
+from arena.client.profile import BotProfile, MatchPoints, profile
+from arena.replay.read import read
+from arena.replay.render.show import renderer_of
+from arena.replay.steps import Course
+from arena.store.rows import MatchRow, MatchState
+
+REPLAYS: Final = 20
+"""Newest matches whose replays are read for bids."""
+MOST_OPPONENTS: Final = 12
+"""Opponents listed in the table."""
+
+
+def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
+    """Return what a bot's latest matches of a game say of it; None if it has finished none."""
+    rows = [*islice(all_matches(source, game, name), last)]
+    found = profile(rows, name)
+    if found is None:
+        return None
+    standing = next((row for row in source.ladder(game).standings if row.bot == found.bot), None)
+    finished = [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]
+    bids = [each for row in finished for each in _bids(source, row, found.bot)]
+    return replace(
+        found,
+        bids=len(bids) or None,
+        kept=sum(bids) if bids else None,
+        think_95_us=None if standing is None else standing.think_95_us,
+    )
+
+
+def _bids(source: DataSource, row: MatchRow, bot: str) -> Iterator[bool]:
+    """Yield whether a bot kept each of its bids in a match."""
+    course = Course(read(source.replay(row.match_id)))
+    renderer = renderer_of(course.replay.header.game)
+    for report in course.reports:
+        kept = renderer.kept(report)
+        yield from [each for each, seat in zip(kept or (), row.seats, strict=False) if seat.bot == bot]
+
+
+def drawn_profile(profile: BotProfile) -> RenderableType:
+    """Draw a bot in one game: by seat, by opponent, and its best and worst matches."""
+    return Group(_in_words(profile), _by_seat(profile), _by_opponent(profile), _extremes(profile))
+
+
+def _in_words(profile: BotProfile) -> Text:
+    share = profile.wins / profile.matches
+    text = Text.assemble(
+        (profile.bot, "bold"),
+        f" in {profile.game}: {profile.matches} match{'es' if profile.matches > 1 else ''}, {profile.wins} won",
+        (f" ({share:.0%})", "dim"),
+    )
+    if profile.bids:
+        text.append(f"; {profile.kept} of its last {profile.bids} bids kept")
+    if profile.think_95_us is not None:
+        text.append(f"; 95 % of decisions within {profile.think_95_us / 1000:,.3g} ms")
+    if profile.forced:
+        text.append(f"; {profile.forced} decisions were made for it", style="red")
+    if profile.spoilt:
+        text.append(f"; house bots played too much of its seat in {profile.spoilt}", style="red")
+    return text.append(".")
+
+
+def _by_seat(profile: BotProfile) -> Table:
+    table = framed("By seat")
+    several = len({each.seats for each in profile.seats}) > 1
+    for name in (*(["Table"] if several else []), "Seat", "Matches", "Place", "Points", "± 95 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in profile.seats:
+        size = [f"of {each.seats}"] if several else []
+        figures = f"{each.place:.2f}", _signed(each.points), _interval(each.points_error, 1)
+        table.add_row(*size, str(each.seat), str(each.matches), *figures)
+    return table
+
+
+def _by_opponent(profile: BotProfile) -> Table:
+    more = len(profile.opponents) - MOST_OPPONENTS
+    table = framed("By opponent" if more <= 0 else f"By opponent, the {MOST_OPPONENTS} met most; {more} more in --json")
+    table.add_column("Opponent", no_wrap=True)
+    for name in ("Matches", "Score", "± 95 %"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in profile.opponents[:MOST_OPPONENTS]:
+        colour = "green" if each.score > 0.5 else "red" if each.score < 0.5 else ""
+        sure = abs(each.score - 0.5) > CONFIDENCE * each.error
+        opponent = bot_name(each.opponent, each.opponent.startswith(HOUSE))
+        score = Text(f"{each.score:.2f}", style=colour if sure else "")
+        table.add_row(opponent, str(each.matches), score, _interval(each.error, 2))
+    return table
+
+
+def _extremes(profile: BotProfile) -> Table:
+    table = framed("Best and worst matches")
+    for name in ("Match", "Points", "Place"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for rows in (profile.best, profile.worst):
+        _add_matches(table, rows)
+    return table
+
+
+def _add_matches(table: Table, rows: Sequence[MatchPoints]) -> None:
+    for each in rows:
+        table.add_row(str(each.match_id), _signed(each.points), str(each.place))
+    table.add_section()
+
+
+def _signed(points: float) -> Text:
+    return Text(f"{points:+.1f}", style="green" if points > 0 else "red" if points < 0 else "")
+
+
+def _interval(error: float | None, digits: int) -> str:
+    return "" if error is None else f"{CONFIDENCE * error:.{digits}f}"

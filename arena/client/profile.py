@@ -1,0 +1,160 @@
+"""What a bot's matches say of it: results by seat and against each opponent, its best and worst ones."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from statistics import fmean, stdev
+
+from arena.store.rows import JSON_KEY, MatchRow, MatchState, SeatRow
+
+BEST: int = 3
+"""Matches named as the best and as the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRecord:
+    """A bot's results in one seat of tables of one size."""
+
+    seats: int
+    seat: int
+    matches: int
+    place: float
+    """Mean place, 1 the best."""
+    points: float
+    """Mean points above the mean of the others at the table."""
+    points_error: float | None
+    """Its standard error; None after one match."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentRecord:
+    """A bot's results against one other at the same tables."""
+
+    opponent: str
+    matches: int
+    score: float
+    """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
+    error: float
+    """Its standard error, as if two matches more had been won and two lost: ten of ten are no certainty (Agresti and
+    Coull, 1998)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPoints:
+    """One match of a bot by points."""
+
+    match_id: int = field(metadata={JSON_KEY: "match"})
+    points: float
+    """Its points above the mean of the others at the table."""
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotProfile:
+    """A bot in the latest matches of one game."""
+
+    bot: str
+    game: str
+    matches: int
+    wins: int
+    """Matches won, shared first places included."""
+    forced: int
+    """Decisions that were made for it."""
+    spoilt: int
+    """Matches in which house bots played too much of its seat."""
+    seats: tuple[SeatRecord, ...]
+    """By table size and seat."""
+    opponents: tuple[OpponentRecord, ...]
+    """Those met most often first."""
+    bids: int | None
+    """Bids or predictions in the newest of them, whose replays were read; None in a game without bids."""
+    kept: int | None
+    """Those of them in which it took the tricks that it had said."""
+    think_95_us: int | None
+    """95th percentile of all its think times in microseconds; None if no decision is known."""
+    best: tuple[MatchPoints, ...]
+    worst: tuple[MatchPoints, ...]
+    """By points, the best and the worst first."""
+
+
+def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
+    """Sum up finished matches of one game, in all of which a bot has a seat; None without any.
+
+    `typed` is its name as somebody typed it: in any case, or one that it had before.
+    """
+    finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
+    if not finished:
+        return None
+    bot = _name(finished, typed)
+    by_seat: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+    against: dict[str, list[float]] = defaultdict(list)
+    matches, wins, forced, spoilt = [], 0, 0, 0
+    for row in finished:
+        for number, seat in enumerate(row.seats):
+            if seat.bot != bot or seat.place is None:
+                continue
+            points = _above(row.seats, number)
+            matches.append(MatchPoints(row.match_id, points, seat.place))
+            by_seat[len(row.seats), number].append((seat.place, points))
+            wins += seat.place == 1
+            forced += seat.forced
+            spoilt += seat.spoilt
+            for other in row.seats:
+                if other.bot != bot and other.place is not None:
+                    against[other.bot].append(0.5 * ((seat.place < other.place) + (seat.place <= other.place)))
+    matches.sort(key=lambda each: -each.points)
+    return BotProfile(
+        bot,
+        finished[0].game,
+        len(matches),
+        wins,
+        forced,
+        spoilt,
+        tuple(_seat(*place, results) for place, results in sorted(by_seat.items())),
+        tuple(
+            OpponentRecord(other, len(scores), fmean(scores), _score_error(scores))
+            for other, scores in sorted(against.items(), key=lambda item: (-len(item[1]), item[0]))
+        ),
+        None,
+        None,
+        None,
+        tuple(matches[:BEST]),
+        tuple(matches[: -BEST - 1 : -1]),
+    )
+
+
+def lost(row: MatchRow, typed: str) -> bool:
+    """Whether a bot finished a match without winning it; `typed` as in `profile`."""
+    places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
+    return bool(places) and all(place is not None and place > 1 for place in places)
+
+
+def _name(rows: Sequence[MatchRow], typed: str) -> str:
+    """Return the name under which a bot is listed: as typed but for case, else the one in most of its matches."""
+    names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
+    same = [name for name in names if name.lower() == typed.lower()]
+    return same[0] if same else names.most_common(1)[0][0]
+
+
+def _above(seats: Sequence[SeatRow], number: int) -> float:
+    scores = [seat.score or 0 for seat in seats]
+    return scores[number] - (sum(scores) - scores[number]) / (len(scores) - 1)
+
+
+def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:
+    places, points = zip(*results, strict=True)
+    return SeatRecord(seats, seat, len(results), fmean(places), *_mean(points))
+
+
+def _score_error(scores: Sequence[float]) -> float:
+    number = len(scores) + 4
+    share = (sum(scores) + 2) / number
+    return sqrt(share * (1 - share) / number)
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and its standard error."""
+    return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None

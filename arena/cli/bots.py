@@ -103,11 +103,14 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
     with place.open() as source:
         games = (game,) if game else source.games()
         profiles = [gathered(source, each, name, last) for each in games]
-    found = [each for each in profiles if each is not None]
-    if not found:
-        raise click.ClickException(f"no bot called {name} has finished a match{f' of {game}' if game else ''} here")
+        found = [each for each in profiles if each is not None]
+        if not found and name.lower() not in [row.name.lower() for row in source.bots()]:
+            raise click.ClickException(f"there is no bot called {name} here: `arena bots list` names all")
     if as_json:
         print_json({"games": found})
+        return
+    if not found:
+        click.echo(f"{name} has finished no match{f' of {game}' if game else ''} yet.")
         return
     for each in found:
         screen().print(drawn_profile(each))

@@ -124,8 +124,8 @@ def test_matches_that_a_bot_lost(source: tuple[str, str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("bots", "show", "nobody"), 1, "no bot called nobody has finished a match here"),
-        (("bots", "show", "counter", "--game", "nullern"), 1, "called counter has finished a match of nullern here"),
+        (("bots", "show", "nobody"), 1, "there is no bot called nobody here"),
+        (("bots", "show", "Counter", "--game", "nullern"), 0, "Counter has finished no match of nullern yet."),
         (("matches", "--lost"), 2, "--lost needs a bot that lost"),
     ],
 )

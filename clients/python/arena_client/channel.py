@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from arena_client.errors import (
     ArenaError,
+    ArgumentError,
     InvitationNeededError,
     NameNotAllowedError,
     NameTakenError,
@@ -40,8 +42,26 @@ _COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READIN
 """Reasons for the end of a stream after which another try may succeed."""
 
 
+DEFAULT_PORT = 50051
+"""Where a server listens unless its operator says otherwise."""
+_ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
+_SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
+"""Beginnings of addresses of other kinds that gRPC knows."""
+
+
 class DroppedError(Exception):
     """The connection is lost or was not made; another try may succeed."""
+
+
+def checked_address(address: str) -> str:
+    """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none. `ArgumentError`."""
+    if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
+        return address
+    host = address if address and ":" not in address and "/" not in address else "HOST"
+    raise ArgumentError(
+        f"the address {address!r} is not of the form HOST:PORT; a server listens on port {DEFAULT_PORT} unless its "
+        f"operator chose another: {host}:{DEFAULT_PORT}"
+    )
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:

@@ -7,6 +7,10 @@ class ArenaError(Exception):
     """The bot cannot go on; the message says why and what to do."""
 
 
+class ArgumentError(ArenaError, ValueError):
+    """What `run` or `play` was told makes no sense; nothing was sent anywhere."""
+
+
 class TokenRefusedError(ArenaError):
     """The server does not know the token."""
 

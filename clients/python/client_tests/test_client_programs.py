@@ -55,6 +55,7 @@ def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way here")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     ("body", "line"),
     [
@@ -64,8 +65,9 @@ def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
     ],
     ids=["idle", "computing", "sleeping"],
 )
-def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -> None:
+def test_ctrl_c_and_sigterm_end_a_bot_in_good_order(tmp_path: Path, body: str, line: str, stop: signal.Signals) -> None:
     playing, over = threading.Event(), threading.Event()
+    left: list[bool] = []
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(over.set)
@@ -77,7 +79,7 @@ def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -
         playing.set()
         if line:
             yield asks((1, 1))
-        over.wait(PATIENCE)
+        left.append(talk.next().leave)
 
     with Peer([script]) as peer, start(tmp_path, body, peer.address) as program:
         try:
@@ -85,13 +87,14 @@ def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -
             if line:
                 assert program.stdout
                 assert program.stdout.readline() == line
-            program.send_signal(signal.SIGINT)
+            program.send_signal(stop)
             out, errors = program.communicate(timeout=PATIENCE)
             assert (out, program.returncode) == ("after the run\n", 0), errors
             assert re.fullmatch(
                 r"(.* (registered|Mine is connected|bot is connected|leaving its matches).*\n)*.* stopped\n", errors
             ), errors
             assert over.wait(PATIENCE)  # the server knows
+            assert left == [True]
         finally:
             program.kill()
 

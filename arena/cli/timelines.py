@@ -79,6 +79,11 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Tab
     return table
 
 
+def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
+    """Return the seat with the most troubles; of several, and where there is no trouble, the first of a guest."""
+    return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
+
+
 def in_words(seat: SeatTimeline) -> Text:
     """Describe the decisions that a seat lost, in a sentence or two."""
     text = Text.assemble(bot_name(seat.bot.name, seat.bot.house), f" (seat {seat.seat}) ")
@@ -139,7 +144,9 @@ def _notices(header: Header, event: Event) -> str:
         case EventKind.WAITED:
             return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
         case EventKind.GONE:
-            return f"gone; {_duration(event.time)} to come back" if event.time else "left, or gone once too often"
+            if event.time:
+                return f"gone; {_duration(event.time)} to come back"
+            return "left in order" if event.blame is Blame.BOT else "gone once too often"
         case EventKind.SUBSTITUTED:
             return f"{event.stand_in} plays on"
         case EventKind.REPLACED:

@@ -35,7 +35,8 @@ RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 """The same before a call on the connection is authenticated: headers of this size take a millisecond or two."""
 LINGER: Final = 30.0
 """Seconds a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
-TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
+TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
+"""The option of a socket that tells about TCP; 0 where there is none."""
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and with `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
@@ -90,7 +91,7 @@ class Connection:
 
     def shortest_round_trip(self) -> float | None:
         """As `Stream.shortest_round_trip`: the kernel's, over the last five minutes where it has its usual settings."""
-        if TCP_INFO is None:
+        if not TCP_INFO:
             return None
         try:
             told = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_INFO, MIN_RTT.size)

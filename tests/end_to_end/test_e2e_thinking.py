@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import socket
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.e2e_rig import ARENA, IMPATIENT, PATIENCE, Crowd, RawBot, program, server
+from tests.end_to_end.e2e_rig import IMPATIENT, PATIENCE, Crowd, RawBot, program, server, why
 
 OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
 THOUGHT = 0.6
 """Seconds for each decision, twice the soft limit: the bank is soon used up."""
-
-
-def why(address: str, match: int, bot: str) -> dict[str, Any]:
-    """What `arena why` says of a bot's seat."""
-    command = [str(ARENA), "why", str(match), "--server", address, "--json"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
-    return next(seat for seat in json.loads(said)["seats"] if seat["bot"] == bot)
 
 
 def trips(seat: dict[str, Any]) -> list[float]:

@@ -91,6 +91,21 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
     """Return the error that the end of a stream means; `reason` as in the protocol's `ErrorInfo`, if known."""
+    return _with_reason(_play_failure(code, details, reason), reason)
+
+
+def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
+    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
+    return _with_reason(_registration_failure(code, details, reason), reason)
+
+
+def _with_reason(failure: ArenaError | DroppedError, reason: str) -> ArenaError | DroppedError:
+    if isinstance(failure, ArenaError):
+        failure.reason = reason
+    return failure
+
+
+def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
     if reason in _COME_BACK:
         return DroppedError(f"{text} ({reason})")
@@ -111,16 +126,18 @@ def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -
             return DroppedError(f"{text} ({code.name})")
 
 
-def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
-    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
+def _registration_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
     if reason in _COME_BACK:
-        return play_failure(code, details, reason)
+        return _play_failure(code, details, reason)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:
             return NameTakenError(
-                f"{text}. If the bot is yours, give its token or token file; otherwise choose another name"
+                f"{text}. If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
+                "register under another name"
             )
+        case grpc.StatusCode.INVALID_ARGUMENT if reason == "TOKEN_NOT_ALLOWED":
+            return TokenRefusedError(text)
         case grpc.StatusCode.INVALID_ARGUMENT:
             return NameNotAllowedError(text)
         case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
@@ -128,4 +145,4 @@ def registration_failure(code: grpc.StatusCode, details: str | None, reason: str
         case grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.RESOURCE_EXHAUSTED:
             return RefusedError(f"the server refuses the bot: {text}")
         case _:
-            return play_failure(code, details)
+            return _play_failure(code, details, reason)

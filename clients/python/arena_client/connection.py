@@ -12,6 +12,7 @@ import logging
 import random
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -169,8 +170,10 @@ class Connection:
                 await asyncio.sleep(wait)
 
     async def _connect(self) -> None:
-        async with open_channel(self._address, self._tls) as channel:
-            token = self._token or read_token(self._token_file) or await self._register(channel)
+        with _files():
+            opened, kept = open_channel(self._address, self._tls), read_token(self._token_file)
+        async with opened as channel:
+            token = self._token or kept or await self._register(channel)
             stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
             stream = _Stream(stub.Play(metadata=(("authorization", f"Bearer {token}"),)))
             try:
@@ -186,8 +189,12 @@ class Connection:
                 self._session, self._stream = session, stream
                 await self._converse(stream, session, message)
             except TokenRefusedError as refused:
-                kept = "" if self._token else f" (from {self._token_file}; remove it to register the bot anew)"
-                raise TokenRefusedError(f"{refused}{kept}") from None
+                if self._token is None and refused.reason != "TOKEN_REVOKED":  # which says what to do
+                    refused.args = (
+                        f"{refused} (from {self._token_file}; remove it to register the bot anew, and under another "
+                        "name if it was deleted here)",
+                    )
+                raise
             finally:
                 if self._session is not None:
                     self._session.over = True
@@ -196,7 +203,8 @@ class Connection:
 
     async def _register(self, channel: grpc.aio.Channel) -> str:
         stub = cast("BotServiceAsyncStub", BotServiceStub(channel))
-        new = NewToken(self._token_file)
+        with _files():
+            new = NewToken(self._token_file)
         request = RegisterBotRequest(name=self._name, owner=self._owner, invitation=self._invitation, token=new.token)
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
@@ -206,7 +214,8 @@ class Connection:
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None
-        new.keep(response.token)
+        with _files():
+            new.keep(response.token)
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 
@@ -242,6 +251,17 @@ class Connection:
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
+
+
+@contextlib.contextmanager
+def _files() -> Iterator[None]:
+    """Say of a file that cannot be used which it is, instead of a traceback: `ArgumentError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ArgumentError(f"the file {error.filename} cannot be used: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"the token file has something else in it than a token: {error}") from error
 
 
 class _Stream:

@@ -79,6 +79,10 @@ class Line:
         self.chance = Random(bot).random
         self._sent = sent
 
+    def shortest_round_trip(self) -> float | None:
+        """Return nothing; see `Link.shortest_round_trip`."""
+        return None
+
     def hand_over(self, message: bytes) -> None:
         """Deliver a message to the bot; see `Link.hand_over`."""
         self._sent(self, message)

@@ -20,7 +20,7 @@ ROOMS = ("engine", "arena/match")
 WAY = {
     "arena/transport": ("listener", "connection", "http2", "http2_stream", "grpc_stream", "protobuf_fields"),
     "arena/api": ("codec", "answer_decoder"),
-    "arena/server/sessions": ("messages", "rate_limit", "player", "session"),
+    "arena/server/sessions": ("messages", "rate_limit", "player", "round_trip", "session"),
     "arena/server/matchmaking": ("matchmaker", "queue"),
     "arena/server/matches": ("driver", "lifecycle", "ready_check"),
     "arena/server/runtime": ("turns", "timers"),

@@ -19,11 +19,12 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from random import Random
-from time import process_time
+from time import monotonic, process_time
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import click
 from arena_client import Bot, Decision
+from arena_client.caller import Caller
 from arena_client.session import Progress, Session
 from arena_client.v1.play_pb2 import PlayResponse
 from rich.console import Console
@@ -121,7 +122,9 @@ def measure() -> dict[str, tuple[float, float]]:
     said = [[_answers(chunk).SerializeToString() for chunk in each] for each in chunks]
     # The server's message instead of the SDK's, which differs in the name of its package only.
     welcome = Welcome("bench", (GAME,), POLICY, 5.0, 3, BATCH, 10.0, TransportSettings())
-    bot = Session(First(), cast("Any", codec._welcome(welcome)), Progress())
+    first = First()
+    session = Session(first, cast("Any", codec._welcome(welcome)), Progress(), lambda _: None)
+    bot = session, Caller(first)
 
     def time(part: Callable[[T], object], subjects: Sequence[T]) -> float:
         return _time(lambda: deque(map(part, subjects), maxlen=0)) / len(asks)
@@ -229,8 +232,11 @@ class First(Bot):
         return [decision.legal[0] for decision in decisions]
 
 
-def _reaction(bot: Session, message: bytes) -> None:
-    for request in bot.react(PlayResponse.FromString(message)):
+def _reaction(bot: tuple[Session, Caller], message: bytes) -> None:
+    session, caller = bot
+    response = PlayResponse.FromString(message)
+    session.receive(response)
+    for request in caller.react(response, session.games, monotonic()):
         request.SerializeToString()
 
 

@@ -6,20 +6,27 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import grpc
+
 from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
-from arena.api.statuses import looked_up
+from arena.api.statuses import looked_up, refused
 from arena.replay.header import OfferOutcome
-from arena.store import bots, moderation
+from arena.store import bots, errors, moderation
 from arena.transport.call import bearer
 from arena.transport.connection_limits import origin_of_peer
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from typing import TypeVar
+
     from arena.server.arena import Arena
     from arena.server.sessions.player import BotPlayer
     from arena.store.rows import BotRow
     from arena.transport.call import Call
+
+    T = TypeVar("T")
 
 
 class BotService:
@@ -35,16 +42,15 @@ class BotService:
         self, request: bots_pb2.RegisterBotRequest, call: Call
     ) -> bots_pb2.RegisterBotResponse:
         """Register a bot."""
-        registered = await looked_up(
-            self._accounts.register(
-                request.name,
-                request.owner,
-                request.invitation,
-                self._by_invitation,
-                request.token,
-                origin=origin_of_peer(call.peer),
-            )
+        registering = self._accounts.register(
+            request.name,
+            request.owner,
+            request.invitation,
+            self._by_invitation,
+            request.token,
+            origin=origin_of_peer(call.peer),
         )
+        registered = await looked_up(_of_owner(request.owner if request.owner != request.name else "", registering))
         return bots_pb2.RegisterBotResponse(name=registered.bot.name, token=registered.token)
 
     async def CreateInvitation(  # noqa: N802
@@ -53,7 +59,8 @@ class BotService:
         """Create an invitation; for the operator only."""
         await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
         call.trust()
-        return bots_pb2.CreateInvitationResponse(invitation=await looked_up(self._accounts.invite(request.owner)))
+        code = await looked_up(_of_owner(request.owner, self._accounts.invite(request.owner)))
+        return bots_pb2.CreateInvitationResponse(invitation=code)
 
     async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
         """List bots with what the server knows of them now."""
@@ -92,6 +99,17 @@ class BotService:
         """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
+
+
+async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
+    """Await an answer; a refusal of the name says so if it is the owner's."""
+    try:
+        return await answer
+    except errors.NameNotAllowed as error:
+        if not owner or error.name != owner:
+            raise
+        text = f"the owner's {str(error).removeprefix('the ')}"
+        raise refused(grpc.StatusCode.INVALID_ARGUMENT, "NAME_NOT_ALLOWED", text) from error
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:

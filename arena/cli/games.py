@@ -102,7 +102,7 @@ def _document(game: Game) -> dict[str, object]:
 
 
 def _table(game: Game) -> Table:
-    from arena.cli.tables import framed
+    from arena.cli.frame import framed
 
     table = framed(f"{game.title} ({game.name})")
     for name in ("Seats", "Deck", "Rounds"):

@@ -9,9 +9,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.cli.ladder_table import CONFIDENCE, change
 from arena.cli.plot import Point, plot
-from arena.cli.tables import framed
 from arena.store.rows import RatedRow
 
 CHANGES: Final = 10
@@ -36,24 +36,17 @@ def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: i
 
 
 def _changes(rows: Sequence[RatedRow]) -> RenderableType:
-    table = framed("Its last changes")
-    for name in ("Match", "Ended", "Elo before", "After", "± 95 %", "Change"):
-        table.add_column(name, justify="left" if name == "Ended" else "right", no_wrap=True)
-    shown = rows[-CHANGES:]
-    versioned, voided = any(row.version for row in shown), any(row.voided for row in shown)
-    if versioned:
-        table.add_column("Version", style="dim", overflow="fold")
-    if voided:
-        table.add_column("State")
-    for row in reversed(shown):
-        table.add_row(
-            str(row.match_id),
-            f"{row.ended.astimezone():%d %b %H:%M:%S}",
-            f"{row.before:.0f}",
-            Text(f"{row.after:.0f}", style="bold"),
-            f"{CONFIDENCE * row.deviation:.0f}",
-            change(row.after - row.before),
-            *([Text(row.version)] if versioned else []),
-            *([Text("void" if row.voided else "", style="red")] if voided else []),
-        )
-    return table
+    shown = rows[: -CHANGES - 1 : -1]
+    columns = [
+        TableColumn("Match", [Text(str(row.match_id)) for row in shown]),
+        TableColumn("Ended", [Text(f"{row.ended.astimezone():%d %b %H:%M:%S}") for row in shown], "left"),
+        TableColumn("Elo before", [Text(f"{row.before:.0f}") for row in shown]),
+        TableColumn("After", [Text(f"{row.after:.0f}", style="bold") for row in shown]),
+        TableColumn("± 95 %", [Text(f"{CONFIDENCE * row.deviation:.0f}") for row in shown]),
+        TableColumn("Change", [change(row.after - row.before) for row in shown]),
+    ]
+    if any(row.version for row in shown):
+        columns.append(TableColumn("Version", [Text(row.version) for row in shown], "left", folds=True, style="dim"))
+    if any(row.voided for row in shown):
+        columns.append(TableColumn("State", [Text("void" if row.voided else "", style="red") for row in shown], "left"))
+    return FittedTable("Its last changes", columns, ("Elo before", "Ended", "± 95 %"))

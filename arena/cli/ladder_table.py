@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import bot_name, framed, owner_name, unlisted
+from arena.cli.frame import framed
+from arena.cli.tables import bot_name, owner_name, unlisted
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, ESTABLISHED_MIN_OPPONENTS
 from arena.store.rows import LadderRow, LadderRows
 

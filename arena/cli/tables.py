@@ -1,4 +1,4 @@
-"""Rich tables of matches and bots, and the style of all tables. They only draw rows."""
+"""Rich tables of matches and bots. They only draw rows."""
 
 from __future__ import annotations
 
@@ -6,105 +6,82 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, assert_never
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.store.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
-FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
-"""A rounded frame without lines between columns."""
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 HOUSE: Final = "house-"
 """Prefix of house bots' names; no other bot's name begins with it."""
 
 
-def matches_table(title: str, rows: Sequence[MatchRow]) -> Table:
-    """Draw matches, with seats in the order of their places, and a column for the game if there are several."""
-    table = framed(title)
-    table.add_column("Match", justify="right", style="bold", no_wrap=True)
-    several = len({row.game for row in rows}) > 1
-    if several:
-        table.add_column("Game", no_wrap=True)
-    table.add_column("Began", no_wrap=True)
-    table.add_column("Took", justify="right", no_wrap=True)
-    for place in range(1, 1 + max((len(row.seats) for row in rows), default=0)):
-        table.add_column(ORDINALS.get(place, f"{place}th"))
-    stated = any(row.state is not MatchState.FINISHED or row.voided for row in rows)
-    if stated:
-        table.add_column("State")
-    for row in rows:
-        took = "" if row.ended is None else _span((row.ended - row.started).total_seconds())
-        seats = [_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)]
-        seats += [Text()] * (len(table.columns) - 3 - several - stated - len(seats))
-        game = [row.game] if several else []
-        state = [_state(row)] if stated else []
-        table.add_row(str(row.match_id), *game, f"{row.started.astimezone():%d %b %H:%M:%S}", took, *seats, *state)
-    return table
+def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
+    """Draw matches, with seats in the order of their places, and a column for the game if there are several.
 
-
-def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> Table:
-    """Draw bots, without the columns that only a running server knows if they are unknown; `now` dates ages."""
-    table = framed(title)
-    table.add_column("Bot", no_wrap=True)
-    table.add_column("Owner", style="dim", no_wrap=True)
-    table.add_column("Matches", justify="right")
-    live = any(row.connected is not None for row in rows)
-    if live:
-        table.add_column("Now", no_wrap=True)
-        table.add_column("Round trip", justify="right", no_wrap=True)
-    if paced := any(row.pace_ms is not None for row in rows):
-        table.add_column("Pace", justify="right", no_wrap=True)
-    table.add_column("Registered", no_wrap=True)
-    if failing := any(row.declined or row.silent for row in rows):
-        table.add_column("Declined", justify="right")
-        table.add_column("Silent", justify="right")
-    if seatless := any(row.banned or row.parked for row in rows):
-        table.add_column("Given no seats")
-    for row in rows:
-        trip = "" if row.round_trip_ms is None else f"{row.round_trip_ms:.1f} ms"
-        now_cells: list[RenderableType] = [_presence(row), trip] if live else []
-        registered = f"{_span((now - row.registered).total_seconds())} ago"
-        table.add_row(
-            bot_name(row.name, row.house),
-            owner_name(row.owner, row.name, row.house),
-            str(row.matches),
-            *now_cells,
-            *(["" if row.pace_ms is None else f"{row.pace_ms:.1f} ms"] if paced else []),
-            registered,
-            *([str(row.declined or 0), str(row.silent or 0)] if failing else []),
-            *([Text(row.banned or row.parked, style="red")] if seatless else []),
+    Where there is no room for a column a place, the seats of a match are below one another.
+    """
+    seated = [[_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)] for row in rows]
+    before = [TableColumn("Match", [Text(str(row.match_id)) for row in rows], style="bold")]
+    if len({row.game for row in rows}) > 1:
+        before.append(TableColumn("Game", [Text(row.game) for row in rows], "left"))
+    before += [
+        TableColumn("Began", [Text(f"{row.started.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
+        TableColumn("Took", [Text(_took(row)) for row in rows]),
+    ]
+    state = [TableColumn("State", [_state(row) for row in rows], "left", folds=True)]
+    if not any(row.state is not MatchState.FINISHED or row.voided for row in rows):
+        state = []
+    most = max((len(seats) for seats in seated), default=0)
+    places = [
+        TableColumn(
+            ORDINALS.get(place, f"{place}th"),
+            [seats[place - 1] if place <= len(seats) else Text() for seats in seated],
+            "left",
+            folds=True,
         )
-    return table
+        for place in range(1, 1 + most)
+    ]
+    stack = [TableColumn("Bots, the first above", [Text("\n").join(seats) for seats in seated], "left", folds=True)]
+    left_out_first = ("Took", "Began", "Game")
+    stacked = FittedTable(title, [*before, *stack, *state], left_out_first)
+    return FittedTable(title, [*before, *places, *state], left_out_first, stacked)
 
 
-def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> Table:
+def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
+    """Draw bots, without the columns that only a running server knows if they are unknown; `now` dates ages."""
+    columns = [
+        TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),
+        TableColumn("Owner", [Text(owner_name(row.owner, row.name, row.house)) for row in rows], "left", True, "dim"),
+        TableColumn("Matches", [Text(str(row.matches)) for row in rows]),
+    ]
+    if any(row.connected is not None for row in rows):
+        columns.append(TableColumn("Now", [_presence(row) for row in rows], "left"))
+        columns.append(TableColumn("Round trip", [Text(_milliseconds(row.round_trip_ms)) for row in rows]))
+    if any(row.pace_ms is not None for row in rows):
+        columns.append(TableColumn("Pace", [Text(_milliseconds(row.pace_ms)) for row in rows]))
+    ages = [Text(f"{_span((now - row.registered).total_seconds())} ago") for row in rows]
+    columns.append(TableColumn("Registered", ages, "left"))
+    if any(row.declined or row.silent for row in rows):
+        columns.append(TableColumn("Declined", [Text(str(row.declined or 0)) for row in rows]))
+        columns.append(TableColumn("Silent", [Text(str(row.silent or 0)) for row in rows]))
+    if any(row.banned or row.parked for row in rows):
+        whys = [Text(row.banned or row.parked, style="red") for row in rows]
+        columns.append(TableColumn("Given no seats", whys, "left", folds=True))
+    left_out_first = ("Registered", "Round trip", "Owner", "Pace", "Matches", "Silent", "Declined", "Now")
+    return FittedTable(title, columns, left_out_first)
+
+
+def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> RenderableType:
     """Draw the operator's decisions about bots and owners."""
-    table = framed(title)
-    table.add_column("Event", justify="right", style="bold", no_wrap=True)
-    table.add_column("When", no_wrap=True)
-    table.add_column("What", no_wrap=True)
-    table.add_column("Reason")
-    for row in rows:
-        what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
-        if row.new_name is not None:
-            what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
-        table.add_row(str(row.number), f"{row.at.astimezone():%d %b %H:%M:%S}", what, Text(row.reason))
-    return table
-
-
-def framed(title: str) -> Table:
-    """Return an empty table in the common style."""
-    return Table(
-        title=title,
-        title_style="bold",
-        title_justify="left",
-        box=FRAME,
-        border_style="dim",
-        header_style="bold cyan",
-        collapse_padding=True,
-    )
+    columns = [
+        TableColumn("Event", [Text(str(row.number)) for row in rows], style="bold"),
+        TableColumn("When", [Text(f"{row.at.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
+        TableColumn("What", [_bot_event(row) for row in rows], "left", folds=True),
+        TableColumn("Reason", [Text(row.reason) for row in rows], "left", folds=True),
+    ]
+    return FittedTable(title, columns, ("When",))
 
 
 def bot_name(name: str, house: bool) -> Text:
@@ -120,6 +97,19 @@ def unlisted(row: SeatRow | LadderRow) -> str:
 def owner_name(owner: str, bot: str, house: bool) -> str:
     """Return a bot's owner; empty for house bots and bots that are their own owner."""
     return "" if house or owner == bot else owner
+
+
+def _bot_event(row: BotEventRow) -> Text:
+    what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
+    return what if row.new_name is None else what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
+
+
+def _took(row: MatchRow) -> str:
+    return "" if row.ended is None else _span((row.ended - row.started).total_seconds())
+
+
+def _milliseconds(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.1f} ms"
 
 
 def _presence(row: BotRow) -> Text:

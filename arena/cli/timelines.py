@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
-from arena.cli.tables import bot_name, framed
+from arena.cli.fitted_table import FittedTable, TableColumn
+from arena.cli.tables import bot_name
 from arena.match.effects import Cause, Refusal
 from arena.replay.header import Header
 from arena.replay.timeline import Blame, Decision, Event, EventKind, SeatTimeline
@@ -38,45 +39,65 @@ PLAIN: Final = {
 """Descriptions of events that need no figures."""
 
 
-def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> Table:
+def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> RenderableType:
     """Draw one row for each seat."""
-    table = framed(f"{header.game.title}, match {header.match_id}: what was lost, and how")
-    table.add_column("Seat", justify="right")
-    table.add_column("Bot", no_wrap=True)
-    for name in ("Decisions", "Time", "Illegal", "Suspended", "Absent", "Refused", "Gone", "Median", "95 %", "Bank"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("Whose")
-    for seat in seats:
-        lost = seat.lost
-        counts = [*(lost[cause] for cause in Cause), seat.count(EventKind.REFUSED), seat.count(EventKind.GONE)]
-        table.add_row(
-            str(seat.seat),
-            bot_name(seat.bot.name, seat.bot.house),
-            str(len(seat.decisions)),
-            *(Text(str(count), style="bold red" if count else "dim") for count in counts),
-            *(Text(_duration(time)) for time in (seat.took(50), seat.took(95), seat.bank)),
-            _whose(seat),
-        )
-    return table
+
+    def counts(name: str, count: Callable[[SeatTimeline], int]) -> TableColumn:
+        numbers = [count(seat) for seat in seats]
+        return TableColumn(name, [Text(str(each), style="bold red" if each else "dim") for each in numbers])
+
+    def times(name: str, time: Callable[[SeatTimeline], int | None]) -> TableColumn:
+        return TableColumn(name, [Text(_duration(time(seat))) for seat in seats])
+
+    columns = [
+        TableColumn("Seat", [Text(str(seat.seat)) for seat in seats]),
+        TableColumn("Bot", [bot_name(seat.bot.name, seat.bot.house) for seat in seats], "left", folds=True),
+        TableColumn("Decisions", [Text(str(len(seat.decisions))) for seat in seats]),
+        counts("Time", lambda seat: seat.lost[Cause.TIME]),
+        counts("Illegal", lambda seat: seat.lost[Cause.ILLEGALITY]),
+        counts("Suspended", lambda seat: seat.lost[Cause.SUSPENSION]),
+        counts("Absent", lambda seat: seat.lost[Cause.ABSENCE]),
+        counts("Refused", lambda seat: seat.count(EventKind.REFUSED)),
+        counts("Gone", lambda seat: seat.count(EventKind.GONE)),
+        times("Median", lambda seat: seat.took(50)),
+        times("95 %", lambda seat: seat.took(95)),
+        times("Bank", lambda seat: seat.bank),
+        TableColumn("Whose", [_whose(seat) for seat in seats], "left", folds=True),
+    ]
+    left_out_first = (
+        *("Decisions", "95 %", "Gone", "Refused", "Median", "Bank", "Illegal", "Suspended", "Absent", "Time"),
+    )
+    title = f"{header.game.title}, match {header.match_id}: what was lost, and how"
+    return FittedTable(title, columns, left_out_first)
 
 
-def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Table:
+def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> RenderableType:
     """Draw the timeline of a seat in order, or only its slowest decisions, slowest first."""
-    what = "what happened" if slowest is None else f"the {slowest} slowest decisions"
-    table = framed(f"{header.game.title}, match {header.match_id}, seat {seat.seat} ({seat.bot.name}): {what}")
-    for name in ("At", "Decision", "Round", "Waited", "Round trip", "Took", "Clock", "Bank"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("What happened")
-    table.add_column("Whose", no_wrap=True)
     rows: list[tuple[int, Sequence[Text | str]]] = []
     decisions = seat.decisions if slowest is None else seat.slowest(slowest)
     rows += [(each.due if each.made is None else each.made, _decision(header, each)) for each in decisions]
     if slowest is None:
         rows += [(event.at, _event(header, event)) for event in seat.events]
         rows.sort(key=lambda row: row[0])
-    for _, cells in rows:
-        table.add_row(*cells)
-    return table
+    names = ("At", "Decision", "Round", "Waited", "Round trip", "Took", "Clock", "Bank", "What happened", "Whose")
+    columns = [
+        TableColumn(
+            name,
+            [cell if isinstance(cell := cells[number], Text) else Text(cell) for _, cells in rows],
+            "left" if name in {"What happened", "Whose"} else "right",
+            folds=name == "What happened",
+        )
+        for number, name in enumerate(names)
+    ]
+    what = "what happened" if slowest is None else f"the {slowest} slowest decisions"
+    title = f"{header.game.title}, match {header.match_id}, seat {seat.seat} ({seat.bot.name}): {what}"
+    left_out_first = ("Round", "Waited", "Round trip", "At", "Bank", "Clock", "Took")
+    return FittedTable(title, columns, left_out_first)
+
+
+def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
+    """Return the seat with the most troubles; of several, and where there is no trouble, the first of a guest."""
+    return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
 
 
 def in_words(seat: SeatTimeline) -> Text:
@@ -139,7 +160,9 @@ def _notices(header: Header, event: Event) -> str:
         case EventKind.WAITED:
             return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
         case EventKind.GONE:
-            return f"gone; {_duration(event.time)} to come back" if event.time else "left, or gone once too often"
+            if event.time:
+                return f"gone; {_duration(event.time)} to come back"
+            return "left in order" if event.blame is Blame.BOT else "gone once too often"
         case EventKind.SUBSTITUTED:
             return f"{event.stand_in} plays on"
         case EventKind.REPLACED:

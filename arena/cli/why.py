@@ -59,7 +59,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     if as_json:
         print_json(_document(header, seats, slowest))
         return
-    from arena.cli.timelines import course_table, in_words, seats_table
+    from arena.cli.timelines import course_table, in_trouble, in_words, seats_table
 
     console = screen()
     if seat is not None or slowest is not None:
@@ -70,7 +70,10 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     for each in seats:
         console.print(in_words(each), soft_wrap=True)
     if seat is None and slowest is None:
-        console.print(f"Decision by decision: arena why {source} --seat 0{place.typed}", style="dim", soft_wrap=True)
+        number = in_trouble(seats).seat
+        console.print(
+            f"Decision by decision: arena why {source} --seat {number}{place.typed}", style="dim", soft_wrap=True
+        )
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:

@@ -2,8 +2,9 @@
 
 1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
 2. The bot: refused answers and decisions forced because of them, except late answers (rule 5).
-3. The bot or the network: absences and what a house bot played meanwhile, as a crashed bot and a broken connection look
-   alike; a decision lost to time during an absence, or with nothing heard from the bot until its absence.
+3. The bot: an absence that it announced (an orderly leave), and what a house bot played meanwhile. The bot or the
+   network: any other absence and what was played meanwhile, as a crashed bot and a broken connection look alike; a
+   decision lost to time during an absence, or with nothing heard from the bot until it was gone without a word.
 4. The bot: any other decision lost to time, since its clock started when the question was handed to the transport, plus
    the round trip up to the allowance. But the network where the answer was late by no more than the round trip exceeded
    the allowance, and either of them where it exceeded the allowance and no answer came.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 from typing import Final, NamedTuple, assert_never
 
 from arena.match.effects import Cause, Refusal
@@ -26,11 +28,21 @@ from arena.replay.timeline import Blame, Decision, Event, EventKind, SeatTimelin
 EXPLAIN_WAITING: Final = frozenset({EventKind.HELD, EventKind.LEFT, EventKind.GONE, EventKind.RETURNED, EventKind.BACK})
 
 
+class Sign(Enum):
+    """What was heard of a bot, or that it was gone."""
+
+    ANSWER = auto()
+    LEAVE = auto()
+    """It said that it leaves."""
+    GONE = auto()
+    """It was gone without a word."""
+
+
 class PresenceRecord(NamedTuple):
     """A bot's signs of life in a match."""
 
-    heard: Sequence[tuple[Instant, bool]]
-    """Instants of its answers (False) and departures (True), in order."""
+    signs: Sequence[tuple[Instant, Sign]]
+    """In order, each with its instant."""
     lost_while_gone: frozenset[int]
     """Numbers of the decisions lost to time during its absences."""
 
@@ -38,7 +50,7 @@ class PresenceRecord(NamedTuple):
 def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> SeatTimeline:
     """Attribute blame for all troubles of a timeline, and add events for the questions that waited."""
     decisions = _decisions(seat.decisions, presence, policy)
-    events = [_with_blame(event, decisions) for event in seat.events]
+    events = [_with_blame(event, decisions, presence) for event in seat.events]
     events += _waiting_events(seat, policy)
     events.sort(key=lambda event: event.at)
     if seat.bot.house:
@@ -60,7 +72,7 @@ def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: 
             case Cause.SUSPENSION:
                 blame = latest
             case Cause.ABSENCE:
-                blame = Blame.EITHER
+                blame = _blame_for_absence(_made(decision), presence)
             case Cause.ILLEGALITY:
                 by_bot = any(answer.at == decision.made for answer in decision.answers)
                 blame = Blame.BOT if by_bot else Blame.SERVER  # a stand-in's choice that was not legal
@@ -75,7 +87,7 @@ def _blame_for_lateness(decision: Decision, presence: PresenceRecord, policy: Po
     made = decision.made or 0
     if decision.number in presence.lost_while_gone:
         return Blame.EITHER
-    if next((gone for at, gone in presence.heard if at >= made), False):
+    if next((sign for at, sign in presence.signs if at >= made), None) is Sign.GONE:
         return Blame.EITHER
     excess = (decision.sendings[-1].lag if decision.sendings else 0) - policy.lag_allowance
     if excess <= 0:
@@ -85,12 +97,18 @@ def _blame_for_lateness(decision: Decision, presence: PresenceRecord, policy: Po
     return Blame.NETWORK if decision.late_by <= excess else Blame.BOT
 
 
-def _with_blame(event: Event, decisions: Mapping[int, Decision]) -> Event:
+def _blame_for_absence(at: Instant, presence: PresenceRecord) -> Blame:
+    """Apply rule 3 to what happened during an absence, or as it began."""
+    departures = [sign for when, sign in presence.signs if when <= at and sign is not Sign.ANSWER]
+    return Blame.BOT if departures and departures[-1] is Sign.LEAVE else Blame.EITHER
+
+
+def _with_blame(event: Event, decisions: Mapping[int, Decision], presence: PresenceRecord) -> Event:
     match event.kind:
         case EventKind.INTERRUPTED | EventKind.HELD:
             return event._replace(blame=Blame.SERVER)
         case EventKind.GONE | EventKind.SUBSTITUTED:
-            return event._replace(blame=Blame.EITHER)
+            return event._replace(blame=_blame_for_absence(event.at, presence))
         case EventKind.REFUSED:
             late = event.refused is Refusal.STALE and event.time > 0 and event.decision is not None
             return event._replace(blame=decisions[event.decision or 0].blame if late else Blame.BOT)
@@ -101,7 +119,7 @@ def _with_blame(event: Event, decisions: Mapping[int, Decision]) -> Event:
             return event
 
 
-def _made(decision: Decision) -> int:
+def _made(decision: Decision) -> Instant:
     assert decision.made is not None, "it was forced"
     return decision.made
 

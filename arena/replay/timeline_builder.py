@@ -27,7 +27,7 @@ from arena.match.effects import (
     Suspend,
 )
 from arena.match.inputs import Acted, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.blame import PresenceRecord, with_blame
+from arena.replay.blame import PresenceRecord, Sign, with_blame
 from arena.replay.header import Header, SeatedBot
 from arena.replay.timeline import AnswerReceived, Decision, Event, EventKind, SeatTimeline, Sending
 
@@ -50,8 +50,8 @@ class _Notes:
     gone: bool = False
     suspended: bool = False
     lost_while_gone: set[int] = field(default_factory=set)
-    heard: list[tuple[Instant, bool]] = field(default_factory=list)
-    """Instants of its bot's answers (False) and departures (True), in order."""
+    signs: list[tuple[Instant, Sign]] = field(default_factory=list)
+    """What was heard of its bot, in order."""
 
 
 class _TimelineBuilder:
@@ -98,7 +98,7 @@ class _TimelineBuilder:
                     tuple(notes.events),
                     bool(self._spoilt) and self._spoilt[seat],
                 ),
-                PresenceRecord(notes.heard, frozenset(notes.lost_while_gone)),
+                PresenceRecord(notes.signs, frozenset(notes.lost_while_gone)),
                 self._policy,
             )
             for seat, notes in self._seats.items()
@@ -113,7 +113,7 @@ class _TimelineBuilder:
             return
         refused = next((each for each in effects if isinstance(each, Refuse)), None)
         if isinstance(event, Acted):
-            notes.heard.append((at, False))
+            notes.signs.append((at, Sign.ANSWER))
             if (known := notes.decisions.get(event.decision)) is not None:
                 late_by = refused.time if refused is not None and refused.why is Refusal.STALE else 0
                 answer = AnswerReceived(at, event.action, refused and refused.why, late_by)
@@ -135,7 +135,8 @@ class _TimelineBuilder:
             type(effect) for effect in effects if isinstance(effect, Gone | Back) and effect.seat == event.seat
         }
         if isinstance(event, Left):
-            notes.heard.append((at, True))
+            if not notes.gone:  # the end of the stream follows an orderly leave, and is none of its own
+                notes.signs.append((at, Sign.LEAVE if event.in_order else Sign.GONE))
             if not (announced or notes.gone):
                 notes.events.append(Event(at, EventKind.LEFT))
             notes.gone = True

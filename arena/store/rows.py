@@ -170,7 +170,7 @@ class BotRow:
     """Number of rated matches it has finished, all games together."""
     registered: datetime
     round_trip_ms: float | None
-    """Round-trip time of the last heartbeat in milliseconds; also None before the first is answered."""
+    """The shortest round trip of late in milliseconds; also None before the first heartbeat is answered."""
     parked: str
     """Why it is parked; empty if it is not."""
     version: str

@@ -84,6 +84,12 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
     def hand_over(self, message: Sent_contra) -> None:
         """Queue a message without waiting, as `send` does; only allowed while the stream is not busy."""
 
+    def shortest_round_trip(self) -> float | None:
+        """Return the shortest time in seconds in which the peer's system acknowledged bytes in the last minutes.
+
+        That of the nearest proxy, where there is one. None where our system does not tell.
+        """
+
     async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
         """Call `on_message` with each message until the peer half-closes, and `on_sent` when a message has been sent.
 

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from struct import Struct
 from time import thread_time
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -36,6 +37,12 @@ RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 """The same before a call on the connection is authenticated: headers of this size take a millisecond or two."""
 LINGER: Final = 30.0
 """Seconds a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
+TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
+"""The option of a socket that tells about TCP; 0 where there is none."""
+MIN_RTT: Final = Struct("=148xI")
+"""Linux's `struct tcp_info` up to and with `tcpi_min_rtt`, the smallest round trip in microseconds."""
+UNKNOWN_RTT: Final = 0xFFFFFFFF
+"""No round trip was measured yet."""
 REFUND_PER_CHECK: Final = 50
 """Useless frames forgiven at each check of the connection: a hundred a second."""
 
@@ -84,6 +91,17 @@ class Connection:
             seconds -= self._charged
             self._charged = 0.0
         self._listener.work.charge(self.origin, seconds, self._listener.now)
+
+    def shortest_round_trip(self) -> float | None:
+        """As `Stream.shortest_round_trip`: the kernel's, over the last five minutes where it has its usual settings."""
+        if not TCP_INFO:
+            return None
+        try:
+            told = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_INFO, MIN_RTT.size)
+        except OSError:  # it is closed, or none of TCP's
+            return None
+        (microseconds,) = MIN_RTT.unpack(told) if len(told) == MIN_RTT.size else (UNKNOWN_RTT,)
+        return None if microseconds == UNKNOWN_RTT else float(microseconds) / 1e6
 
     def ready(self, events: int) -> None:
         """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""

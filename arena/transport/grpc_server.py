@@ -187,6 +187,7 @@ class _Calls:
             bytes if method is None else method.serialize,
             origin,
             size,
+            connection.shortest_round_trip,
         )
         refusal = self._refusal(fields, method, size) or self._budget_refusal(http2, metadata, origin)
         if fields.get(":method") != "POST":

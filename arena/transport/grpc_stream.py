@@ -50,6 +50,11 @@ EVICTED: Final = CallRefused(
 _prefix: Final = Struct(">BI").pack
 
 
+def unknown() -> float | None:
+    """Return nothing: the round trip of a stream whose connection tells none."""
+    return None
+
+
 class GrpcStream(Http2Stream):
     """A `call.Stream` over HTTP/2."""
 
@@ -64,10 +69,13 @@ class GrpcStream(Http2Stream):
         serialize: Callable[[Any], bytes],
         origin: Origin = LOOPBACK,
         metadata_size: int = 0,
+        shortest_round_trip: Callable[[], float | None] = unknown,
     ) -> None:
         super().__init__(connection, stream_id)
         self.peer = peer
         self.metadata = metadata
+        self.shortest_round_trip = shortest_round_trip
+        """As `Stream.shortest_round_trip`."""
         self.received_at = listener.now
         self.scope = trio.CancelScope(shield=True)  # cancelled on its own, so that its call can be closed with a status
         """Scope of the handler."""

@@ -72,6 +72,10 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.outgoing.append(message)
         self.changed.unpark_all()
 
+    def shortest_round_trip(self) -> float | None:
+        """As `Stream.shortest_round_trip`: there is no system between."""
+        return None
+
     async def deliver(self, on_message: Callable[[Incoming], None], on_sent: Callable[[], None]) -> None:
         """As `Stream.deliver`."""
         self.on_sent = on_sent

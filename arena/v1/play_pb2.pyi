@@ -294,7 +294,7 @@ class PlayResponse(google.protobuf.message.Message):
     HEARTBEAT_FIELD_NUMBER: builtins.int
     STARTS_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
-    """A number to send back at once; absent otherwise."""
+    """A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts."""
     @property
     def welcome(self) -> global___Welcome:
         """In the first message, and only there."""

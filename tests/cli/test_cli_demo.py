@@ -192,7 +192,7 @@ def test_demo_whose_bot_dies_shows_its_last_words(data: Path) -> None:
     with demo(data) as process:
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert "the bot rules ended with status 1" in text
+    assert "the bot rules ended with status 3" in text
     assert "token" in text
     assert processes_of(data) == []
 

@@ -43,7 +43,8 @@ def test_why_without_a_seat_has_a_line_and_a_sentence_a_seat(file: Path) -> None
         assert f"{seat.bot.name}" in text
         lost = ", ".join(f"{count} to {cause.value}" for cause, count in seat.lost.items())
         assert f"(seat {seat.seat}) lost {seat.lost.total()} decisions: {lost}; slowest at decision " in text
-    assert f"Decision by decision: arena why {file} --seat 0" in text
+    worst = max(timelines_of(file), key=lambda seat: seat.troubles.total())
+    assert f"Decision by decision: arena why {file} --seat {worst.seat}\n" in text
 
 
 def found(file: Path, holds: Callable[[SeatTimeline], object]) -> SeatTimeline:

@@ -5,6 +5,7 @@ Every wait is for the thing itself, and bounded.
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -225,6 +226,13 @@ def replay_of(address: str, match_id: int) -> bytes:
         stub = matches_pb2_grpc.MatchServiceStub(channel)
         pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=PATIENCE)
         return b"".join(piece.chunk for piece in pieces)
+
+
+def why(address: str, match_id: int, bot: str) -> dict[str, Any]:
+    """What `arena why` says of a bot's seat."""
+    command = [str(ARENA), "why", str(match_id), "--server", address, "--json"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True, cwd=ROOT).stdout
+    return next(seat for seat in json.loads(said)["seats"] if seat["bot"] == bot)
 
 
 # --- what is stored ---

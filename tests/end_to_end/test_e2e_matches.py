@@ -25,6 +25,7 @@ from tests.end_to_end.e2e_rig import (
     replay_of,
     server,
     until,
+    why,
 )
 
 
@@ -82,8 +83,11 @@ def test_a_bot_killed_in_the_middle_of_a_decision_harms_nobody(tmp_path: Path, k
         assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("busy", [True, False], ids=["while it computes", "while it waits"])
-def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(tmp_path: Path, busy: bool) -> None:
+def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
+    tmp_path: Path, busy: bool, stop: signal.Signals
+) -> None:
     with server(tmp_path / "data", "--quiet") as arena, Crowd(arena.address) as crowd:
         ann, token = crowd.come("ann"), register(arena.address, "stopped")
         command = ("tests/end_to_end/stuck_bot.py", arena.address, token, "play" if busy else "nothing")
@@ -96,9 +100,11 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(tmp_path: 
                 ann.read_until(lambda: ann.decisions)
                 time.sleep(0.5)  # it has made its prediction, and waits
                 ann.play_in_background()
-            stopped.send_signal(signal.SIGINT)
+            stopped.send_signal(stop)
             assert stopped.wait(PATIENCE) == 0
             until(lambda: len(ann.notices) >= 2, "the table to be told")
+            until(lambda: ann.reports, "the end of the match")
+        assert set(why(arena.address, ann.reports[0].match_id, "stopped")["troubles"]) == {"bot"}
         assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
         assert ann.notices[0].time_ms == 0, "nobody waits for it"
 

@@ -41,9 +41,50 @@ def test_a_bot_of_the_sdk_ends_and_says_that_its_owner_is_banned(tmp_path: Path)
             assert bot.stdout is not None
             assert any("is connected" in line for line in bot.stdout)
             arena("bots", "ban", "eve", "--reason", "a ring", "--data", running.data, "--server", running.address)
-            assert bot.wait(60) == 1
+            assert bot.wait(60) == 3
             assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
         with program(*command, *where[:2], "--name", "another", "--token-file", str(tmp_path / "other")) as bot:
-            assert bot.wait(60) == 1
+            assert bot.wait(60) == 3
             assert bot.stdout is not None
             assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
+
+
+def test_a_bot_of_the_sdk_that_is_deleted_is_told_to_take_another_name(tmp_path: Path) -> None:
+    """While it is connected, when it comes back with its token, and when it registers anew."""
+    file = tmp_path / "token"
+    command = ("-m", "arena_client.samples.random_bot", "--name", "gone", "--token-file", str(file))
+    with server(tmp_path / "data") as running:
+        where = ("--server", running.address)
+        with program(*command, *where) as bot:
+            assert bot.stdout is not None
+            assert any("is connected" in line for line in bot.stdout)
+            arena("bots", "delete", "gone", "--reason", "as asked", "--data", running.data, *where)
+            assert bot.wait(60) == 3
+            last = bot.stdout.read().splitlines()[-1]
+            assert last.endswith("its name is given to nobody: register another bot, under another name")
+        with program(*command, *where) as bot:
+            assert bot.stdout is not None
+            assert bot.wait(60) == 3
+            last = bot.stdout.read().splitlines()[-1]
+            assert last.endswith("remove it to register the bot anew, and under another name if it was deleted here)")
+        file.unlink()
+        with program(*command, *where) as bot:
+            assert bot.stdout is not None
+            assert bot.wait(60) == 3
+            last = bot.stdout.read().splitlines()[-1]
+            assert last.endswith("if it was deleted, or is not yours, register under another name")
+
+
+def test_an_owner_s_name_that_is_not_allowed_is_called_his(tmp_path: Path) -> None:
+    command = ("-m", "arena_client.samples.random_bot", "--token-file", str(tmp_path / "token"))
+    with server(tmp_path / "data") as running:
+        for options, words in (
+            (("--owner", "no good"), "the owner's name 'no good' is not allowed: 1 to 40 letters"),
+            (("--owner", "admin"), "the owner's name 'admin' is not allowed: admin is reserved"),
+            (("--name", "no good", "--owner", "no good"), ": the name 'no good' is not allowed"),
+            (("--name", "admin", "--owner", "me"), ": the name 'admin' is not allowed"),
+        ):
+            with program(*command, "--server", running.address, *options) as bot:
+                assert bot.stdout is not None
+                assert bot.wait(60) == 3
+                assert words in bot.stdout.read()

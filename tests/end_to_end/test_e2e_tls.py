@@ -35,7 +35,7 @@ def test_bots_play_over_tls_and_nobody_without_it_gets_in(tmp_path: Path) -> Non
             done = subprocess.run(
                 [sys.executable, *bot("eve", *tls)], capture_output=True, text=True, timeout=PATIENCE, check=False
             )
-            assert done.returncode == 1
+            assert done.returncode == 4
             assert "eve: no connection to" in done.stderr
         listed = arena("bots", "list", "--server", running.address, "--tls-roots", cert, "--json")
         assert '"eve"' not in listed.stdout

@@ -55,7 +55,7 @@ def test_a_bot_of_the_sdk_ends_and_says_that_its_token_is_refused(tmp_path: Path
             old = file.read_text().strip()
             arena("bots", "rotate", "random", "--token-file", file, "--server", running.address)
             assert file.read_text().strip() != old
-            assert bot.wait(PATIENCE) == 1
+            assert bot.wait(PATIENCE) == 3
             assert "the server refuses the token: the bot's token was replaced" in bot.stdout.read()
         with program(*command, "--quiet") as bot:
             until(lambda: '"connected": true' in arena("bots", "list", "--json", "--server", running.address), "it")

@@ -90,6 +90,12 @@ class Rig:
         return replace(seat, events=tuple(event for event in seat.events if event.kind is not EventKind.INTERRUPTED))
 
 
+def drawn(seat: SeatTimeline) -> str:
+    screen = Console(width=250, record=True, file=StringIO())
+    screen.print(course_table(header_of(NULLERN, 2, {}, 1), seat, None))
+    return screen.export_text()
+
+
 def kinds(seat: SeatTimeline) -> list[EventKind]:
     return [event.kind for event in seat.events]
 
@@ -289,6 +295,47 @@ def test_timeline_house_bot_that_takes_over_is_seen_and_so_is_what_it_played() -
     ]
 
 
+def test_timeline_orderly_leave_is_the_bots_and_so_is_what_was_played_meanwhile() -> None:
+    rig = Rig()
+    rig.send(0, 1)
+    rig.put(Left(Instant(10 * MS), 1, in_order=True))
+    rig.put(Left(Instant(10 * MS + 1), 1))  # its stream ends
+    rig.stand_in(11 * MS, 1)
+    seat = rig.seat(1)
+    first = seat.decisions[0]
+    assert (first.forced, first.blame) == (Cause.ABSENCE, Blame.BOT)
+    assert [(event.kind, event.blame) for event in seat.events] == [
+        (EventKind.GONE, Blame.BOT),
+        (EventKind.SUBSTITUTED, Blame.BOT),
+    ]
+    assert seat.troubles == {Blame.BOT: 3}
+    assert "left in order" in drawn(seat)
+
+
+def test_timeline_bot_that_is_back_and_then_gone_without_a_word_did_not_announce_that() -> None:
+    rig = Rig()
+    rig.send(0, 1)
+    rig.put(Left(Instant(10 * MS), 1, in_order=True))
+    rig.put(Returned(Instant(20 * MS), 1))
+    rig.put(Left(Instant(30 * MS), 1))
+    rig.stand_in(31 * MS, 1)
+    seat = rig.seat(1)
+    assert (seat.decisions[0].forced, seat.decisions[0].blame) == (Cause.ABSENCE, Blame.EITHER)
+    assert [(event.kind, event.blame) for event in seat.events[:2]] == [
+        (EventKind.GONE, Blame.BOT),
+        (EventKind.SUBSTITUTED, Blame.BOT),
+    ]
+
+
+def test_timeline_bot_that_loses_a_decision_and_then_leaves_in_order_was_there() -> None:
+    rig = Rig()
+    rig.send(0, 1)
+    rig.wait(1300 * MS)
+    rig.put(Left(Instant(1400 * MS), 1, in_order=True))
+    lost = rig.seat(1).decisions[0]
+    assert (lost.forced, lost.blame) == (Cause.TIME, Blame.BOT)
+
+
 def test_timeline_restart_is_the_servers_and_explains_why_a_question_waited() -> None:
     rig = Rig()
     rig.put(Restored(Instant(10 * MS)))
@@ -414,9 +461,7 @@ def test_timeline_names_the_house_bot_that_plays_on_also_after_a_restart_with_an
         [(EventKind.SUBSTITUTED, "house-planner 2")],
         [(EventKind.SUBSTITUTED, "house-counter 1"), (EventKind.REPLACED, "house-planner 2")],
     ]
-    table = Console(width=250, record=True, file=StringIO())
-    table.print(course_table(header_of(NULLERN, 2, {}, 1), seats[1], None))
-    text = table.export_text()
+    text = drawn(seats[1])
     assert "house-counter 1 plays on" in text
     assert "house-planner 2 plays on from here: the server has another stand-in now" in text
     assert seats[1].troubles[Blame.EITHER] == 2, "gone and played for: the other stand-in is no trouble of its own"

@@ -84,6 +84,8 @@ class Line:
         self._say, self._heard = trio.open_memory_channel[BotMessage | None](math.inf)
         self._show, self._shown = trio.open_memory_channel[Any](math.inf)
         self._gone = trio.Event()
+        self.acknowledged: float | None = None
+        """The seconds in which the bot's system acknowledged bytes, if ours told."""
 
     @property
     def busy(self) -> bool:
@@ -91,6 +93,9 @@ class Line:
 
     def __repr__(self) -> str:
         return f"<Line {'gone' if self._gone.is_set() else 'open'}{'' if self.reads else ', unread'}>"
+
+    def shortest_round_trip(self) -> float | None:
+        return self.acknowledged
 
     def hand_over(self, message: bytes) -> None:
         if self._gone.is_set():

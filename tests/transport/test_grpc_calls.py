@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 from functools import partial
 from typing import Any
 
@@ -232,6 +234,29 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
         with trio.fail_after(PATIENCE):
             await done.wait()
     assert received == [2, 3]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the system does not tell")
+async def test_the_system_of_a_peer_tells_how_near_it_is_however_late_the_peer_answers() -> None:
+    told: list[float | None] = []
+
+    async def handler(stream: PlayStream) -> None:
+        while (request := await stream.receive()) is not None:
+            told.append(stream.shortest_round_trip())
+            await stream.send(pb.PlayResponse(heartbeat=request.heartbeat))
+
+    def client(address: str) -> None:
+        with grpc.insecure_channel(address) as channel, RequestSource(1) as requests:
+            call = play_pb2_grpc.PlayServiceStub(channel).Play(requests, timeout=PATIENCE)
+            for number in (1, 2, 3):
+                assert next(call).heartbeat == number
+                time.sleep(0.2)
+                requests.put(number + 1)
+
+    async with serving(play_service(handler)) as address:
+        await in_thread(client, address)
+    assert len(told) >= 3
+    assert all(each is not None and 0 < each < 0.1 for each in told[1:]), told
 
 
 async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy() -> None:

@@ -30,10 +30,10 @@ def plain_table() -> Table:
 def seats_table(called: str, *more: str) -> Table:
     """Create an empty table for rows by seat: prediction or bid (`called`), tricks taken, points, score and `more`."""
     table = plain_table()
-    table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=28)
+    table.add_column("seat and bot", overflow="fold", max_width=28)
     table.add_column(called, no_wrap=True)
     for name in ("took", "points", "score", *more):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
@@ -84,13 +84,10 @@ def _title(header: Header) -> Text:
 def _standings(course: Course) -> Table:
     replay = course.replay
     table = plain_table()
-    table.add_column("place", justify="right")
-    table.add_column("seat and bot", no_wrap=True, overflow="ellipsis", max_width=30)
-    table.add_column("points", justify="right")
-    table.add_column("forced", justify="right")
-    if replay.ratings is not None:
-        table.add_column("rating", justify="right")
-        table.add_column("change", justify="right")
+    table.add_column("place", justify="right", no_wrap=True)
+    table.add_column("seat and bot", overflow="fold", max_width=30)
+    for name in ("points", "forced", *(("rating", "change") if replay.ratings is not None else ())):
+        table.add_column(name, justify="right", no_wrap=True)
     places = replay.result.places
     for seat in sorted(range(len(replay.header.bots)), key=lambda each: places[each : each + 1]):
         bot = seat_name(replay.header, seat) + (" (house)" if replay.header.bots[seat].house else "")

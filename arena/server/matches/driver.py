@@ -227,7 +227,7 @@ class MatchDriver:
                 return
         self._feed(Acted(self._instant(at), seat, answer.decision, answer.action))
         if bot_player.session is not None and self._match.open_decision(seat) != answer.decision:
-            bot_player.session.settle(self.match_id, answer.decision)
+            bot_player.session.settle(self.match_id, answer.decision, at)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Record that a bot is gone; one that leaves in order hands its seat over at once."""

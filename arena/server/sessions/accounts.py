@@ -130,7 +130,10 @@ class Accounts:
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
-            why = "the server's operator deleted the bot, and its token with it"
+            why = (
+                "the server's operator deleted the bot, and its token with it; its name is given to nobody: register "
+                "another bot, under another name"
+            )
             bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
         log.info("bot deleted", bot=bot.name, reason=reason)
 

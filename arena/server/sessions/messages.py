@@ -274,6 +274,9 @@ class Link(Protocol):
     def received_at(self) -> float:
         """When the message that was delivered last arrived, in seconds of the server's clock."""
 
+    def shortest_round_trip(self) -> float | None:
+        """Return the fewest seconds in which the bot's system acknowledged bytes of late; None if that is not known."""
+
     def hand_over(self, message: bytes) -> None:
         """Send a message; the link must not be busy. Raises `trio.BrokenResourceError` where the bot is gone."""
 

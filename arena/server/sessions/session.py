@@ -8,9 +8,7 @@ plays the other, and batches need no timer. Everything else goes out at once.
 from __future__ import annotations
 
 import math
-from collections import deque
 from itertools import islice
-from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import trio
@@ -18,6 +16,7 @@ import trio
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import Closed, Outgoing, Question, Reason
 from arena.server.sessions.rate_limit import RateLimit
+from arena.server.sessions.round_trip import RoundTrip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +43,6 @@ SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds that what still waits has to leave when the server ends a stream."""
-ROUND_TRIPS: Final = 9
-"""Heartbeats whose median is the round trip."""
 MOST_NOTICES: Final = 10_000
 """Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
 
@@ -66,9 +63,7 @@ class Session:
         self.hello = hello
         self.capacity = hello.capacity
         """How many matches the bot can play at once."""
-        self.round_trip: float | None = None
-        """Seconds from a heartbeat to its answer, the median of the last few; the bot's thinking may be part of it."""
-        self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS)
+        self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
         self._rate_limit = RateLimit(limits.unsolicited_rate, limits.byte_rate)
@@ -76,7 +71,8 @@ class Session:
         self._waiting: Outgoing | None = None
         """What is to be said besides questions."""
         self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
-        self._in_flight: set[tuple[int, int]] = set()
+        self._in_flight: dict[tuple[int, int], float] = {}
+        """Questions that the bot has yet to answer, each with the instant at which it was handed over."""
         self._held = False  # something waits for the message before to leave
         self._handed_over_at = link.received_at
         """Instant at which the latest message was handed to the transport; before the first, that of the hello."""
@@ -84,6 +80,11 @@ class Session:
         self._end: Exception | None = None
         self._leaving = False  # the bot has left in order
         self._scope = trio.CancelScope()
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds of the way to the bot and back, as short as it showed of late; None if that is not known."""
+        return self._round_trip.seconds
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
         """Have each message of the bot heard where it arrives, until the bot has said its last.
@@ -147,12 +148,11 @@ class Session:
 
     def beat(self, now: float) -> None:
         """Queue a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
-        self._letter().heartbeat = round(now * 1e6)
+        self._letter().heartbeat = self._round_trip.beat(now)
 
     def beaten(self, at: float, number: int) -> None:
-        """Measure the round trip from the answer to a heartbeat."""
-        self._round_trips.append(max(0.0, at - number / 1e6))
-        self.round_trip = median(self._round_trips)
+        """Measure the round trip by the answer to a heartbeat."""
+        self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Ask, sent: Sent) -> None:
         """Queue a question of a match, to go out with others; `sent` is called when it does."""
@@ -160,11 +160,13 @@ class Session:
         if self._may_ask():
             self._turns.due(self)
 
-    def settle(self, match_id: int, decision: int) -> None:
+    def settle(self, match_id: int, decision: int, answered_at: float | None = None) -> None:
         """Drop a question that is answered or taken back: it is not sent any more, or no longer waited for."""
         key = (match_id, decision)
         self._questions.pop(key, None)
-        self._in_flight.discard(key)
+        sent = self._in_flight.pop(key, None)
+        if sent is not None and answered_at is not None:
+            self._round_trip.answered(answered_at - sent)
         if self._may_ask():
             self._turns.due(self)
 
@@ -225,7 +227,6 @@ class Session:
                 del self._questions[key]
         else:
             self._questions = {}
-        self._in_flight.update(asked)
         return asked
 
     def _send(self) -> None:
@@ -241,7 +242,8 @@ class Session:
         self._hand_over(message)
         now = self._handed_over_at = trio.current_time()
         if asked:
-            lag = round((self.round_trip or 0.0) * 1e6)
+            self._in_flight.update(dict.fromkeys(asked, now))
+            lag = round((self._round_trip.seconds or 0.0) * 1e6)
             for ask, sent in asked.values():
                 sent(now, ask, lag)
 

@@ -5,6 +5,7 @@ from arena_client.bot import Bot
 from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
 from arena_client.errors import (
     ArenaError,
+    ArgumentError,
     BadAnswerError,
     InvitationNeededError,
     NameNotAllowedError,
@@ -26,6 +27,7 @@ __all__ = [
     "GAMES",
     "Action",
     "ArenaError",
+    "ArgumentError",
     "BadAnswerError",
     "Bot",
     "Card",

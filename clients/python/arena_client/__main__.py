@@ -29,7 +29,11 @@ def load(name: str) -> Bot:
 
 def main() -> None:
     """Run the console script `arena-bot`."""
-    parser = argparse.ArgumentParser(prog="arena-bot", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="arena-bot",
+        description=__doc__,
+        epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me",
+    )
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
     parser.add_argument("address", metavar="HOST:PORT", help="the server")
     add_options(parser)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from arena_client.errors import (
     ArenaError,
+    ArgumentError,
     InvitationNeededError,
     NameNotAllowedError,
     NameTakenError,
@@ -40,8 +42,26 @@ _COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READIN
 """Reasons for the end of a stream after which another try may succeed."""
 
 
+DEFAULT_PORT = 50051
+"""Where a server listens unless its operator says otherwise."""
+_ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
+_SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
+"""Beginnings of addresses of other kinds that gRPC knows."""
+
+
 class DroppedError(Exception):
     """The connection is lost or was not made; another try may succeed."""
+
+
+def checked_address(address: str) -> str:
+    """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none. `ArgumentError`."""
+    if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
+        return address
+    host = address if address and ":" not in address and "/" not in address else "HOST"
+    raise ArgumentError(
+        f"the address {address!r} is not of the form HOST:PORT; a server listens on port {DEFAULT_PORT} unless its "
+        f"operator chose another: {host}:{DEFAULT_PORT}"
+    )
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
@@ -71,6 +91,21 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
     """Return the error that the end of a stream means; `reason` as in the protocol's `ErrorInfo`, if known."""
+    return _with_reason(_play_failure(code, details, reason), reason)
+
+
+def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
+    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
+    return _with_reason(_registration_failure(code, details, reason), reason)
+
+
+def _with_reason(failure: ArenaError | DroppedError, reason: str) -> ArenaError | DroppedError:
+    if isinstance(failure, ArenaError):
+        failure.reason = reason
+    return failure
+
+
+def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
     if reason in _COME_BACK:
         return DroppedError(f"{text} ({reason})")
@@ -91,16 +126,18 @@ def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -
             return DroppedError(f"{text} ({code.name})")
 
 
-def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
-    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
+def _registration_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
     if reason in _COME_BACK:
-        return play_failure(code, details, reason)
+        return _play_failure(code, details, reason)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:
             return NameTakenError(
-                f"{text}. If the bot is yours, give its token or token file; otherwise choose another name"
+                f"{text}. If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
+                "register under another name"
             )
+        case grpc.StatusCode.INVALID_ARGUMENT if reason == "TOKEN_NOT_ALLOWED":
+            return TokenRefusedError(text)
         case grpc.StatusCode.INVALID_ARGUMENT:
             return NameNotAllowedError(text)
         case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
@@ -108,4 +145,4 @@ def registration_failure(code: grpc.StatusCode, details: str | None, reason: str
         case grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.RESOURCE_EXHAUSTED:
             return RefusedError(f"the server refuses the bot: {text}")
         case _:
-            return play_failure(code, details)
+            return _play_failure(code, details, reason)

@@ -9,9 +9,13 @@ from arena_client.bot import Bot
 from arena_client.errors import ArenaError
 from arena_client.running import run
 
+STATUSES = """exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bot; 2 for a wrong command
+line; 3 where the server refuses the bot; 4 where no server was reached for --give-up-after seconds"""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add an option for everything that `run` can be told."""
+    """Add an option for everything that `run` can be told, and say what the program ends with."""
+    parser.epilog = f"{parser.epilog}; {STATUSES}" if parser.epilog else STATUSES
     parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
     parser.add_argument(
         "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, or its name)"
@@ -41,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
-    """Run a bot as its command line says; an `ArenaError` ends the program with status 1 and one line of reason."""
+    """Run a bot as its command line says; an `ArenaError` ends the program with its status and one line of reason."""
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)
@@ -61,7 +65,8 @@ def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
             verbose=not arguments.quiet,
         )
     except ArenaError as error:
-        sys.exit(f"{bot.name or type(bot).__name__}: {error}")
+        sys.stderr.write(f"{bot.name or type(bot).__name__}: {' '.join(str(error).split())}\n")
+        sys.exit(error.status)
 
 
 def main(make: type[Bot], description: str | None) -> None:

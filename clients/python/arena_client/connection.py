@@ -1,7 +1,7 @@
-"""A bot's life on a server: register once, connect, play, and connect again when the connection is lost.
+"""A bot's life on a server: register once, connect, and connect again when the connection is lost.
 
-The bot's code runs in the event loop's own thread: a hand-over to another would cost more than most decisions do.
-While it computes nothing is read, but the transport below answers the server's pings by itself.
+It goes on in the network's thread, whatever the bot computes: heartbeats and invitations are answered here, and the
+rest is put into the bot's inbox.
 """
 
 from __future__ import annotations
@@ -11,16 +11,28 @@ import contextlib
 import logging
 import random
 import time
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast, get_args
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import grpc
 import grpc.aio
 
 from arena_client.bot import Bot
-from arena_client.channel import DroppedError, Tls, error_reason, open_channel, play_failure, registration_failure
-from arena_client.errors import ArenaError, TokenRefusedError, UnreachableError
-from arena_client.session import OnError, Progress, Session
+from arena_client.channel import (
+    DroppedError,
+    Tls,
+    checked_address,
+    error_reason,
+    open_channel,
+    play_failure,
+    registration_failure,
+)
+from arena_client.errors import ArenaError, ArgumentError, TokenRefusedError, UnreachableError
+from arena_client.inbox import Delivery, Inbox
+from arena_client.network import Calls
+from arena_client.session import Progress, Session, concerns_bot
 from arena_client.tokens import NewToken, default_token_file, read_token
 from arena_client.v1.bots_pb2 import RegisterBotRequest
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
@@ -82,63 +94,70 @@ class Connection:
         owner: str | None,
         tls: Tls,
         matches: int | None,
-        on_error: OnError,
         give_up_after: float | None,
     ) -> None:
         if matches is not None and matches < 1:
-            raise ValueError(f"matches is {matches}: it takes 1 or more, or None for no end")
+            raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
-            raise ValueError(f"the bot's capacity is {bot.capacity}: it takes 1 or more")
+            raise ArgumentError(f"the bot's capacity is {bot.capacity}: it takes 1 or more")
         if len(bot.version) > LONGEST_VERSION or not bot.version.isprintable():
             most = f"it takes at most {LONGEST_VERSION} printable characters"
-            raise ValueError(f"the bot's version is {bot.version!r}: {most}")
-        if on_error not in get_args(OnError):
-            raise ValueError(f"on_error is {on_error!r}: it is 'raise' or 'continue'")
+            raise ArgumentError(f"the bot's version is {bot.version!r}: {most}")
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+            raise ArgumentError(
+                f"the token is {'empty' if not token.strip() else 'not one line of printable characters'}: "
+                "give it as the server did, or None (no --token) for the one in the token file"
+            )
         self._bot = bot
         self._name = bot.name or type(bot).__name__
-        self._address = address
+        self._address = checked_address(address)
         self._token = token
         self._token_file = Path(token_file) if token_file else default_token_file(address, self._name)
         self._invitation = invitation or ""
         self._owner = owner or bot.owner
         self._tls = tls
-        self._on_error = on_error
         self._give_up_after = give_up_after
         self._progress = Progress(matches)
         self._session: Session | None = None
-        self._call: Call | None = None
-        self._writing = asyncio.Lock()
-        """Held while a message is written: gRPC takes one at a time."""
-        self._leaving: asyncio.Task[None] | None = None
+        self._stream: _Stream | None = None
+        self._leaving = False
+        self._task: asyncio.Task[None] | None = None
+        self._inbox: Inbox
+        self._calls: Calls
 
-    @property
-    def thinking(self) -> bool:
-        """Whether the bot's own code is running."""
-        return self._session is not None and self._session.thinking
+    def leave(self) -> None:
+        """Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream."""
+        if self._stream is None or not (self._progress.playing or self._progress.accepted):
+            self.end()
+        elif not self._leaving:
+            self._leaving = True
+            _log.info("leaving its matches in order: house bots play them on")
+            self._stream.send(PlayRequest(leave=True))
+            asyncio.get_running_loop().call_later(LEAVE_TIME, self.end)
 
-    def stop(self, playing: asyncio.Task[None]) -> None:
-        """End the task that plays: after leaving its matches in order, or at once where there are none or it is late.
+    def end(self) -> None:
+        """End it without a word."""
+        if self._task is not None:
+            self._task.cancel()
 
-        Cancelling it while it reads would cancel the call, and nothing could be said any more.
-        """
-        if self._leaving is not None or self._call is None or not (self._progress.playing or self._progress.accepted):
-            playing.cancel()
-            return
-        self._leaving = asyncio.get_running_loop().create_task(self._leave(self._call))
-        asyncio.get_running_loop().call_later(LEAVE_TIME, playing.cancel)
+    def begin(self, inbox: Inbox, calls: Calls) -> None:
+        """Connect and put what comes into the inbox, and at last the end. `calls`: those of this thread's loop."""
+        self._inbox, self._calls = inbox, calls
+        self._task = asyncio.get_running_loop().create_task(self.stay())
+        self._task.add_done_callback(lambda task: inbox.end(None if task.cancelled() else task.exception()))
 
-    async def play(self) -> None:
-        """Play until the matches wanted are played; raises `ArenaError` and what the bot raises."""
+    async def stay(self) -> None:
+        """Stay connected until the matches wanted are played or the server has taken leave; raises `ArenaError`."""
         good = seen = time.monotonic()
         while True:
             begun = time.monotonic()
             try:
-                return await self._stream()
+                return await self._connect()
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
-                if self._leaving is not None:
-                    raise asyncio.CancelledError from None  # the server has taken leave
+                if self._leaving:
+                    return None
                 now = time.monotonic()
                 if self._session is not None:
                     # One that ended at once may end so again; but the server is there.
@@ -150,40 +169,42 @@ class Connection:
                 _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
                 await asyncio.sleep(wait)
 
-    async def _stream(self) -> None:
-        async with open_channel(self._address, self._tls) as channel:
-            token = self._token or read_token(self._token_file) or await self._register(channel)
+    async def _connect(self) -> None:
+        with _files():
+            opened, kept = open_channel(self._address, self._tls), read_token(self._token_file)
+        async with opened as channel:
+            token = self._token or kept or await self._register(channel)
             stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
-            call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
+            stream = _Stream(stub.Play(metadata=(("authorization", f"Bearer {token}"),)))
             try:
-                message = await self._greet(call)
+                message = await self._greet(stream)
                 self._progress.reconnect()
-                self._session, self._call = Session(self._bot, message.welcome, self._progress, self._on_error), call
-                await self._converse(call, self._session, message)
-            except KeyboardInterrupt:  # the bot was computing
-                with contextlib.suppress(DroppedError, ArenaError, TimeoutError):
-                    async with asyncio.timeout(LEAVE_TIME):
-                        await self._leave(call)
-                        while True:
-                            await _read(call)
-                raise
+                calls = self._calls
+                session = Session(
+                    self._bot,
+                    message.welcome,
+                    self._progress,
+                    lambda request: calls.soon(lambda: stream.send(request)),
+                )
+                self._session, self._stream = session, stream
+                await self._converse(stream, session, message)
             except TokenRefusedError as refused:
-                kept = "" if self._token else f" (from {self._token_file}; remove it to register the bot anew)"
-                raise TokenRefusedError(f"{refused}{kept}") from None
+                if self._token is None and refused.reason != "TOKEN_REVOKED":  # which says what to do
+                    refused.args = (
+                        f"{refused} (from {self._token_file}; remove it to register the bot anew, and under another "
+                        "name if it was deleted here)",
+                    )
+                raise
             finally:
-                self._call = None
-                call.cancel()
-
-    async def _leave(self, call: Call) -> None:
-        """Tell the server that the bot leaves, which then ends the stream."""
-        _log.info("leaving its matches in order: house bots play them on")
-        with contextlib.suppress(DroppedError, ArenaError):
-            async with self._writing:
-                await _write(call, PlayRequest(leave=True))
+                if self._session is not None:
+                    self._session.over = True
+                self._stream = None
+                stream.close()
 
     async def _register(self, channel: grpc.aio.Channel) -> str:
         stub = cast("BotServiceAsyncStub", BotServiceStub(channel))
-        new = NewToken(self._token_file)
+        with _files():
+            new = NewToken(self._token_file)
         request = RegisterBotRequest(name=self._name, owner=self._owner, invitation=self._invitation, token=new.token)
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
@@ -193,11 +214,12 @@ class Connection:
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None
-        new.keep(response.token)
+        with _files():
+            new.keep(response.token)
         _log.info("registered %s at %s; its token is in %s", response.name, self._address, self._token_file)
         return response.token
 
-    async def _greet(self, call: Call) -> PlayResponse:
+    async def _greet(self, stream: _Stream) -> PlayResponse:
         capacity = self._progress.room(self._bot.capacity)
         hello = Hello(
             playing=sorted(self._progress.playing),
@@ -206,53 +228,95 @@ class Connection:
             client=f"arena-client-python {__version__}",
             version=self._bot.version,
         )
-        await _write(call, PlayRequest(hello=hello))
+        stream.send(PlayRequest(hello=hello))
         try:
             async with asyncio.timeout(ANSWER_TIME):
-                message = await _read(call)
+                message = await stream.read()
         except TimeoutError:
             raise DroppedError(f"no welcome within {ANSWER_TIME:.0f} s") from None
         _log.info("%s is connected to %s (Arena %s)", message.welcome.bot, self._address, message.welcome.server)
         return message
 
-    async def _converse(self, call: Call, session: Session, message: PlayResponse) -> None:
-        requests = session.react(message)
+    async def _converse(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
         while True:
-            for request in requests:
-                async with self._writing:
-                    await _write(call, request)
+            received = time.monotonic()
+            if (reply := session.receive(message)) is not None:
+                stream.send(reply)
+            if concerns_bot(message):
+                self._inbox.put(Delivery(session, message, received))
             if self._progress.done:
                 break
-            requests = session.react(await _read(call))  # named nowhere here, the message goes when it is understood
+            del message, reply
+            message = await stream.read()
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
-            await call.done_writing()
             async with asyncio.timeout(ANSWER_TIME):
-                while True:
-                    await _read(call)
+                await stream.finish()
 
 
-async def _read(call: Call) -> PlayResponse:
-    """Return the next message. Raises the error that the end of the stream means."""
+@contextlib.contextmanager
+def _files() -> Iterator[None]:
+    """Say of a file that cannot be used which it is, instead of a traceback: `ArgumentError`."""
     try:
-        message = await call.read()
-    except _ENDS:
-        await _ended(call)
-    if message is grpc.aio.EOF:
-        await _ended(call)
-    return cast("PlayResponse", message)
+        yield
+    except OSError as error:
+        raise ArgumentError(f"the file {error.filename} cannot be used: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"the token file has something else in it than a token: {error}") from error
 
 
-async def _write(call: Call, request: PlayRequest) -> None:
-    try:
-        await call.write(request)
-    except _ENDS:
-        await _ended(call)
+class _Stream:
+    """A call, to which anything may be said at any time: gRPC takes one message after the other."""
 
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._unsent: deque[PlayRequest] = deque()
+        self._more = asyncio.Event()
+        self._finished = False
+        self._writing = asyncio.get_running_loop().create_task(self._write())
 
-async def _ended(call: Call) -> NoReturn:
-    code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
-    raise (
-        play_failure(code, details, error_reason(trailers))
-        if code is not grpc.StatusCode.OK
-        else DroppedError("the server closed the connection")
-    ) from None
+    def send(self, request: PlayRequest) -> None:
+        """Say something, unless the stream has ended."""
+        self._unsent.append(request)
+        self._more.set()
+
+    async def read(self) -> PlayResponse:
+        """Return the next message. Raises the error that the end of the stream means."""
+        try:
+            message = await self._call.read()
+        except _ENDS:
+            await self._ended()
+        if message is grpc.aio.EOF:
+            await self._ended()
+        return cast("PlayResponse", message)
+
+    async def finish(self) -> None:
+        """Say what is unsaid, then goodbye, and wait for the server's. Raises the error that the end means."""
+        self._finished = True
+        self._more.set()
+        while True:
+            await self.read()
+
+    def close(self) -> None:
+        """End the call."""
+        self._writing.cancel()
+        self._call.cancel()
+
+    async def _write(self) -> None:
+        with contextlib.suppress(*_ENDS):  # who reads is told why it ended
+            while True:
+                while self._unsent:
+                    await self._call.write(self._unsent.popleft())
+                if self._finished:
+                    await self._call.done_writing()
+                    return
+                self._more.clear()
+                await self._more.wait()
+
+    async def _ended(self) -> NoReturn:
+        call = self._call
+        code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
+        raise (
+            play_failure(code, details, error_reason(trailers))
+            if code is not grpc.StatusCode.OK
+            else DroppedError("the server closed the connection")
+        ) from None

@@ -6,6 +6,17 @@ from __future__ import annotations
 class ArenaError(Exception):
     """The bot cannot go on; the message says why and what to do."""
 
+    reason: str = ""
+    """The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none."""
+    status = 3
+    """The exit status of `arena-bot`: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached."""
+
+
+class ArgumentError(ArenaError, ValueError):
+    """What `run` or `play` was told makes no sense, such as a file that cannot be read."""
+
+    status = 2
+
 
 class TokenRefusedError(ArenaError):
     """The server does not know the token."""
@@ -42,6 +53,10 @@ class RefusedError(ArenaError):
 class UnreachableError(ArenaError):
     """There was no connection for longer than the caller wanted to wait."""
 
+    status = 4
+
 
 class BadAnswerError(ArenaError):
     """`decide` or `decide_many` returned something that is no answer."""
+
+    status = 1

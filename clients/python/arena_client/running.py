@@ -1,4 +1,7 @@
-"""`run` for a program of its own, `play` for whoever already has an event loop."""
+"""`run` for a program of its own, `play` for whoever already has an event loop.
+
+The bot's code runs in the thread of either, and nothing else of a connection does.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from pathlib import Path
 from types import FrameType
 
 from arena_client.bot import Bot
+from arena_client.caller import Caller, OnError
 from arena_client.channel import Tls
 from arena_client.connection import Connection
-from arena_client.session import OnError
+from arena_client.inbox import Inbox
+from arena_client.network import Network
 
 _log = logging.getLogger("arena_client")
 
@@ -35,19 +40,24 @@ async def play(
     on_error: OnError = "raise",
     give_up_after: float | None = None,
 ) -> None:
-    """Play like `run`, inside the caller's event loop; cancel it to stop."""
-    await Connection(
-        bot,
-        address,
-        token=token,
-        token_file=token_file,
-        invitation=invitation,
-        owner=owner,
-        tls=tls,
-        matches=matches,
-        on_error=on_error,
-        give_up_after=give_up_after,
-    ).play()
+    """Play like `run`, inside the caller's event loop, which waits while the bot computes.
+
+    Cancel it to stop: the bot leaves its running matches in order, and a second time it does not wait for that.
+    """
+    await _play(
+        Caller(bot, on_error),
+        Connection(
+            bot,
+            address,
+            token=token,
+            token_file=token_file,
+            invitation=invitation,
+            owner=owner,
+            tls=tls,
+            matches=matches,
+            give_up_after=give_up_after,
+        ),
+    )
 
 
 def run(
@@ -83,6 +93,7 @@ def run(
         raise RuntimeError("an event loop runs here already (a notebook?): use `await play(...)` instead of `run(...)`")
     if verbose:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    caller = Caller(bot, on_error)
     connection = Connection(
         bot,
         address,
@@ -92,21 +103,39 @@ def run(
         owner=owner,
         tls=tls,
         matches=matches,
-        on_error=on_error,
         give_up_after=give_up_after,
     )
-    pressed = threading.Event()
-    # Not every platform's default loop can watch the socket that grpc wakes it with; this one can everywhere.
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+    stopped = threading.Event()
+    with asyncio.Runner() as runner:
         loop = runner.get_loop()
-        task = loop.create_task(_play_until(pressed, connection))
-        with _ctrl_c(pressed, connection, task):
+        task = loop.create_task(_play_until(stopped, caller, connection))
+        with _stop_signals(stopped, caller, task):
             try:
                 loop.run_until_complete(task)
             except asyncio.CancelledError:
-                if not pressed.is_set():
+                if not stopped.is_set():
                     raise
                 _log.info("stopped")
+
+
+async def _play(caller: Caller, connection: Connection) -> None:
+    with Network() as network:
+        inbox = Inbox()
+        network.soon(lambda: connection.begin(inbox, network))
+        try:
+            while (delivery := await inbox.get()) is not None:
+                session = delivery.session
+                said = caller.react(delivery.message, session.games, delivery.received, decide=not session.over)
+                del delivery  # its memory serves the next one
+                for request in said:
+                    session.send(request)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            network.soon(connection.leave)
+            await inbox.ended()
+            raise
+        finally:
+            network.soon(connection.end)
+            await inbox.ended()
 
 
 def _in_event_loop() -> bool:
@@ -117,12 +146,12 @@ def _in_event_loop() -> bool:
     return True
 
 
-async def _play_until(pressed: threading.Event, connection: Connection) -> None:
+async def _play_until(stopped: threading.Event, caller: Caller, connection: Connection) -> None:
     glances = asyncio.create_task(_glance())
     try:
-        await connection.play()
+        await _play(caller, connection)
     except KeyboardInterrupt:
-        if not pressed.is_set():
+        if not stopped.is_set():
             raise
         raise asyncio.CancelledError from None
     finally:
@@ -135,23 +164,26 @@ async def _glance() -> None:
 
 
 @contextmanager
-def _ctrl_c(pressed: threading.Event, connection: Connection, task: asyncio.Task[None]) -> Iterator[None]:
-    """Turn Ctrl-C into an orderly end: at once where the bot computes, between two messages otherwise.
+def _stop_signals(stopped: threading.Event, caller: Caller, task: asyncio.Task[None]) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into an orderly end: at once where the bot computes, between two messages otherwise.
 
-    The bot leaves its matches in order; a second Ctrl-C does not wait for that."""
+    The bot leaves its matches in order; a second signal does not wait for that. Where the program handles one of them
+    itself, that stays so."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        pressed.set()
-        if connection.thinking:
+        stopped.set()
+        if caller.thinking:
             raise KeyboardInterrupt
-        task.get_loop().call_soon_threadsafe(connection.stop, task)
+        task.get_loop().call_soon_threadsafe(task.cancel)
 
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, stop)
+    before = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
+    ours = {number: handler for number, handler in before.items() if signal.getsignal(number) is handler}
+    for number in ours:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in ours.items():
+            signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import re
 import shutil
 import subprocess
 import threading
@@ -18,6 +19,7 @@ import grpc
 import pytest
 from arena_client import (
     ArenaError,
+    ArgumentError,
     Decision,
     InvitationNeededError,
     NameNotAllowedError,
@@ -32,8 +34,8 @@ from arena_client import (
     play,
     run,
 )
+from arena_client.caller import OnError
 from arena_client.channel import DroppedError, open_channel, play_failure, registration_failure
-from arena_client.session import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
@@ -109,7 +111,7 @@ async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, toke
         except asyncio.CancelledError:
             raise DroppedError("the server went away") from None
 
-    monkeypatch.setattr(connection.Connection, "_stream", stream)
+    monkeypatch.setattr(connection.Connection, "_connect", stream)
     playing = asyncio.create_task(play(First(), "127.0.0.1:1", token_file=token_file))
     await asyncio.sleep(0)
     playing.cancel()
@@ -285,9 +287,8 @@ def test_a_server_may_say_everything_at_once(token_file: Path) -> None:
         message.MergeFrom(invites(2))
         message.MergeFrom(asks((1, 1)))
         yield message
-        reply = talk.next()
-        assert [ready.invitation_id for ready in reply.ready] == [2]
-        assert [answer.match_id for answer in reply.answers] == [1]
+        assert [ready.invitation_id for ready in talk.next().ready] == [2]
+        assert [answer.match_id for answer in talk.next().answers] == [1]
         yield starts(2)
         yield reports(1, 2)
         talk.wait_for_goodbye()
@@ -307,7 +308,9 @@ def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
             stub: Any = PlayServiceStub(channel)
             call = stub.Play(metadata=(("authorization", "Bearer t"),))
             assert await call.code() is grpc.StatusCode.UNAVAILABLE
-            await connection._write(call, play_pb2.PlayRequest())
+            stream = connection._Stream(call)
+            stream.send(play_pb2.PlayRequest())
+            await stream.finish()
 
     with Peer([failing], tokens={"t": "bot"}) as peer, pytest.raises(DroppedError, match="not now"):
         asyncio.run(write_late(peer.address))
@@ -364,12 +367,12 @@ def test_waiting_times_are_any_part_of_the_outage_and_bounded() -> None:
 def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_seconds(
     token_file: Path, monkeypatch: pytest.MonkeyPatch, up: float, down: float
 ) -> None:
-    """On a clock of its own, with the bot's own loop; the server is up and down in turns, from 0 on."""
+    """On a clock of its own; the server is up and down in turns, from 0 on."""
     now, back = 0.0, []
     period = up + down
 
     class Outages(connection.Connection):
-        async def _stream(self) -> None:
+        async def _connect(self) -> None:
             nonlocal now
             if now % period < up:
                 self._session = session
@@ -395,9 +398,8 @@ def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_
             owner=None,
             tls=None,
             matches=None,
-            on_error="raise",
             give_up_after=None,
-        ).play()
+        ).stay()
     )
     late = [moment % period for moment in back]
     assert [int(moment // period) for moment in back] == list(range(71)), "back after every outage"
@@ -609,6 +611,223 @@ def test_tls_with_a_certificate_of_one_s_own(token_file: Path, tmp_path: Path) -
         Playing(First(), f"localhost:{peer.port}", token_file, tls=cert, matches=1).result()
         with pytest.raises(UnreachableError):  # nobody vouches for it
             Playing(First(), f"localhost:{peer.port}", token_file, tls=True, give_up_after=0.1).result()
+
+
+@pytest.mark.parametrize("burns", [False, True], ids=["sleeping", "computing"])
+def test_heartbeats_and_invitations_are_answered_while_a_bot_thinks(token_file: Path, *, burns: bool) -> None:
+    """Only then may the bot finish its thought: also where it computes, and leaves the interpreter's lock to nobody."""
+    heard, threads = threading.Event(), []
+
+    class Thinks(First):
+        def decide(self, decision: Decision) -> int:
+            threads.append(threading.get_ident())
+            if burns:
+                end = time.monotonic() + PATIENCE
+                while not heard.is_set() and time.monotonic() < end:
+                    pass
+            assert heard.wait(PATIENCE)
+            return 0
+
+        def on_match_start(self, start: play_pb2.MatchStart) -> None:
+            threads.append(threading.get_ident())
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1), heartbeat=1)
+        assert talk.next() == play_pb2.PlayRequest(heartbeat=1)
+        for number in (2, 3, 4):
+            yield play_pb2.PlayResponse(heartbeat=number)
+            assert talk.next() == play_pb2.PlayRequest(heartbeat=number)
+            yield invites(number)
+            assert [ready.invitation_id for ready in talk.next().ready] == [number]
+            yield starts(number)
+        heard.set()
+        assert [answer.decision_id for answer in talk.next().answers] == [1]
+        yield reports(1, 2, 3, 4)
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer:
+        Playing(Thinks(), peer.address, token_file, matches=4).result()
+    assert len(threads) == 4
+    assert len(set(threads)) == 1, "a bot's methods are called in one thread"
+
+
+def test_the_network_s_thread_ends_with_the_last_bot(token_file: Path) -> None:
+    with Peer([one_match]) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result()
+    assert not [thread for thread in threading.enumerate() if thread.name == "arena-network"]
+
+
+def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: Path) -> None:
+    met = threading.Barrier(3)
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        met.wait(PATIENCE)  # all three are connected
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        shared.append([thread.name for thread in threading.enumerate()].count("arena-network"))
+        for number in range(20):
+            yield asks((1, number))
+            assert [answer.decision_id for answer in talk.next().answers] == [number]
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    async def together(address: str) -> None:
+        names = ["ann", "bob", "cyd"]
+        async with asyncio.TaskGroup() as group:
+            for name in names:
+                file = token_file.with_name(name)
+                group.create_task(play(First(name=name), address, token_file=file, matches=1))
+
+    shared: list[int] = []
+    with Peer([script]) as peer:
+        asyncio.run(together(peer.address))
+    assert shared == [1, 1, 1]
+
+
+def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(token_file: Path) -> None:
+    """A bot thinks while its stream breaks and the next one asks again: what waited on the old one is dropped."""
+    asked: list[int] = []
+    back = threading.Event()
+
+    class Thinks(First):
+        def decide(self, decision: Decision) -> int:
+            asked.append(decision.decision_id)
+            assert back.wait(PATIENCE)
+            return 0
+
+    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+        yield asks((2, 2))
+        while not asked:
+            time.sleep(0.01)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
+
+    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert list(talk.next().hello.playing) == [1, 2]
+        yield welcome()
+        yield asks((1, 1), (2, 2))
+        back.set()
+        assert [answer.decision_id for answer in talk.next().answers] == [1, 2]
+        yield reports(1, 2)
+        talk.wait_for_goodbye()
+
+    with Peer([before, after]) as peer:
+        Playing(Thinks(), peer.address, token_file, matches=2).result()
+    assert asked == [1, 1, 2]
+
+
+def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[play_pb2.PlayResponse]]:
+    """Begin a match, wait for the bot to leave it, and take leave of the bot."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        if asking:
+            yield asks((1, 1))
+        left.append(talk.next().leave)
+
+    return script
+
+
+def test_a_cancelled_play_leaves_in_order(token_file: Path) -> None:
+    class Cancels(First):
+        def on_match_start(self, start: play_pb2.MatchStart) -> None:
+            asyncio.get_running_loop().call_later(0.1, playing[0].cancel)
+
+    async def author(address: str) -> None:
+        playing.append(asyncio.create_task(play(Cancels(), address, token_file=token_file)))
+        with pytest.raises(asyncio.CancelledError):
+            await playing[0]
+
+    playing: list[asyncio.Task[None]] = []
+    left: list[bool] = []
+    with Peer([leaves(left)]) as peer:
+        asyncio.run(author(peer.address))
+    assert left == [True]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_an_interrupted_play_leaves_in_order(token_file: Path, stop: type[BaseException]) -> None:
+    class Interrupted(First):
+        def decide(self, decision: Decision) -> int:
+            raise stop
+
+    left: list[bool] = []
+    with Peer([leaves(left, asking=True)]) as peer, pytest.raises(stop):
+        asyncio.run(play(Interrupted(), peer.address, token_file=token_file))
+    assert left == [True]
+
+
+def test_a_server_that_does_not_take_leave_is_not_waited_for_twice(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LEAVE_TIME", PATIENCE)
+    gone = threading.Event()
+
+    class Cancels(First):
+        def on_match_start(self, start: play_pb2.MatchStart) -> None:
+            for moment in (0.1, 0.2):
+                asyncio.get_running_loop().call_later(moment, playing[0].cancel)
+
+    def silent(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.context.add_callback(gone.set)
+        yield from leaves([])(talk)
+        gone.wait(PATIENCE)
+
+    async def author(address: str) -> None:
+        playing.append(asyncio.create_task(play(Cancels(), address, token_file=token_file)))
+        with pytest.raises(asyncio.CancelledError):
+            await playing[0]
+
+    playing: list[asyncio.Task[None]] = []
+    begun = time.monotonic()
+    with Peer([silent]) as peer:
+        asyncio.run(author(peer.address))
+        assert time.monotonic() - begun < PATIENCE
+        assert gone.wait(PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("address", "advice"),
+    [
+        ("localhost", "localhost:50051"),
+        ("arena.example.org", "arena.example.org:50051"),
+        ("127.0.0.1", "127.0.0.1:50051"),
+        ("::1", "HOST:50051"),
+        ("localhost:", "HOST:50051"),
+        ("localhost:0", "HOST:50051"),
+        ("localhost:65536", "HOST:50051"),
+        ("http://localhost:50051", "HOST:50051"),
+        ("", "HOST:50051"),
+    ],
+)
+def test_an_address_without_a_port_is_refused_and_the_default_port_told(address: str, advice: str) -> None:
+    with pytest.raises(ArgumentError, match=f"'{re.escape(address)}' is not of the form HOST:PORT.*: {advice}$"):
+        run(First(), address, verbose=False)
+
+
+@pytest.mark.parametrize("address", ["[::1]:1", "localhost:1", "dns:///localhost:1", "unix:/tmp/socket"])
+def test_an_address_of_another_kind_is_left_to_grpc(token_file: Path, address: str) -> None:
+    with pytest.raises(UnreachableError):
+        run(First(), address, token_file=token_file, give_up_after=0.0, verbose=False)
+
+
+@pytest.mark.parametrize("token", ["", " ", "two\nlines", "t "])
+def test_a_token_that_is_none_is_refused(token_file: Path, token: str) -> None:
+    with Peer([one_match]) as peer:
+        with pytest.raises(ArgumentError, match=r"the token is (empty|not one line of printable characters): give it"):
+            Playing(First(), peer.address, token_file, token=token).result()
+        assert not peer.registrations
 
 
 @pytest.mark.long

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import arena_client
+import grpc
 import pytest
 from arena_client import GAMES, samples
 from arena_client import __main__ as arena_bot
 from arena_client.v1 import game_pb2, play_pb2
-from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import PATIENCE, Peer, Script, Talk, asks, invites, reports, starts, welcome
 
 pytestmark = pytest.mark.process
 
@@ -55,6 +56,7 @@ def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way here")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     ("body", "line"),
     [
@@ -64,8 +66,9 @@ def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
     ],
     ids=["idle", "computing", "sleeping"],
 )
-def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -> None:
+def test_ctrl_c_and_sigterm_end_a_bot_in_good_order(tmp_path: Path, body: str, line: str, stop: signal.Signals) -> None:
     playing, over = threading.Event(), threading.Event()
+    left: list[bool] = []
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(over.set)
@@ -77,7 +80,7 @@ def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -
         playing.set()
         if line:
             yield asks((1, 1))
-        over.wait(PATIENCE)
+        left.append(talk.next().leave)
 
     with Peer([script]) as peer, start(tmp_path, body, peer.address) as program:
         try:
@@ -85,13 +88,14 @@ def test_ctrl_c_ends_a_bot_in_good_order(tmp_path: Path, body: str, line: str) -
             if line:
                 assert program.stdout
                 assert program.stdout.readline() == line
-            program.send_signal(signal.SIGINT)
+            program.send_signal(stop)
             out, errors = program.communicate(timeout=PATIENCE)
             assert (out, program.returncode) == ("after the run\n", 0), errors
             assert re.fullmatch(
                 r"(.* (registered|Mine is connected|bot is connected|leaving its matches).*\n)*.* stopped\n", errors
             ), errors
             assert over.wait(PATIENCE)  # the server knows
+            assert left == [True]
         finally:
             program.kill()
 
@@ -157,11 +161,91 @@ def test_a_module_that_misses_another_says_which(monkeypatch: pytest.MonkeyPatch
         call(monkeypatch, "needy:Bot", "localhost:1")
 
 
-def test_what_cannot_be_helped_is_one_line_and_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = ["--name", "taken", "--token-file", str(tmp_path / "token"), "--quiet"]
-    with Peer([one_decision], tokens={"t": "taken"}) as peer, pytest.raises(SystemExit) as end:
-        call(monkeypatch, "arena_client.samples.random_bot:RandomBot", peer.address, *told)
-    assert str(end.value.code).startswith("taken: the name 'taken' is taken.")
+def refusing(code: grpc.StatusCode) -> Script:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        talk.fail(code, "the very\nreason")
+        yield welcome()
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "line"),
+    [
+        (["--name", "taken"], 3, "taken: the name 'taken' is taken. If the bot is yours"),
+        (["--name", "no good"], 3, "no good: the name 'no good' is not allowed"),
+        (["--invitation", "forged"], 3, "random: registration is by invitation"),
+        (["--token", "wrong"], 3, "random: the server refuses the token: no bot has this token"),
+        (["--token", "t"], 3, "random: the server refuses the bot: the very reason"),
+        (["--token", ""], 2, "random: the token is empty"),
+        (["--capacity", "0"], 2, "random: the bot's capacity is 0: it takes 1 or more"),
+        (["--bot-version", "x" * 41], 2, "random: the bot's version is 'xxx"),
+        (
+            ["--tls-roots", "nowhere.pem"],
+            2,
+            "random: the file nowhere.pem cannot be used: No such file or directory",
+        ),
+        (["--token-file", "/dev/null/t"], 2, "random: the file /dev/null/t cannot be used: Not a directory"),
+    ],
+    ids=lambda words: " ".join(words)[:20] if isinstance(words, list) else "",
+)
+def test_what_cannot_be_helped_is_one_line_and_a_status(
+    tmp_path: Path, options: list[str], status: int, line: str
+) -> None:
+    command = [sys.executable, "-m", "arena_client", "arena_client.samples.random_bot:RandomBot"]
+    with Peer([refusing(grpc.StatusCode.INVALID_ARGUMENT)], tokens={"t": "taken"}) as peer:
+        ran = subprocess.run(
+            [*command, peer.address, "--token-file", "t", "--quiet", *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=PATIENCE,
+        )
+    assert ran.returncode == status, ran.stderr
+    assert ran.stdout == ""
+    [told] = ran.stderr.splitlines()
+    assert told.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "status", "line"),
+    [
+        ("localhost", [], 2, "random: the address 'localhost' is not of the form HOST:PORT"),
+        ("localhost:1", ["--give-up-after", "0"], 4, "random: no connection to localhost:1: "),
+    ],
+)
+def test_an_address_where_nobody_is_has_a_status(
+    tmp_path: Path, address: str, options: list[str], status: int, line: str
+) -> None:
+    command = [sys.executable, "-m", "arena_client.samples.random_bot", "--server", address, "--quiet", *options]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=PATIENCE)
+    assert ran.returncode == status, ran.stderr
+    [told] = ran.stderr.splitlines()
+    assert told.startswith(line)
+
+
+def test_an_answer_that_is_none_is_the_bot_s_own_error(tmp_path: Path) -> None:
+    (tmp_path / "mybots.py").write_text(PROGRAM.format(body="return None"))
+    with Peer([one_decision]) as peer:
+        command = [sys.executable, "-m", "arena_client", "mybots:Mine", peer.address, "--token-file", "t", "--quiet"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=PATIENCE)
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        "Mine: answer 1 of 1 is None: an answer is an action, one of decision.legal\n",
+    )
+
+
+def test_the_help_has_an_example_and_the_statuses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        call(monkeypatch, "--help")
+    assert end.value.code == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "example: arena-bot my_bot:MyBot localhost:50051" in text
+    assert "3 where the server refuses the bot" in text
 
 
 @pytest.mark.parametrize("told", [[*GAMES], ["nullern"], ["sixth_sense"]], ids=" ".join)

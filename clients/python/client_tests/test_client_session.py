@@ -20,14 +20,38 @@ from arena_client import (
     ProtocolMismatchError,
     RoundReport,
 )
-from arena_client.session import HOLD, OnError, Progress, Session
+from arena_client.caller import HOLD, Caller, OnError
+from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, First, asks, invites, notice, reports, starts, welcome
 
 
-def session(bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None):  # type: ignore[no-untyped-def]
-    times = clock or iter(lambda: 0.0, None)
-    return Session(bot, welcome().welcome, Progress(wanted), on_error, lambda: next(times))
+class Conversation:
+    """Both ends of the inbox in one thread: what is said at once, and then what the bot says."""
+
+    def __init__(
+        self,
+        bot: Bot,
+        progress: Progress,
+        greeting: play_pb2.Welcome,
+        on_error: OnError = "raise",
+        clock: Iterator[float] | None = None,
+    ) -> None:
+        times = clock or iter(lambda: 0.0, None)
+        self.session = Session(bot, greeting, progress, lambda _: None)
+        self.caller = Caller(bot, on_error, lambda: next(times))
+
+    def react(self, message: play_pb2.PlayResponse, received: float = 0.0) -> Iterator[play_pb2.PlayRequest]:
+        if (reply := self.session.receive(message)) is not None:
+            yield reply
+        if concerns_bot(message):
+            yield from self.caller.react(message, self.session.games, received)
+
+
+def session(
+    bot: Bot, *, wanted: int | None = None, on_error: OnError = "raise", clock: Iterator[float] | None = None
+) -> Conversation:
+    return Conversation(bot, Progress(wanted), welcome().welcome, on_error, clock)
 
 
 def answers(requests: Iterable[play_pb2.PlayRequest]) -> list[list[tuple[int, int, int]]]:
@@ -72,7 +96,7 @@ def test_a_decision_is_of_the_game_whose_view_it_carries() -> None:
     view = nullern_pb2.NullernView(seat=1, seats=2, hand=[7])
     decision = play_pb2.Decision(match_id=1, decision_id=1, legal=[81, 82], nullern=view)
     both = welcome(CATALOG, game_pb2.GameCatalog(name="nullern", title="Nullern")).welcome
-    bot = Session(Keeps(games=["sixth_sense", "nullern"]), both, Progress(None), "raise", lambda: 0.0)
+    bot = Conversation(Keeps(games=["sixth_sense", "nullern"]), Progress(None), both)
     mixed = [*asks((2, 1)).decisions, decision]
     assert answers(bot.react(play_pb2.PlayResponse(decisions=mixed))) == [[(2, 1, 0), (1, 1, 81)]]
     assert [each.game.title for each in asked] == ["6th Sense", "Nullern"]
@@ -103,12 +127,59 @@ def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
 
 
 def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
-    # The clock is read at the beginning, after each answer, and after each message sent.
-    times = iter([0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
+    # The clock is read at the beginning, before the first, after each answer, and after each message sent.
+    times = iter([0.0, 0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
     assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
         [(1, 1, 0)],
         [(2, 1, 0), (3, 1, 0)],
     ]
+
+
+def test_a_decision_shows_the_time_that_is_left_when_it_is_decided() -> None:
+    """The first came 0.3 s ago; each takes half a second; and what is beyond the soft limit comes out of the bank."""
+    told: list[tuple[int, int]] = []
+    now = 100.3
+
+    class Thinks(First):
+        def decide(self, decision: Decision) -> int:
+            nonlocal now
+            told.append((decision.soft_ms, decision.bank_ms))
+            now += 0.5
+            return 0
+
+    playing = session(Thinks(), clock=iter(lambda: now, None))
+    assert len(list(playing.react(asks((1, 1), (2, 1), (3, 1)), received=100.0))) == 3
+    assert told == [(700, 30000), (200, 30000), (0, 29700)]
+    now += 60.0
+    assert len(list(playing.react(asks((1, 2)), received=101.8))) == 1
+    assert told[-1] == (0, 0)
+
+
+def test_a_batch_shows_the_time_that_is_left_when_it_is_decided() -> None:
+    told: list[int] = []
+
+    class Batch(Bot):
+        def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
+            told.extend(decision.soft_ms for decision in decisions)
+            return [0 for _ in decisions]
+
+    late = session(Batch(), clock=iter(lambda: 7.25, None))
+    assert len(list(late.react(asks((1, 1), (2, 1)), received=7.0))) == 1
+    assert told == [750, 750]
+
+
+def test_what_a_stream_that_is_over_asked_is_not_decided() -> None:
+    met: list[MatchStart] = []
+
+    class Greets(Gives):
+        def on_match_start(self, start: MatchStart) -> None:
+            met.append(start)
+
+    playing = session(Greets())
+    message = starts(5)
+    message.MergeFrom(asks((5, 1)))
+    assert not list(playing.caller.react(message, playing.session.games, 0.0, decide=False))
+    assert [start.match_id for start in met] == [5]
 
 
 def test_a_bot_that_is_slow_over_a_notice_says_nothing_where_nothing_is_to_be_said() -> None:
@@ -193,7 +264,7 @@ def test_rounds_and_results_reach_the_bot(caplog: pytest.LogCaptureFixture) -> N
 
 def test_no_more_matches_are_begun_than_wanted() -> None:
     progress = Progress(2)
-    playing = Session(First(), welcome().welcome, progress)
+    playing = Conversation(First(), progress, welcome().welcome)
     (reply,) = playing.react(invites(1, 2, 3))
     assert [ready.invitation_id for ready in reply.ready] == [1, 2]
     assert (list(reply.declined), reply.capacity) == ([3], 2)
@@ -219,7 +290,7 @@ def test_an_invitation_that_is_repeated_is_accepted_again() -> None:
 
 def test_a_seat_that_another_has_taken_is_no_match_begun() -> None:
     progress = Progress(1)
-    playing = Session(First(), welcome().welcome, progress)
+    playing = Conversation(First(), progress, welcome().welcome)
     list(playing.react(invites(1)))
     assert not progress.more
     assert not list(playing.react(notice(NoticeKind.NOTICE_KIND_TAKEN, invitation_id=1)))
@@ -228,9 +299,9 @@ def test_a_seat_that_another_has_taken_is_no_match_begun() -> None:
 
 def test_a_server_without_the_bot_s_games_is_refused() -> None:
     with pytest.raises(NoGameInCommonError, match=r"none of the bot's games \(chess, go\)"):
-        Session(First(games=("chess", "go")), welcome().welcome, Progress())
+        Conversation(First(games=("chess", "go")), Progress(), welcome().welcome)
     with pytest.raises(NoGameInCommonError, match="it names none"):
-        Session(First(games=()), welcome().welcome, Progress())
+        Conversation(First(games=()), Progress(), welcome().welcome)
 
 
 def test_a_decision_of_a_game_the_client_does_not_know_is_refused() -> None:

@@ -230,7 +230,7 @@ class BotEntry(google.protobuf.message.Message):
     matches: builtins.int
     """Rated matches finished, all games together."""
     round_trip_ms: builtins.float
-    """From the last heartbeat to its answer, in milliseconds; absent when it is not connected or has not answered one."""
+    """The shortest way to the bot and back of late, in milliseconds; absent when it is not connected or has not answered a heartbeat."""
     parked: builtins.str
     """Why it is given no seats, with the matches that led to it; empty when it is not parked."""
     version: builtins.str

@@ -1,0 +1,200 @@
+"""Calls the bot's own code for what a message says, and has what it answers sent.
+
+It never waits and moves no bytes; what the bot raises comes out here.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal, TypeAlias, get_args
+
+from arena_client.bot import Bot
+from arena_client.decision import Catalog, Decision
+from arena_client.errors import ArgumentError, BadAnswerError, ProtocolMismatchError
+from arena_client.v1 import play_pb2
+from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
+
+_log = logging.getLogger("arena_client")
+
+OnError: TypeAlias = Literal["raise", "continue"]
+"""What an exception in the bot does: end the run, or be logged while the first legal action is played."""
+
+HOLD = 0.01
+"""Seconds that finished answers wait for further ones before they are sent without them."""
+
+
+class Caller:
+    """The one place where a bot's methods are called: one at a time, all in the thread that calls this."""
+
+    def __init__(self, bot: Bot, on_error: OnError = "raise", clock: Callable[[], float] = time.monotonic) -> None:
+        if on_error not in get_args(OnError):
+            raise ArgumentError(f"on_error is {on_error!r}: it is 'raise' or 'continue'")
+        self.thinking = False
+        """Whether the bot's own code is running."""
+        self._bot = bot
+        self._on_error = on_error
+        self._clock = clock
+        self._out: PlayRequest | None = None
+        """What is to be said; None where nothing is."""
+        self._since = 0.0
+        """When the message was begun, or the last part of what is said to it was taken."""
+        self._now = 0.0
+        """When the clock was last read."""
+
+    def react(
+        self, message: PlayResponse, games: Mapping[str, Catalog], received: float, decide: bool = True
+    ) -> Iterator[PlayRequest]:
+        """Yield what the bot says to a message: nothing, one thing, or several where it takes its time.
+
+        `games`: the catalogues of the connection. `received`: when the message arrived, in seconds of the clock.
+        Without `decide` the bot is not asked for decisions.
+        Raises what the bot raises (unless told to go on), `BadAnswerError` and `ProtocolMismatchError`.
+        """
+        self._since = self._read_clock()
+        decisions = message.decisions[:] if decide else []
+        if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
+            yield from self._news(message)
+        if decisions:
+            yield from self._answers([_decision(each, games) for each in decisions], received)
+        del message, decisions  # while this one waits, another's message finds their memory still in the cache
+        if self._out is not None:
+            yield self._take()
+
+    def _reply(self) -> PlayRequest:
+        """Return the pending reply, made if there is none."""
+        if self._out is None:
+            self._out = PlayRequest()
+        return self._out
+
+    def _take(self) -> PlayRequest:
+        """Return the pending reply and clear it."""
+        reply, self._out, self._since = self._reply(), None, self._read_clock()
+        return reply
+
+    def _held(self) -> bool:
+        """Return whether the pending reply has waited long enough to be sent."""
+        return self._out is not None and self._read_clock() - self._since > HOLD
+
+    def _read_clock(self) -> float:
+        self._now = self._clock()
+        return self._now
+
+    def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
+        """Tell the bot everything but decisions, and add what that calls for to the reply."""
+        for start in message.starts:
+            with self._bots_code():
+                self._bot.on_match_start(start)
+        for round_report in message.rounds:
+            with self._bots_code():
+                self._bot.on_round(round_report)
+        for report in message.reports:
+            with self._bots_code():
+                self._bot.on_match_end(report)
+        for notice in message.notices:
+            self._note(notice)
+            if self._held():
+                yield self._take()
+
+    def _note(self, notice: Notice) -> None:
+        with self._bots_code():
+            self._bot.on_notice(notice)
+        if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
+            self._reply().resumed.append(notice.match_id)  # a bot that gets to hear this is back
+
+    def _answers(self, decisions: list[Decision], received: float) -> Iterator[PlayRequest]:
+        """Fill the reply with answers; yield the parts to be sent before everything is answered."""
+        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # when they arrived
+        while decisions:
+            done = 0
+            waited = self._read_clock() - received
+            for decision, (soft, bank) in zip(decisions, left, strict=True):
+                _tell_time(decision, soft, bank, waited)
+            try:
+                self.thinking = True
+                choices = iter(self._bot.decide_many(decisions))
+                for decision, (soft, bank) in zip(decisions, left, strict=True):
+                    _tell_time(decision, soft, bank, self._now - received)
+                    choice = next(choices, None)
+                    self.thinking = False
+                    self._answer(decision, _checked(decision, choice, done + 1, len(decisions)))
+                    done += 1
+                    if self._held():
+                        yield self._take()
+                    self.thinking = True
+                if next(choices, None) is not None:
+                    raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
+            except Exception:
+                self.thinking = False
+                if self._on_error == "raise":
+                    raise
+                _log.exception("the bot failed; its first legal action is played instead")
+                if done < len(decisions):
+                    self._answer(decisions[done], decisions[done].legal[0])
+                    done += 1
+                    if self._held():
+                        yield self._take()
+            finally:
+                self.thinking = False
+            decisions, left = decisions[done:], left[done:]
+
+    def _answer(self, decision: Decision, action: int) -> None:
+        answer = self._reply().answers.add()
+        answer.match_id = decision.match_id
+        answer.decision_id = decision.decision_id
+        answer.action = action
+
+    @contextmanager
+    def _bots_code(self) -> Iterator[None]:
+        self.thinking = True
+        try:
+            yield
+        except Exception:
+            if self._on_error == "raise":
+                raise
+            _log.exception("the bot failed outside a decision")
+        finally:
+            self.thinking = False
+
+
+def _decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+    game = message.WhichOneof("view") or ""
+    if (catalog := games.get(game)) is None:
+        raise ProtocolMismatchError(
+            "the server asks for a decision in a game unknown to this client: update arena-client"
+        )
+    return Decision(
+        message.match_id,
+        message.decision_id,
+        catalog,
+        getattr(message, game),
+        message.legal[:],
+        message.soft_ms,
+        message.bank_ms,
+    )
+
+
+def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
+    """Say what is left of a decision's time, `waited` seconds after it arrived with so many milliseconds."""
+    if waited >= 0.001:
+        passed = round(waited * 1000)
+        decision.soft_ms = max(0, soft - passed)
+        decision.bank_ms = max(0, bank - max(0, passed - soft))
+
+
+def _checked(decision: Decision, choice: object, count: int, of: int) -> int:
+    """Return the choice as a plain int (numpy's are taken too), or raise `BadAnswerError`."""
+    try:
+        action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
+    except TypeError:
+        raise BadAnswerError(
+            f"answer {count} of {of} is {choice!r}: an answer is an action, one of decision.legal"
+        ) from None
+    if action not in decision.legal:
+        raise BadAnswerError(
+            f"answer {count} of {of} is {action}, which is not legal here; decision.legal is {decision.legal}"
+        )
+    return action

@@ -1,0 +1,81 @@
+"""What waits for a bot: put in by the network's thread, taken out in the thread where the bot's own code runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from arena_client.network import calls_here
+
+if TYPE_CHECKING:
+    from arena_client.session import Session
+    from arena_client.v1.play_pb2 import PlayResponse
+
+
+class Delivery:
+    """A message for the bot, of one session."""
+
+    __slots__ = ("message", "received", "session")
+
+    def __init__(self, session: Session, message: PlayResponse, received: float) -> None:
+        self.session = session
+        self.message = message
+        self.received = received
+        """When it arrived, in seconds of `time.monotonic`."""
+
+
+class Inbox:
+    """Deliveries in order, for one bot, and then an end. Made in the event loop that takes them out."""
+
+    def __init__(self) -> None:
+        self._deliveries: deque[Delivery] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._calls = calls_here()
+        self._waiter: asyncio.Future[None] | None = None
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def put(self, delivery: Delivery) -> None:
+        """Add a delivery, in any thread."""
+        self._deliveries.append(delivery)
+        if self._waiter is not None:
+            self._calls.soon(self._wake)
+
+    def end(self, error: BaseException | None) -> None:
+        """Add nothing any more; `error`: why the connection has ended, if for no good reason."""
+        self._error = error
+        self._ended = True
+        if self._waiter is not None:
+            self._calls.soon(self._wake)
+
+    async def get(self) -> Delivery | None:
+        """Return the next delivery; None after the last. Raises the error of the end then.
+
+        Where one waits already, whatever else the loop has to do comes first.
+        """
+        if self._deliveries:
+            await asyncio.sleep(0)
+        elif not self._ended:
+            await self._wait()
+        if self._deliveries:
+            return self._deliveries.popleft()
+        if self._error is not None:
+            raise self._error
+        return None
+
+    async def ended(self) -> None:
+        """Wait for the end, whatever else is delivered."""
+        while not self._ended:
+            self._deliveries.clear()
+            await self._wait()
+
+    async def _wait(self) -> None:
+        self._waiter = self._loop.create_future()
+        if not (self._deliveries or self._ended):  # who put something in before there was a waiter woke nobody
+            await self._waiter
+        self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,59 @@
+"""What a bot's thinking is taken for: never for the way to it, whatever it answers when."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.e2e_rig import IMPATIENT, PATIENCE, Crowd, RawBot, program, server, why
+
+OFTEN = ("--heartbeat", "0.1", "--drain", "0", "--quiet")
+THOUGHT = 0.6
+"""Seconds for each decision, twice the soft limit: the bank is soon used up."""
+
+
+def trips(seat: dict[str, Any]) -> list[float]:
+    """The round trips of a seat's decisions, in milliseconds."""
+    return [sent["round_trip_ms"] for decision in seat["decisions"] for sent in decision["sent"]]
+
+
+def test_a_bot_of_the_sdk_that_sleeps_in_decide_is_not_taken_for_one_far_away(tmp_path: Path) -> None:
+    with server(tmp_path / "data", *OFTEN, program=IMPATIENT) as arena, Crowd(arena.address) as crowd:
+        opponent = crowd.come("quick").play_in_background()
+        with program(
+            str(Path(__file__).with_name("thinking_bot.py")), arena.address, str(tmp_path / "t"), str(THOUGHT)
+        ):
+            deadline = time.monotonic() + PATIENCE
+            while not opponent.reports:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            seat = why(arena.address, opponent.reports[0].match_id, "thinker")
+    assert seat["lost"]["time"] > 0
+    assert set(seat["troubles"]) == {"bot"}
+    assert max(trips(seat)) < 1000 * THOUGHT / 4
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the system does not tell")
+def test_a_client_that_answers_heartbeats_only_between_thoughts_gains_nothing(tmp_path: Path) -> None:
+    """In one thread, of which the bot's answers to decisions all come late, too."""
+
+    class Sleeps(RawBot):
+        def answer(self, *decisions: Any, action: int | None = None) -> None:
+            time.sleep(THOUGHT)
+            super().answer(*decisions, action=action)
+
+    with server(tmp_path / "data", *OFTEN, program=IMPATIENT) as arena, Crowd(arena.address) as crowd:
+        opponent = crowd.come("quick").play_in_background()
+        sleeper = Sleeps(arena.address, crowd.token("sleeper"))
+        try:
+            sleeper.play_until(lambda: sleeper.reports)
+        finally:
+            sleeper.close()
+        seat = why(arena.address, opponent.reports[0].match_id, "sleeper")
+    assert seat["lost"]["time"] > 0
+    assert set(seat["troubles"]) == {"bot"}
+    assert max(trips(seat)) < 50

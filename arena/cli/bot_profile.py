@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.data_source import DataSource, all_matches
+from arena.cli.frame import framed
 from arena.cli.ladder_table import CONFIDENCE
-from arena.cli.tables import HOUSE, bot_name, framed
+from arena.cli.tables import HOUSE, bot_name
 from arena.client.profile import BotProfile, MatchPoints, profile
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
@@ -90,7 +91,7 @@ def _by_seat(profile: BotProfile) -> Table:
 def _by_opponent(profile: BotProfile) -> Table:
     more = len(profile.opponents) - MOST_OPPONENTS
     table = framed("By opponent" if more <= 0 else f"By opponent, the {MOST_OPPONENTS} met most; {more} more in --json")
-    table.add_column("Opponent", no_wrap=True)
+    table.add_column("Opponent", overflow="fold")
     for name in ("Matches", "Score", "± 95 %"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in profile.opponents[:MOST_OPPONENTS]:

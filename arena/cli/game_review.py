@@ -17,7 +17,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.tables import bot_name, framed
+from arena.cli.frame import framed
+from arena.cli.tables import bot_name
 from arena.house import HOUSE_BOTS, HouseBot, title
 from arena.replay.header import Header
 from arena.replay.render.show import renderer_of
@@ -145,7 +146,7 @@ def seats_beside_house(review: GameReview, seats: Sequence[SeatReview]) -> Table
     """Draw one row for each seat."""
     table = framed(f"{review.header.game.title}, match {review.header.match_id}, beside the house")
     table.add_column("Seat", justify="right", no_wrap=True)
-    table.add_column("Bot", no_wrap=True)
+    table.add_column("Bot", overflow="fold")
     for name in ("Points", "House", "More"):
         table.add_column(name, justify="right", no_wrap=True)
     if bids := any(seat.kept for seat in seats):

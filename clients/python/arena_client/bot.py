@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 from arena_client.decision import GAMES, Decision
+from arena_client.source_digest import source_digest
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
 
 _log = logging.getLogger("arena_client")
@@ -28,7 +30,7 @@ FAULTS = frozenset(
 class Bot:
     """A player. Override `decide` (or `decide_many`); the rest is optional.
 
-    Name, owner, games, capacity and version are class attributes, and each can also be given to the constructor.
+    Name, owner, games, capacity, files and version are class attributes, and each can also be given to the constructor.
     All methods are called in one thread, one at a time, whatever the number of matches.
     """
 
@@ -40,9 +42,13 @@ class Bot:
     """The games it plays, by name."""
     capacity: int = 8
     """How many matches it plays at once."""
-    version: str = ""
-    """At most 40 printable characters. Each version has a rating of its own, which begins from that of the one before:
-    say another whenever the bot has changed."""
+    files: Sequence[str] = ()
+    """Files that decide with the code, such as weights, from the folder of the bot's module: `digest` has them."""
+    version: str | None = None
+    """At most 40 printable characters; None for the bot's `digest`. Each version has a rating of its own, which begins
+    from that of the one before. If you state one, state another whenever the bot has changed."""
+
+    _made_with: tuple[Sequence[object], Mapping[str, object]]
 
     def __init__(
         self,
@@ -63,6 +69,21 @@ class Bot:
             self.capacity = capacity
         if version is not None:
             self.version = version
+
+    def __new__(cls, *positional: object, **named: object) -> Self:
+        """Make a bot, and keep what it is made with for its digest."""
+        bot = super().__new__(cls)
+        bot._made_with = positional, named
+        return bot
+
+    def digest(self) -> str:
+        """Return a digest of what decides: code without comments and formatting, `files` and constructor arguments.
+
+        The code is that of the bot's module and of the modules imported by now from its project folder. Of arguments,
+        numbers, texts and containers of them count as they are, anything else by its class. Code in no file has a
+        random digest. ArgumentError for one of `files` that cannot be read.
+        """
+        return source_digest(self, self._made_with, self.files)
 
     def decide(self, decision: Decision) -> int:
         """Choose one of `decision.legal`."""

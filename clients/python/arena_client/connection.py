@@ -100,7 +100,7 @@ class Connection:
             raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
             raise ArgumentError(f"the bot's capacity is {bot.capacity}: it takes 1 or more")
-        if len(bot.version) > LONGEST_VERSION or not bot.version.isprintable():
+        if bot.version is not None and not (len(bot.version) <= LONGEST_VERSION and bot.version.isprintable()):
             most = f"it takes at most {LONGEST_VERSION} printable characters"
             raise ArgumentError(f"the bot's version is {bot.version!r}: {most}")
         if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
@@ -109,6 +109,8 @@ class Connection:
                 "give it as the server did, or None (no --token) for the one in the token file"
             )
         self._bot = bot
+        self._version = bot.version
+        """What it says it is; None until the first hello where that is the digest of its code."""
         self._name = bot.name or type(bot).__name__
         self._address = checked_address(address)
         self._token = token
@@ -221,12 +223,14 @@ class Connection:
 
     async def _greet(self, stream: _Stream) -> PlayResponse:
         capacity = self._progress.room(self._bot.capacity)
+        if self._version is None:
+            self._version = self._bot.digest()
         hello = Hello(
             playing=sorted(self._progress.playing),
             games=self._bot.games,
             capacity=capacity,
             client=f"arena-client-python {__version__}",
-            version=self._bot.version,
+            version=self._version,
         )
         stream.send(PlayRequest(hello=hello))
         try:

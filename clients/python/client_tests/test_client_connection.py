@@ -147,7 +147,7 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
         Playing(First(capacity=5, version="2.1"), peer.address, token_file, matches=1, owner="x").result()
     assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
     assert [hello.capacity for hello in hellos] == [1, 1]  # no more at once than wanted in all
-    assert [hello.version for hello in hellos] == ["", "2.1"]
+    assert [hello.version for hello in hellos] == [First().digest(), "2.1"]
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 
 

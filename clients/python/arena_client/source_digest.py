@@ -1,0 +1,143 @@
+"""The version that a bot has if it states none: a digest of what decides.
+
+It covers the bot's module, the modules imported from its project folder by then, the files named in `Bot.files`, and
+the arguments of its constructor. Comments and formatting do not count, and every Python from 3.11 on gives the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import logging
+import secrets
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from arena_client.errors import ArgumentError
+
+DIGITS = 12
+"""Hexadecimal digits of a digest."""
+NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
+"""Arguments of `Bot` that say nothing about how it decides."""
+_INSTALLED = ("site-packages", "dist-packages")
+_STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_log = logging.getLogger("arena_client")
+
+
+def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, object]], files: Sequence[str]) -> str:
+    """Return the digest of a bot made with these arguments; a random one, and a warning, where its code is in no file.
+
+    `files` are relative to the folder of the bot's module. Raises ArgumentError for one that cannot be read.
+    """
+    module = inspect.getmodule(type(bot))
+    code = None if module is None else _file(module)
+    if module is None or code is None:
+        _log.warning("the bot's code is in no file, so its version is random: state one whenever it has changed")
+        return secrets.token_hex(DIGITS // 2)
+    digest = sha256(type(bot).__qualname__.encode())
+    for path, content in sorted(_modules(module, code)):
+        digest.update(f"\nmodule {path} {content}".encode())
+    for name in sorted(files):
+        try:
+            content = sha256((code.parent / name).read_bytes()).hexdigest()
+        except OSError as error:
+            raise ArgumentError(f"the bot's files name {name!r}, which cannot be read: {error}") from error
+        digest.update(f"\nfile {name} {content}".encode())
+    positional, named = arguments
+    of_play = {name: value for name, value in named.items() if name not in NO_CODE}
+    digest.update(f"\narguments {_argument(positional)} {_argument(of_play)}".encode())
+    return digest.hexdigest()[:DIGITS]
+
+
+def canonical(source: str) -> str:
+    """Return Python source without comments and formatting, in a form that is the same for every version of Python.
+
+    Fields of the syntax tree that are empty are left out: newer versions have more of them. SyntaxError.
+    """
+    return _tree(ast.parse(source))
+
+
+def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
+    """Yield path and digest of the entry module, and of the modules imported from its project folder."""
+    name = entry.__spec__.name if entry.__spec__ is not None else entry.__name__
+    parents = name.split(".")[:-1]
+    if code.name == "__init__.py":
+        parents = name.split(".")
+    project = code.parents[len(parents)] if parents else code.parent
+    package = project / parents[0] if parents else None
+    folder = package if package is not None and _is_installed(code) else project
+    for module in list(sys.modules.values()):
+        path = _file(module)
+        if (
+            path is not None
+            and path.is_relative_to(folder)
+            and (_is_installed(code) or path == code or not (_is_installed(path) or _is_of_client(module)))
+        ):
+            yield path.relative_to(project).as_posix(), _content(path)
+
+
+def _is_of_client(module: ModuleType) -> bool:
+    return module.__name__.partition(".")[0] == "arena_client"
+
+
+def _is_installed(path: Path) -> bool:
+    """Whether a file belongs to Python or to an installed library."""
+    return any(part in _INSTALLED for part in path.parts) or any(path.is_relative_to(each) for each in _STANDARD)
+
+
+def _file(module: ModuleType) -> Path | None:
+    name = getattr(module, "__file__", None)
+    if not isinstance(name, str):
+        return None
+    path = Path(name).resolve()
+    return path if path.is_file() else None
+
+
+def _content(path: Path) -> str:
+    """Return the digest of a module's source as `canonical` has it, or of its bytes if it is none."""
+    content = path.read_bytes()
+    if path.suffix == ".py":
+        with suppress(SyntaxError, ValueError, RecursionError):
+            content = _tree(ast.parse(content)).encode()
+    return sha256(content).hexdigest()
+
+
+def _tree(node: object) -> str:
+    if isinstance(node, ast.AST):
+        if isinstance(node, ast.JoinedStr):
+            node = ast.JoinedStr([each for each in node.values if not _is_no_text(each)])
+        fields = [(name, getattr(node, name, None)) for name in node._fields if name not in ("kind", "type_comment")]
+        told = ", ".join(f"{name}={_tree(value)}" for name, value in fields if not _is_empty(node, value))
+        return f"{type(node).__name__}({told})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_tree, node))}]"
+    return repr(node)
+
+
+def _is_no_text(node: object) -> bool:
+    """Whether it is an empty piece of a text with holes, as Python 3.12 has some."""
+    return isinstance(node, ast.Constant) and node.value == ""
+
+
+def _is_empty(node: ast.AST, value: object) -> bool:
+    return value == [] or (value is None and not isinstance(node, ast.Constant))
+
+
+def _argument(value: Any) -> str:
+    """Return a value in words: numbers, texts and containers of them as they are, anything else by its class."""
+    if type(value) in _PLAIN:
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(sorted(f"{_argument(key)}: {_argument(each)}" for key, each in value.items())) + "}"
+    if isinstance(value, Set):
+        return "{" + ", ".join(sorted(map(_argument, value))) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_argument, value)) + "]"
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"

@@ -1,0 +1,159 @@
+"""The version of a bot that states none: another whenever its code, its files or its arguments are, and only then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from arena_client.source_digest import canonical
+
+BOT = """
+from arena_client import Bot
+from helper import answer
+
+class Mine(Bot):
+    files = ["weights.bin"]
+
+    def __init__(self, depth=1, **about):
+        super().__init__(**about)
+
+    def decide(self, decision):
+        return answer(decision)
+"""
+HELPER = "def answer(decision):\n    return decision.legal[0]\n"
+pytestmark = pytest.mark.process
+
+EVERYTHING = Path(__file__).with_name("every_syntax.py.txt")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "bot.py").write_text(BOT)
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "weights.bin").write_bytes(b"\x01\x02")
+    return tmp_path
+
+
+def ran(project: Path, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd or project, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def version(project: Path, made: str = "Mine()", before: str = "") -> str:
+    """The version of a bot that a program in the project makes."""
+    code = f"import sys; sys.path.insert(0, {str(project)!r})\n{before}\nfrom bot import Mine\nprint({made}.digest())"
+    done = ran(project, "-c", code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_it_is_short_and_always_the_same(project: Path) -> None:
+    assert len(version(project)) == 12
+    assert version(project) == version(project)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("bot.py", "    def decide", "    # better than before\n\n    def decide"),
+        ("bot.py", "depth=1", "depth = 1"),
+        ("helper.py", "\n    return", "\n        return"),
+        ("helper.py", "decision.legal[0]", "(decision.legal[0])"),
+    ],
+)
+def test_comments_and_formatting_do_not_count(project: Path, file: str, old: str, new: str) -> None:
+    before = version(project)
+    changed = (project / file).read_text().replace(old, new)
+    assert changed != (project / file).read_text()
+    (project / file).write_text(changed)
+    assert version(project) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("bot.py", b"depth=1", b"depth=2"),
+        ("helper.py", b"legal[0]", b"legal[1]"),
+        ("weights.bin", b"\x02", b"\x03"),
+    ],
+)
+def test_code_modules_of_the_project_and_named_files_count(project: Path, file: str, old: bytes, new: bytes) -> None:
+    before = version(project)
+    (project / file).write_bytes((project / file).read_bytes().replace(old, new))
+    assert version(project) != before
+
+
+def test_what_is_not_imported_or_lies_elsewhere_does_not_count(project: Path) -> None:
+    before = version(project)
+    (project / "notes.py").write_text("x = 1")
+    library = project / ".venv/lib/site-packages"
+    library.mkdir(parents=True)
+    (library / "lib.py").write_text("x = 1")
+    assert version(project, before=f"sys.path.append({str(library)!r}); import lib, json") == before
+    assert version(project, before="import notes") != before
+
+
+@pytest.mark.parametrize(
+    ("made", "same"),
+    [
+        ("Mine(depth=1)", False),
+        ("Mine(1)", False),
+        ("Mine(name='ann', owner='ann', capacity=3, games=['nullern'], version=None)", True),
+        ("Mine(depth={'a': [1, 2.5], 'b': {3, 4}})", False),
+    ],
+)
+def test_arguments_count_but_not_those_that_name_the_bot(project: Path, made: str, same: bool) -> None:
+    assert (version(project, made) == version(project)) == same
+
+
+def test_arguments_that_are_no_plain_values_count_by_their_class(project: Path) -> None:
+    assert version(project, "Mine(depth=object())") == version(project, "Mine(depth=object())")
+    assert version(project, "Mine(depth={2, 1})") == version(project, "Mine(depth={1, 2})")
+    assert version(project, "Mine(depth={1: 2, 3: 4})") == version(project, "Mine(depth={3: 4, 1: 2})")
+    assert version(project, "Mine(depth=1)") != version(project, "Mine(depth=True)")
+
+
+def test_a_program_and_a_package_are_projects_too(project: Path) -> None:
+    program = "if __name__ == '__main__':\n    print(Mine().digest())\n"
+    (project / "bot.py").write_text(BOT + program)
+    before = ran(project, "bot.py").stdout.strip()
+    assert len(before) == 12
+    elsewhere = project.parent
+    assert ran(project, str(project / "bot.py"), cwd=elsewhere).stdout.strip() == before
+    package = project / "mine"
+    (package / "deep").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "deep/__init__.py").write_text("")
+    (package / "deep/bot.py").write_text(
+        BOT.replace("helper", "mine.helper").replace("weights", "../weights") + program
+    )
+    (package / "helper.py").write_text(HELPER)
+    (package / "weights.bin").write_bytes(b"\x01\x02")
+    before = ran(project, "-m", "mine.deep.bot").stdout.strip()
+    assert len(before) == 12
+    (package / "helper.py").write_text(HELPER.replace("0", "1"))
+    assert ran(project, "-m", "mine.deep.bot").stdout.strip() != before
+
+
+def test_a_file_that_is_not_there_is_named(project: Path) -> None:
+    (project / "weights.bin").unlink()
+    done = ran(project, "-c", "from bot import Mine; Mine().digest()")
+    assert "ArgumentError: the bot's files name 'weights.bin', which cannot be read" in done.stderr
+
+
+def test_code_in_no_file_has_a_random_version_and_that_is_said(project: Path) -> None:
+    code = BOT.replace('    files = ["weights.bin"]', "") + "\nprint(Mine().digest())"
+    first, second = ran(project, "-c", code), ran(project, "-c", code)
+    assert len(first.stdout.strip()) == 12
+    assert first.stdout != second.stdout
+    assert first.stderr.count("the bot's code is in no file, so its version is random") == 1
+
+
+def test_every_python_gives_the_same() -> None:
+    """Checked with 3.11, 3.12 and 3.13."""
+    tree = canonical(EVERYTHING.read_text("utf-8"))
+    assert sha256(tree.encode()).hexdigest()[:12] == "eb9cc38df777"

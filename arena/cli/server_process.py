@@ -74,6 +74,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 games=games,
                 writer_process=writer_process and writer_process.pid,
             )
+            for match_id, why in store.lost.items():
+                log.error("match is void", match_id=match_id, error=why)
             if credentials is None and host not in LOOPBACK:
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.

@@ -32,6 +32,8 @@ READERS: Final = 2
 """Threads that may read at the same time."""
 LOST: Final = "the server died and left no journal of the match"
 """Why a match that a dead server left running was interrupted."""
+DAMAGED: Final = "the server died and the journal of the match is damaged"
+"""The same of a match with lines that cannot be read."""
 
 
 class Store:
@@ -45,11 +47,14 @@ class Store:
         operator_token: str,
         journal: Journal,
         unfinished: Mapping[int, Sequence[str]],
+        lost: Mapping[int, str],
     ) -> None:
         self.journal: Final = journal
         """The log of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
         """The journal's lines of matches that an earlier server left running, by match."""
+        self.lost: Final = lost
+        """Why matches that an earlier server left running were interrupted at this start, by match."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -94,8 +99,12 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
             playing = matches.playing(connection)
-            journal, unfinished = open_journal(directory, playing)
-            matches.interrupt(connection, [match_id for match_id in playing if match_id not in unfinished], LOST, at)
+            journal, left = open_journal(directory, playing)
+            lost: dict[int, str] = {}
+            for match_id in playing:
+                if match_id not in left.lines:
+                    lost[match_id] = DAMAGED if match_id in left.damaged else LOST
+                    matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             async with (
                 thread_writer(database)
@@ -104,7 +113,7 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
             ):
                 token = operator_token(directory)
                 with _disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, unfinished)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost)
 
 
 @contextmanager

@@ -28,8 +28,15 @@ class Database(Protocol):
     def migrations(self) -> Path:
         """The directory of its Alembic migrations, from an empty database to `schema.REVISION`."""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it consists of while a connection writes it, the one at `path` first."""
+
     def exists(self) -> bool:
         """Return whether a server has created it."""
+
+    def empty(self) -> bool:
+        """Return whether it is missing or has no content at all; nothing is opened or made."""
 
     def writing(self) -> Engine:
         """Return an engine whose transactions take the write lock when they begin; it creates the database."""

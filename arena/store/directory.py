@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from arena.store.database import Database
-from arena.store.errors import StoreUnusable
+from arena.store.errors import file_error
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
@@ -32,7 +32,7 @@ def holder(directory: Path) -> int | None:
 def operator_token(directory: Path) -> str:
     """Return the token that authenticates the operator; whoever can read its file is the operator.
 
-    The file is created at the first call. StoreUnusable if it can be neither read nor created.
+    The file is created at the first call. StoreUnusable or DiskFull if it can be neither read nor created.
     """
     path = directory / _OPERATOR
     try:
@@ -42,4 +42,4 @@ def operator_token(directory: Path) -> str:
             path.write_text(token)
         return token
     except OSError as error:
-        raise StoreUnusable(path, error.strerror or str(error)) from error
+        raise file_error(path, error) from error

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,47 @@ class DiskFull(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"no room left on the disk of {path}; nothing was stored, make room and try again")
         self.path = path
+
+
+def file_error(path: Path, error: OSError) -> DiskFull | StoreUnusable:
+    """Return the named error for one of the operating system, of a file of the data directory."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return DiskFull(path)
+    return StoreUnusable(path, error.strerror or str(error))
+
+
+class StoreReplaced(StoreError):
+    """A file of the data directory was deleted or replaced while a server had it open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was deleted or replaced while the server had it open, and nothing that came since is told to "
+            "anybody; put it back or restore a backup, then start the server again"
+        )
+        self.path = path
+
+
+class StoreLost(StoreError):
+    """The database is missing or empty, though a journal beside it shows that a server has used the directory."""
+
+    def __init__(self, path: Path, journal: Path) -> None:
+        super().__init__(
+            f"{path} is missing or empty, but {journal} shows that a server has used this directory: put the database "
+            "back or restore a backup, or move the journal away to begin anew without the results"
+        )
+        self.path = path
+
+
+class JournalForeign(StoreError):
+    """The journal belongs to another database."""
+
+    def __init__(self, journal: Path, match_id: int) -> None:
+        super().__init__(
+            f"{journal} is of another database: its match {match_id} is not the match {match_id} there; put the two "
+            "together that belong together, or move the journal away to have the running matches void"
+        )
+        self.path = journal
+        self.match_id = match_id
 
 
 class StoreClosed(StoreError):

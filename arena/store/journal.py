@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,10 +22,11 @@ from typing import Final, NamedTuple
 from arena.match.inputs import Input
 from arena.replay.header import Header
 from arena.replay.lines import HEADER_START, header_line, input_line
-from arena.store.errors import DiskFull, StoreError, StoreUnusable
+from arena.store.errors import StoreError, StoreReplaced, StoreUnusable, file_error
 from arena.store.journal_blocks import Damage, encode_block, read_blocks
 
 _DIRECTORY: Final = "journal"
+"""Of the journal, in the data directory."""
 _FULL: Final = 64 << 20
 """Bytes after which a new file is started."""
 
@@ -88,7 +89,7 @@ class Journal:
             if self._torn:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise self._named(error) from error
+            raise file_error(_path(self._directory, self._number), error) from error
         self._size += written
         self._unwritten.clear()
         self._matches.clear()
@@ -98,6 +99,14 @@ class Journal:
     def forget(self, match_id: int) -> None:
         """Release the lines of a match that is over and stored in the database."""
         del self._first_file[match_id]
+
+    def check(self) -> None:
+        """Raise StoreReplaced if the file was deleted or replaced since it was opened."""
+        path = _path(self._directory, self._number)
+        with suppress(OSError):
+            if os.path.samestat(path.stat(), os.fstat(self._file)):
+                return
+        raise StoreReplaced(path)
 
     def close(self) -> None:
         """Commit and close the file, even if the commit fails."""
@@ -116,17 +125,13 @@ class Journal:
         self._file, self._size = file, 0
         _remove(self._directory, below=min(self._first_file.values(), default=self._number))
 
-    def _named(self, error: OSError) -> DiskFull | StoreUnusable:
-        path = _path(self._directory, self._number)
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            return DiskFull(path)
-        return StoreUnusable(path, error.strerror or str(error))
 
-
-def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, JournalContent]:
+def open_journal(
+    data: Path, playing: Collection[int], check: Callable[[JournalContent], None] = lambda _: None
+) -> tuple[Journal, JournalContent]:
     """Open the journal of a data directory; also return what it holds of the matches `playing`.
 
-    StoreUnusable, DiskFull.
+    `check` raises what it likes on that before anything is changed. StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
@@ -134,6 +139,8 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Journal
         numbers = _numbers(directory)
         content = _content(directory, numbers)
         left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
+        content = JournalContent(left, content.damaged.intersection(playing))
+        check(content)
         number = max(numbers, default=0) + 1
         copy = directory / "copy"
         copy.touch(mode=0o600)  # the seeds of running matches are in it
@@ -144,11 +151,9 @@ def open_journal(data: Path, playing: Collection[int]) -> tuple[Journal, Journal
             os.fsync(file.fileno())
         copy.replace(_path(directory, number))
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise DiskFull(directory) from error
-        raise StoreUnusable(directory, error.strerror or str(error)) from error
+        raise file_error(directory, error) from error
     _remove(directory, below=number)
-    return Journal(directory, number, left), JournalContent(left, content.damaged.intersection(playing))
+    return Journal(directory, number, left), content
 
 
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
@@ -160,7 +165,17 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
     try:
         return _content(directory, _numbers(directory)).lines.get(match_id, ())
     except OSError as error:
-        raise StoreUnusable(directory, error.strerror or str(error)) from error
+        raise file_error(directory, error) from error
+
+
+def has_journal(data: Path) -> bool:
+    """Return whether a server has opened a journal in a data directory."""
+    return bool(_numbers(data / _DIRECTORY))
+
+
+def journal_of(data: Path) -> Path:
+    """Return the directory of a data directory's journal."""
+    return data / _DIRECTORY
 
 
 def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
@@ -194,7 +209,7 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StoreUnusable(path, error.strerror or str(error)) from error
+        raise file_error(path, error) from error
 
 
 def _remove(directory: Path, below: int) -> None:

@@ -170,6 +170,14 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
     return tuple(connection.scalars(select(columns.id).where(columns.state == MatchState.PLAYING.value)))
 
 
+def started(connection: Connection, match_id: int) -> int:
+    """Return when a match began, in microseconds since 1970; UnknownMatch."""
+    at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
+    if at is None:
+        raise UnknownMatch(match_id)
+    return at
+
+
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:

@@ -455,7 +455,7 @@ async def test_a_changed_byte_of_the_journal_interrupts_one_match_and_names_it(d
     async with open_store(directory, jobs.NOW) as store:
         players = await store.write(lambda connection: jobs.add_bots(connection, "Ada", "Bob"))
         for number in numbers:
-            store.journal.begin(header(number))
+            store.journal.begin(replace(header(number), started=jobs.NOW))
             assert await store.write(lambda connection: jobs.begin(connection, players)) == number
         for at in range(20):
             for number in numbers:

@@ -31,9 +31,18 @@ class SqliteDatabase:
         """See `Database`."""
         return Path(__file__).with_name("migrations")
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """See `Database`: the file, its write-ahead log and the index of that."""
+        return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
+
     def exists(self) -> bool:
         """See `Database`."""
         return self.path.is_file()
+
+    def empty(self) -> bool:
+        """See `Database`."""
+        return not self.path.is_file() or self.path.stat().st_size == 0
 
     def writing(self) -> Engine:
         """See `Database`."""

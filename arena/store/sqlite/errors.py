@@ -20,9 +20,11 @@ def named(error: Exception, path: Path) -> Exception:
 
 
 def _renamed(error: DBAPIError, path: Path) -> StoreError:
-    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     reason = str(error.orig)
-    match code:
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # what a full disk is called that has no room for the log's index
+        return DiskFull(path)
+    match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return DiskFull(path)
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

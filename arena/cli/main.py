@@ -13,6 +13,8 @@ VERBS: Final = {
     "demo": ("arena.cli.demo", "Watch bots play for twenty seconds: begin here."),
     "serve": ("arena.cli.serve", "Run a server."),
     "drain": ("arena.cli.drain", "Stop a server in an orderly way."),
+    "backup": ("arena.cli.backup", "Copy a data directory, beside a running server."),
+    "restore": ("arena.cli.restore", "Make a data directory from a backup."),
     "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),

@@ -118,6 +118,22 @@ class JournalForeign(StoreError):
         self.match_id = match_id
 
 
+class BackupUnusable(StoreError):
+    """A backup is unfinished, damaged or none at all."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is no backup that can be restored: {reason}")
+        self.path = path
+
+
+class PathTaken(StoreError):
+    """A backup or a restored data directory would overwrite something."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} exists already and is not overwritten; name a path that does not exist")
+        self.path = path
+
+
 class StoreClosed(StoreError):
     """The store is closed and accepts no more jobs."""
 

@@ -142,14 +142,7 @@ def open_journal(
         content = JournalContent(left, content.damaged.intersection(playing))
         check(content)
         number = max(numbers, default=0) + 1
-        copy = directory / "copy"
-        copy.touch(mode=0o600)  # the seeds of running matches are in it
-        lines = [f"{match_id} {text}" for match_id, texts in left.items() for text in texts]
-        matches = [match_id for match_id, texts in left.items() for _ in texts]
-        copy.write_bytes(encode_block(lines, matches) if lines else b"")
-        with copy.open("rb") as file:
-            os.fsync(file.fileno())
-        copy.replace(_path(directory, number))
+        _write(directory, number, left)
     except OSError as error:
         raise file_error(directory, error) from error
     _remove(directory, below=number)
@@ -168,9 +161,29 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
         raise file_error(directory, error) from error
 
 
-def has_journal(data: Path) -> bool:
-    """Return whether a server has opened a journal in a data directory."""
-    return bool(_numbers(data / _DIRECTORY))
+def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[str]]:
+    """Return the lines of the matches `playing` that can be read, even while a server writes them; StoreUnusable."""
+    directory = data / _DIRECTORY
+    try:
+        lines = _content(directory, _numbers(directory)).lines
+    except OSError as error:
+        raise file_error(directory, error) from error
+    return {match_id: lines[match_id] for match_id in playing if match_id in lines}
+
+
+def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
+    """Make the journal of a data directory that has none, with lines of running matches; DiskFull, StoreUnusable."""
+    directory = data / _DIRECTORY
+    try:
+        directory.mkdir(mode=0o700)
+        _write(directory, 1, lines)
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def journal_files(data: Path) -> frozenset[int]:
+    """Return the numbers of a journal's files."""
+    return frozenset(_numbers(data / _DIRECTORY))
 
 
 def journal_of(data: Path) -> Path:
@@ -195,6 +208,19 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
                 lines[match_id].append(text)
     sound = {match_id: texts for match_id, texts in lines.items() if match_id not in damaged}
     return JournalContent(sound, frozenset(damaged))
+
+
+def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
+    """Write the file of this number, whole or not at all, with these lines of matches; OSError."""
+    copy = directory / "copy"
+    copy.touch(mode=0o600)  # the seeds of running matches are in it
+    texts = [f"{match_id} {text}" for match_id, each in lines.items() for text in each]
+    copy.write_bytes(
+        encode_block(texts, [match_id for match_id, each in lines.items() for _ in each]) if texts else b""
+    )
+    with copy.open("rb") as file:
+        os.fsync(file.fileno())
+    copy.replace(_path(directory, number))
 
 
 def _numbers(directory: Path) -> list[int]:

@@ -23,7 +23,7 @@ from arena.store import matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
 from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
-from arena.store.journal import Journal, JournalContent, has_journal, journal_of, open_journal
+from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.migrate import check, migrate, require_current
 from arena.store.open_files import OpenFiles
 from arena.store.writer import Writer, thread_writer
@@ -117,7 +117,7 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
     """
     database = database_of(directory)
     with database.locked() as lock, _store_errors(database):
-        if not _has_tables(database) and has_journal(directory):
+        if not _has_tables(database) and journal_files(directory):
             raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)

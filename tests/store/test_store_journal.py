@@ -30,7 +30,7 @@ from tests.store import jobs
 SEED = sha256(b"seed").digest()
 
 
-def header(match_id: int, server: str = "1.0") -> Header:
+def header(match_id: int, server: str = "1.0", started: int = 1_790_000_000_123_456) -> Header:
     return Header(
         match_id=match_id,
         game=NULLERN,
@@ -41,7 +41,7 @@ def header(match_id: int, server: str = "1.0") -> Header:
         nonces=(bytes(16), bytes(16)),
         stand_in="house-random 1",
         policy=Policy(),
-        started=1_790_000_000_123_456,
+        started=started,
         server=server,
     )
 
@@ -455,7 +455,7 @@ async def test_a_changed_byte_of_the_journal_interrupts_one_match_and_names_it(d
     async with open_store(directory, jobs.NOW) as store:
         players = await store.write(lambda connection: jobs.add_bots(connection, "Ada", "Bob"))
         for number in numbers:
-            store.journal.begin(replace(header(number), started=jobs.NOW))
+            store.journal.begin(header(number, started=jobs.NOW))
             assert await store.write(lambda connection: jobs.begin(connection, players)) == number
         for at in range(20):
             for number in numbers:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from arena.store.sqlite import engine, errors, lock
 
@@ -51,6 +53,15 @@ class SqliteDatabase:
     def reading(self) -> Engine:
         """See `Database`."""
         return engine.reading(self.path)
+
+    def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> SqliteDatabase:
+        """See `Database`: by SQLite's online backup, which neither waits for a server nor keeps one waiting."""
+        copied = SqliteDatabase(directory)
+        try:
+            engine.copy(connection, copied.path, progress)
+        except sqlite3.Error as error:
+            raise errors.of_driver(error, copied.path) from error
+        return copied
 
     def locked(self) -> AbstractContextManager[int]:
         """See `Database`."""

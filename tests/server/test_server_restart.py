@@ -396,8 +396,12 @@ async def test_a_journal_that_cannot_be_written_delays_what_is_sent_and_loses_no
             assert len(ann.questions) == asked
             await trio.sleep(5 * RETRY)
             assert (len(ann.questions), len(bob.questions)) == (asked, 1), "nothing is sent that is not written"
+            for bot in (ann, bob):
+                assert [(notice.kind, notice.match_id) for notice in bot.notices] == [(NoticeKind.HELD, None)]
+                assert "cannot store anything at the moment" in bot.notices[0].text
             monkeypatch.setattr(os, "write", write)
             await ann.until(lambda: ann.reports)
+            assert bob.kinds() == ann.kinds() == [NoticeKind.HELD, NoticeKind.RELEASED]
         assert {entry["event"] for entry in logs} >= {"journal not written yet", "match over"}
     assert [seat.forced for seat in state_of(store).seats] == [0, 0], "a question that is not sent has no clock"
     decisions = sorted(event.decision for event in replay_of(store).inputs if isinstance(event, Acted))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from contextlib import suppress
 from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -136,6 +137,14 @@ class Session:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
             return
         notices.append(notice)
+
+    def tell(self, notice: Notice) -> None:
+        """Send a notice at once, ahead of what waits, which it must not depend on; a busy link goes without."""
+        if not self._over and not self.link.busy:
+            message = Outgoing()
+            message.notices.append(notice)
+            with suppress(trio.BrokenResourceError):  # `run` is told, too
+                self._hand_over(message)
 
     def show(self, report: RoundOver) -> None:
         """Queue the report of a round."""

@@ -15,6 +15,8 @@ VERBS: Final = {
     "drain": ("arena.cli.drain", "Stop a server in an orderly way."),
     "backup": ("arena.cli.backup", "Copy a data directory, beside a running server."),
     "restore": ("arena.cli.restore", "Make a data directory from a backup."),
+    "store": ("arena.cli.store", "Show what a data directory takes of the disk."),
+    "prune": ("arena.cli.prune", "Remove old replays."),
     "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),

@@ -14,6 +14,7 @@ from arena.scheduling.pace import PaceRules
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.persistence import RETRY, MatchPersistence
+from arena.server.matches.pruning import prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
@@ -94,6 +95,8 @@ async def open_arena(
         nursery.start_soon(timers.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
+        if config.keep_replays is not None:
+            nursery.start_soon(prune_replays, store, config.keep_replays)
         try:
             yield arena
         finally:

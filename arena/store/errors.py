@@ -289,6 +289,18 @@ class NoReplay(Refused):
         self.state = state
 
 
+class ReplayPruned(Refused):
+    """The replay of the match was pruned; its digest is kept."""
+
+    def __init__(self, match_id: int, sha256: bytes) -> None:
+        super().__init__(
+            f"the replay of match {match_id} is pruned: the server keeps the newest ones only. Its result stays, and so"
+            f" does the SHA-256 of what was stored, {sha256.hex()}"
+        )
+        self.match_id = match_id
+        self.sha256 = sha256
+
+
 class EventsGone(StoreError):
     """Events of a published ladder are missing from the list of events."""
 

@@ -216,6 +216,24 @@ async def test_house_bots_go_on_by_themselves(
     assert state_of(store).state is MatchState.FINISHED
 
 
+async def test_house_bots_whose_code_changed_go_on_under_their_names(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    class Changed(HouseBot):
+        version = "2"
+
+    ann.answers = False
+    async with ending(store, ann, house=HOUSE, seats=(3,)):
+        await ann.until(lambda: ann.questions)
+    async with running(store, [Changed(bot.name) for bot in HOUSE], house=True, seats=(3,)) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    match, replay = state_of(store), replay_of(store)
+    assert {seat.version for seat in match.seats if seat.bot != "ann"} == {"1"}, "the result is that of the old ones"
+    assert [event.stand_in for event in replay.inputs if isinstance(event, Restored)] == ["house-two 2"]
+
+
 @pytest.mark.parametrize("back", [True, False])
 async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
     store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock, back: bool

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from binascii import Error, a2b_base64, b2a_base64
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from struct import pack, unpack
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
@@ -52,8 +53,10 @@ def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
     The end of the newest file may be a commit that was cut off when the server or the machine died: nothing that
     depends on it was sent, and it is no damage.
     """
-    known, before = 0, None
-    for block in (*_whole_blocks(content), None):
+    known = 0
+    before: _Block | None = None
+    block: _Block | None
+    for block in chain(_whole_blocks(content), (None,)):
         start = len(content) if block is None else block.start
         sums = block is not None and block.body.startswith(_SUMS)
         if known < start:

@@ -26,7 +26,7 @@ WAY = {
     "arena/server/runtime": ("turns", "timers"),
     "arena/server/workers": ("pool",),
     "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),
-    "arena/store": ("journal",),
+    "arena/store": ("journal", "journal_blocks"),
     "arena/house": ("question",),
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }

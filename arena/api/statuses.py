@@ -35,6 +35,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.NotParked: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownMatch: grpc.StatusCode.NOT_FOUND,
     errors.NoReplay: grpc.StatusCode.FAILED_PRECONDITION,
+    errors.ReplayPruned: grpc.StatusCode.FAILED_PRECONDITION,
     errors.NoResult: grpc.StatusCode.FAILED_PRECONDITION,
     errors.ResultVoid: grpc.StatusCode.FAILED_PRECONDITION,
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,

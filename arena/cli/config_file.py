@@ -181,7 +181,8 @@ def _settings(config: Config, table: str) -> Iterator[str]:
         if setting.table == table:
             value = setting.of(config)
             yield from ("", f"# {setting.meaning}", f"# It is {setting.takes}; {_default(setting)}.")
-            yield f'# {setting.name} = ""' if value is None else f"{setting.name} = {written(value)}"
+            unset = "0" if setting.kind is int else '""'
+            yield f"# {setting.name} = {unset}" if value is None else f"{setting.name} = {written(value)}"
 
 
 def _default(setting: ServerSetting) -> str:

@@ -18,8 +18,8 @@ from arena.api.server import serve_arena
 from arena.server.arena import open_arena
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
-from arena.store.errors import StoreError
-from arena.store.store import open_store
+from arena.store.errors import StoreError, StoreReplaced
+from arena.store.store import Store, open_store
 from arena.store.writer_process import WriterProcess, fork_writer_process
 from arena.transport.tls import load_credentials
 
@@ -74,6 +74,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 games=games,
                 writer_process=writer_process and writer_process.pid,
             )
+            for match_id, why in store.lost.items():
+                log.error("match is void", match_id=match_id, error=why)
             if credentials is None and host not in LOOPBACK:
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.
@@ -81,10 +83,21 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             gc.freeze()
             gc.set_threshold(50_000, 20, 50)
             nursery.start_soon(_drain_on_signal, signals, arena)
+            nursery.start_soon(_watch, store, arena)
             await arena.drained.wait()
             arena.dismiss()
             nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+async def _watch(store: Store, arena: Arena) -> None:
+    """End the server when its files are deleted or replaced; StoreReplaced."""
+    try:
+        await store.watch()
+    except StoreReplaced as error:
+        log.error("a file of the data directory is gone", error=str(error))
+        arena.dismiss()
+        raise
 
 
 async def _drain_on_signal(signals: AsyncIterator[int], arena: Arena) -> None:

@@ -14,6 +14,7 @@ from arena.scheduling.pace import PaceRules
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.persistence import RETRY, MatchPersistence
+from arena.server.matches.pruning import prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
@@ -39,12 +40,17 @@ if TYPE_CHECKING:
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots import Bot
+    from arena.store.errors import StoreError
     from arena.store.store import Store
     from engine.game import Game
 
 VOIDS_AT_ONCE: Final = 100
 """Results made void in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
+NOT_STORING: Final = Notice(
+    NoticeKind.HELD, "the server cannot store anything at the moment: nothing is sent until it can, and nothing is lost"
+)
+STORING: Final = Notice(NoticeKind.RELEASED, "the server can store again and goes on")
 
 log = structlog.get_logger(__name__)
 
@@ -65,10 +71,10 @@ async def open_arena(
     newest = await store.read(matches.newest)
     async with trio.open_nursery() as nursery:
         timers = Timers()
-        turns = Turns(store.journal.commit, RETRY)
+        players = Players(timers.watch, PaceRules(config.slow_pace, config.slow_percent / 100))
+        turns = Turns(store.journal.commit, RETRY, partial(_tell_of_storage, players))
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
-        players = Players(timers.watch, PaceRules(config.slow_pace, config.slow_percent / 100))
         matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch)
         accounts = Accounts(store, players, config.limits)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)
@@ -89,6 +95,8 @@ async def open_arena(
         nursery.start_soon(timers.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
+        if config.keep_replays is not None:
+            nursery.start_soon(prune_replays, store, config.keep_replays)
         try:
             yield arena
         finally:
@@ -96,6 +104,13 @@ async def open_arena(
                 await arena.drain(0)
                 await publisher.last()
             nursery.cancel_scope.cancel()
+
+
+def _tell_of_storage(players: Players, error: StoreError | None) -> None:
+    """Tell every bot that nothing can be stored, and so nothing be sent, or that it can again."""
+    notice = STORING if error is None else NOT_STORING
+    for session in players.sessions():
+        session.tell(notice)
 
 
 class Arena:

@@ -135,6 +135,12 @@ class Config:
             "take a core.",
         },
     )
+    keep_replays: int | None = field(
+        default=None,
+        metadata={
+            "help": "The newest replays to keep; older ones are pruned, their results and digests stay. All by default."
+        },
+    )
     drain: float = field(
         default=10.0, metadata={"unit": "s", "help": "How long a stopping server lets running matches go on."}
     )

@@ -5,11 +5,12 @@ Each implementation is a package beside this module; `directory.database_of` cho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 
 class Database(Protocol):
@@ -28,8 +29,15 @@ class Database(Protocol):
     def migrations(self) -> Path:
         """The directory of its Alembic migrations, from an empty database to `schema.REVISION`."""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that it consists of while a connection writes it, the one at `path` first."""
+
     def exists(self) -> bool:
         """Return whether a server has created it."""
+
+    def empty(self) -> bool:
+        """Return whether it is missing or has no content at all; nothing is opened or made."""
 
     def writing(self) -> Engine:
         """Return an engine whose transactions take the write lock when they begin; it creates the database."""
@@ -38,6 +46,12 @@ class Database(Protocol):
         """Return a read-only engine; each transaction sees one committed state, even while a server writes.
 
         It may keep connections open: dispose of it before the last writer closes.
+        """
+
+    def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
+        """Copy the state that a transaction of `reading` sees to a directory, as its database, and return that.
+
+        `progress` is told, now and then, how many of how many parts are copied. DiskFull, StoreError.
         """
 
     def locked(self) -> AbstractContextManager[int]:

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from arena.store.database import Database
-from arena.store.errors import StoreUnusable
+from arena.store.errors import file_error
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
@@ -29,12 +29,17 @@ def holder(directory: Path) -> int | None:
     return database_of(directory).holder()
 
 
+def token_file(directory: Path) -> Path:
+    """Return where the operator's token is kept."""
+    return directory / _OPERATOR
+
+
 def operator_token(directory: Path) -> str:
     """Return the token that authenticates the operator; whoever can read its file is the operator.
 
-    The file is created at the first call. StoreUnusable if it can be neither read nor created.
+    The file is created at the first call. StoreUnusable or DiskFull if it can be neither read nor created.
     """
-    path = directory / _OPERATOR
+    path = token_file(directory)
     try:
         path.touch(mode=0o600)
         if not (token := path.read_text()):
@@ -42,4 +47,4 @@ def operator_token(directory: Path) -> str:
             path.write_text(token)
         return token
     except OSError as error:
-        raise StoreUnusable(path, error.strerror or str(error)) from error
+        raise file_error(path, error) from error

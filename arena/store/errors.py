@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,63 @@ class DiskFull(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"no room left on the disk of {path}; nothing was stored, make room and try again")
+        self.path = path
+
+
+def file_error(path: Path, error: OSError) -> DiskFull | StoreUnusable:
+    """Return the named error for one of the operating system, of a file of the data directory."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return DiskFull(path)
+    return StoreUnusable(path, error.strerror or str(error))
+
+
+class StoreReplaced(StoreError):
+    """A file of the data directory was deleted or replaced while a server had it open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was deleted or replaced while the server had it open, and nothing that came since is told to "
+            "anybody; put it back or restore a backup, then start the server again"
+        )
+        self.path = path
+
+
+class StoreLost(StoreError):
+    """The database is missing or empty, though a journal beside it shows that a server has used the directory."""
+
+    def __init__(self, path: Path, journal: Path) -> None:
+        super().__init__(
+            f"{path} is missing or empty, but {journal} shows that a server has used this directory: put the database "
+            "back or restore a backup, or move the journal away to begin anew without the results"
+        )
+        self.path = path
+
+
+class JournalForeign(StoreError):
+    """The journal belongs to another database."""
+
+    def __init__(self, journal: Path, match_id: int) -> None:
+        super().__init__(
+            f"{journal} is of another database: its match {match_id} is not the match {match_id} there; put the two "
+            "together that belong together, or move the journal away to have the running matches void"
+        )
+        self.path = journal
+        self.match_id = match_id
+
+
+class BackupUnusable(StoreError):
+    """A backup is unfinished, damaged or none at all."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is no backup that can be restored: {reason}")
+        self.path = path
+
+
+class PathTaken(StoreError):
+    """A backup or a restored data directory would overwrite something."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} exists already and is not overwritten; name a path that does not exist")
         self.path = path
 
 
@@ -229,6 +287,18 @@ class NoReplay(Refused):
         super().__init__(f"match {match_id} is {state} and has no replay; {remedy}")
         self.match_id = match_id
         self.state = state
+
+
+class ReplayPruned(Refused):
+    """The replay of the match was pruned; its digest is kept."""
+
+    def __init__(self, match_id: int, sha256: bytes) -> None:
+        super().__init__(
+            f"the replay of match {match_id} is pruned: the server keeps the newest ones only. Its result stays, and so"
+            f" does the SHA-256 of what was stored, {sha256.hex()}"
+        )
+        self.match_id = match_id
+        self.sha256 = sha256
 
 
 class EventsGone(StoreError):

@@ -1,7 +1,8 @@
 """Group commit: all waiting jobs run in one transaction and share one wait for the disk.
 
 Each job runs in its own savepoint, so a job that fails undoes nothing of the others. Results are delivered after the
-commit; if the commit fails, every job in it fails and nothing is stored.
+commit; if the commit fails, every job in it fails and nothing is stored. A commit to a file that was deleted or
+replaced counts as failed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from arena.store.database import Database
 from arena.store.errors import StoreError
+from arena.store.open_files import OpenFiles
 from arena.store.statements import run
 
 Job: TypeAlias = Callable[[Connection], Any]
@@ -35,12 +37,15 @@ class Committer:
         """Write on `connection`; `database` translates its errors."""
         self._connection: Final = connection
         self._database: Final = database
+        self._files: Final = OpenFiles(database.files)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run these jobs in one transaction and return their outcomes. Raises nothing: the writer survives errors."""
         try:
             with self._connection.begin():
-                return [self._try(job) for job in jobs]
+                outcomes = [self._try(job) for job in jobs]
+            self._files.check()
+            return outcomes
         except Exception as error:  # noqa: BLE001 - every caller must get an outcome
             self._roll_back()
             reason = self._database.named(error)

@@ -15,7 +15,7 @@ from arena.replay.hash_chain import with_chain
 from arena.replay.thinking import Thinking
 from arena.store import events, ratings, schema, versions
 from arena.store.bots import Bot, BotId, bot_of, known
-from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+from arena.store.errors import MatchNotPlaying, NoReplay, ReplayPruned, StoreError, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.statements import Statement
 
@@ -170,6 +170,14 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
     return tuple(connection.scalars(select(columns.id).where(columns.state == MatchState.PLAYING.value)))
 
 
+def started(connection: Connection, match_id: int) -> int:
+    """Return when a match began, in microseconds since 1970; UnknownMatch."""
+    at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
+    if at is None:
+        raise UnknownMatch(match_id)
+    return at
+
+
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
@@ -204,11 +212,13 @@ def get_match(connection: Connection, match_id: int) -> MatchRow:
 
 
 def get_replay(connection: Connection, match_id: int) -> bytes:
-    """Return the replay file of a finished match. UnknownMatch, NoReplay; StoreError if it is damaged."""
+    """Return the replay file of a finished match. UnknownMatch, NoReplay, ReplayPruned; StoreError if it is damaged."""
     _, state = _game_and_state(connection, match_id)
     row = connection.execute(select(schema.replays).where(schema.replays.c.match_id == match_id)).one_or_none()
     if row is None:
         raise NoReplay(match_id, state.value)
+    if not row.content:
+        raise ReplayPruned(match_id, row.sha256)
     if sha256(row.content).digest() != row.sha256:
         raise StoreError(f"the stored replay of match {match_id} is damaged: its SHA-256 does not agree")
     return with_chain(row.content)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from sqlalchemy import Connection, inspect, text
 
 from arena.store.database import Database
 from arena.store.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreUnusable
 from arena.store.schema import REVISION, metadata
 
+REVISIONS: Final = re.compile(r"[0-9]{4}")
+"""The names of the arena's migrations."""
+
+
+def check(connection: Connection, database: Database) -> bool:
+    """Return whether an existing database has tables; StoreNewer or StoreCorrupt if they are not this program's."""
+    return _revision(connection, database) is not None
+
 
 def migrate(connection: Connection, database: Database) -> None:
-    """Create or migrate the tables, in the transaction of the connection.
-
-    StoreNewer: a newer program wrote them. StoreCorrupt: they are not the arena's.
-    """
+    """Create or migrate the tables, in the transaction of the connection; StoreNewer, StoreCorrupt."""
     if _revision(connection, database) == REVISION:
         return
     from alembic import command
@@ -44,6 +52,8 @@ def _revision(connection: Connection, database: Database) -> str | None:
     revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if not isinstance(revision, str):
         raise StoreCorrupt(database.path, "it does not say its schema")
+    if not REVISIONS.fullmatch(revision) or "matches" not in tables:
+        raise StoreCorrupt(database.path, f"it has the tables {', '.join(tables)} and the schema {revision!r}")
     if revision > REVISION:  # migrations are numbered in order
         raise StoreNewer(database.path, revision)
     return revision

@@ -269,6 +269,6 @@ replays = Table(
     "replays",
     metadata,
     Column("match_id", Int, ForeignKey("matches.id"), primary_key=True),
-    Column("content", LargeBinary, nullable=False, comment="the gzip file"),
-    Column("sha256", LargeBinary, nullable=False, comment="of the content"),
+    Column("content", LargeBinary, nullable=False, comment="the gzip file; empty once it is pruned"),
+    Column("sha256", LargeBinary, nullable=False, comment="of the content, also of one that is pruned"),
 )

@@ -7,7 +7,8 @@ another process: it must not call trio, and takes and returns plain values, not 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import thread_time
 from typing import Final, TypeVar
@@ -16,22 +17,29 @@ import trio
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from arena.replay.read import read_unfinished
+from arena.replay.replay import ReplayError
 from arena.store import matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
-from arena.store.errors import StoreUnusable
-from arena.store.journal import Journal, open_journal
-from arena.store.migrate import migrate, require_current
+from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
+from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
+from arena.store.migrate import check, migrate, require_current
+from arena.store.open_files import OpenFiles
 from arena.store.writer import Writer, thread_writer
 from arena.store.writer_process import WriterProcess, process_writer
 from arena.transport.work_budget import charge_caller
 
 T = TypeVar("T")
 
+WATCHED: Final = 0.5
+"""Seconds after which it is looked again whether the files are still there."""
 READERS: Final = 2
 """Threads that may read at the same time."""
 LOST: Final = "the server died and left no journal of the match"
 """Why a match that a dead server left running was interrupted."""
+DAMAGED: Final = "the server died and the journal of the match is damaged"
+"""The same of a match with lines that cannot be read."""
 
 
 class Store:
@@ -45,22 +53,39 @@ class Store:
         operator_token: str,
         journal: Journal,
         unfinished: Mapping[int, Sequence[str]],
+        lost: Mapping[int, str],
     ) -> None:
         self.journal: Final = journal
         """The log of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
         """The journal's lines of matches that an earlier server left running, by match."""
+        self.lost: Final = lost
+        """Why matches that an earlier server left running were interrupted at this start, by match."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
         self._reader: Final = reader
         self._database: Final = database
         self._limiter: Final = trio.CapacityLimiter(READERS)
+        self._files: Final = OpenFiles([database.path])
+        self._replaced: StoreReplaced | None = None
 
     async def write(self, job: Callable[[Connection], T]) -> T:
         """Run a job that may write; see `Writer.write`."""
-        value: T = await self._writer.write(job)
+        try:
+            value: T = await self._writer.write(job)
+        except StoreReplaced as error:
+            self._replaced = error
+            raise
         return value
+
+    async def watch(self) -> None:
+        """Wait until a file of the data directory is deleted or replaced: StoreReplaced, within a second."""
+        while self._replaced is None:
+            self._files.check()
+            self.journal.check()
+            await trio.sleep(WATCHED)
+        raise self._replaced
 
     async def read(self, job: Callable[[Connection], T]) -> T:
         """Run a job that only reads, in a thread, on one committed state of the store; StoreError."""
@@ -87,15 +112,25 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
     """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
     Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
-    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer or DiskFull if it cannot be opened.
+    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreLost, JournalForeign or DiskFull if it cannot
+    be opened.
     """
     database = database_of(directory)
     with database.locked() as lock, _store_errors(database):
+        if not _has_tables(database) and journal_files(directory):
+            raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
+        # The database is there before the journal, so that a journal without one shows that it was lost.
+        with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
-            journal, unfinished = open_journal(directory, playing)
-            matches.interrupt(connection, [match_id for match_id in playing if match_id not in unfinished], LOST, at)
+            check_journal = partial(_check_journal, connection, journal_of(directory))
+            journal, left = open_journal(directory, playing, check_journal)
+            lost: dict[int, str] = {}
+            for match_id in playing:
+                if match_id not in left.lines:
+                    lost[match_id] = DAMAGED if match_id in left.damaged else LOST
+                    matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             async with (
                 thread_writer(database)
@@ -104,7 +139,24 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
             ):
                 token = operator_token(directory)
                 with _disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, unfinished)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost)
+
+
+def _has_tables(database: Database) -> bool:
+    """Return whether a database has tables, without changing a byte of it; StoreCorrupt, StoreNewer."""
+    if database.empty():
+        return False
+    with _disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
+        return check(connection, database)
+
+
+def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
+    """Raise JournalForeign if a match in the journal is not the match of that number in the database."""
+    for match_id, lines in content.lines.items():
+        with suppress(ReplayError):  # what cannot be read is void, with this error as the reason
+            header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
+            if header.started != matches.started(connection, match_id):
+                raise JournalForeign(journal, match_id)
 
 
 @contextmanager

@@ -161,8 +161,8 @@ class MemoryStore:
         weakref.finalize(self, self._connection.close)  # the last goes first
         self._directory = Path(tempfile.mkdtemp())
         weakref.finalize(self, shutil.rmtree, self._directory)
-        self.unfinished: Mapping[int, Sequence[str]]
-        self.journal, self.unfinished = open_journal(self._directory, ())
+        self.unfinished: Mapping[int, Sequence[str]] = {}
+        self.journal, _ = open_journal(self._directory, ())
         self._closing = weakref.finalize(self, self.journal.close)
         self.troubles: list[StoreError | None] = []
         """What the next writes fail with, the first first; None succeeds."""
@@ -187,7 +187,8 @@ class MemoryStore:
     def reopen(self) -> None:
         """What the next server finds, the present one having died."""
         self._closing()
-        self.journal, self.unfinished = open_journal(self._directory, self.now(matches.playing))
+        self.journal, left = open_journal(self._directory, self.now(matches.playing))
+        self.unfinished = left.lines
         self._closing = weakref.finalize(self, self.journal.close)
 
     def shorten(self, at: Callable[[str], bool]) -> None:

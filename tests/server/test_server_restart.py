@@ -216,6 +216,24 @@ async def test_house_bots_go_on_by_themselves(
     assert state_of(store).state is MatchState.FINISHED
 
 
+async def test_house_bots_whose_code_changed_go_on_under_their_names(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    class Changed(HouseBot):
+        version = "2"
+
+    ann.answers = False
+    async with ending(store, ann, house=HOUSE, seats=(3,)):
+        await ann.until(lambda: ann.questions)
+    async with running(store, [Changed(bot.name) for bot in HOUSE], house=True, seats=(3,)) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    match, replay = state_of(store), replay_of(store)
+    assert {seat.version for seat in match.seats if seat.bot != "ann"} == {"1"}, "the result is that of the old ones"
+    assert [event.stand_in for event in replay.inputs if isinstance(event, Restored)] == ["house-two 2"]
+
+
 @pytest.mark.parametrize("back", [True, False])
 async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
     store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock, back: bool
@@ -396,8 +414,12 @@ async def test_a_journal_that_cannot_be_written_delays_what_is_sent_and_loses_no
             assert len(ann.questions) == asked
             await trio.sleep(5 * RETRY)
             assert (len(ann.questions), len(bob.questions)) == (asked, 1), "nothing is sent that is not written"
+            for bot in (ann, bob):
+                assert [(notice.kind, notice.match_id) for notice in bot.notices] == [(NoticeKind.HELD, None)]
+                assert "cannot store anything at the moment" in bot.notices[0].text
             monkeypatch.setattr(os, "write", write)
             await ann.until(lambda: ann.reports)
+            assert bob.kinds() == ann.kinds() == [NoticeKind.HELD, NoticeKind.RELEASED]
         assert {entry["event"] for entry in logs} >= {"journal not written yet", "match over"}
     assert [seat.forced for seat in state_of(store).seats] == [0, 0], "a question that is not sent has no clock"
     decisions = sorted(event.decision for event in replay_of(store).inputs if isinstance(event, Acted))

@@ -38,7 +38,8 @@ class Rig:
     def __init__(self) -> None:
         self.done: list[str] = []
         self.failures = 0
-        self.turns = Turns(self._commit, RETRY)
+        self.told: list[str] = []
+        self.turns = Turns(self._commit, RETRY, lambda error: self.told.append(str(error)))
 
     def session(self, name: str, then: Sender | None = None) -> Session:
         sender = Sender(name, self.done, then)
@@ -105,8 +106,10 @@ async def test_nothing_leaves_while_the_journal_cannot_be_written(
         rig.turns.due(rig.session("bob"))
     await trio.sleep(1.5 * RETRY)
     assert rig.done == []
+    assert rig.told == ["the disk is full"], "once"
     assert rig.failures == 0, "it is tried again, but not with every turn"
     while not rig.done:
         await trio.sleep(0.1)
     assert rig.done == ["commit", "ann", "bob"]
+    assert rig.told == ["the disk is full", "None"]
     assert trio.current_time() - began == pytest.approx(2 * RETRY, abs=0.2)

@@ -110,3 +110,53 @@ def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) ->
     seen = run([sys.executable, "-W", "error", "-c", FINISH + LIMIT, str(tmp_path)])
     why = f"StoreError: {tmp_path / 'arena.db'}: disk I/O error"
     assert seen == {"full": [why, why], **AFTERWARDS}
+
+
+# Opens a new and an old data directory with so many free blocks, then with room.
+START = """
+import json, sys
+from pathlib import Path
+import trio
+from arena.store.errors import StoreError
+from arena.store.store import open_store
+
+def attempt(directory):
+    async def opened():
+        async with open_store(directory, 1):
+            pass
+    try:
+        trio.run(opened)
+    except StoreError as error:
+        return type(error).__name__ + ": " + str(error)
+    return "opened"
+
+room, seen = Path(sys.argv[1]), []
+ballast = room / "ballast"
+attempt(room / "old")
+for blocks in (0, 1, 2, 4, 8, 12, 20):
+    for name in ("old", f"new{blocks}"):
+        with ballast.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                file.truncate(max(0, file.tell() - blocks * 4096))
+        seen.append([name, blocks, attempt(room / name)])
+        ballast.unlink()
+        assert attempt(room / name) == "opened"
+print(json.dumps(seen))
+"""
+
+
+def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+    if not can_mount(tmp_path):
+        pytest.skip("needs Linux and the right to mount a small file system")
+    command = [*MOUNT, str(tmp_path), sys.executable, "-W", "error", "-c", START, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert all(said == "opened" or said.startswith("DiskFull: no room left on the disk of ") for _, _, said in seen), (
+        seen
+    )
+    assert [said for _, blocks, said in seen if blocks == 0 and said == "opened"] == []
+    assert sum(said != "opened" for _, _, said in seen) > 6

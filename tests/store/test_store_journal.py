@@ -18,15 +18,19 @@ from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
 from arena.store import journal as module
+from arena.store import matches
 from arena.store.errors import DiskFull, StoreUnusable
-from arena.store.journal import Journal, open_journal
+from arena.store.journal import Journal, open_journal, read_journal
+from arena.store.rows import MatchState
+from arena.store.store import DAMAGED, open_store
 from engine.deal import commitment
 from engine.nullern import NULLERN
+from tests.store import jobs
 
 SEED = sha256(b"seed").digest()
 
 
-def header(match_id: int, server: str = "1.0") -> Header:
+def header(match_id: int, server: str = "1.0", started: int = 1_790_000_000_123_456) -> Header:
     return Header(
         match_id=match_id,
         game=NULLERN,
@@ -37,7 +41,7 @@ def header(match_id: int, server: str = "1.0") -> Header:
         nonces=(bytes(16), bytes(16)),
         stand_in="house-random 1",
         policy=Policy(),
-        started=1_790_000_000_123_456,
+        started=started,
         server=server,
     )
 
@@ -63,7 +67,7 @@ def begin(journal: Journal, *numbers: int) -> None:
 def found(data: Path, *playing: int) -> Mapping[int, Sequence[str]]:
     journal, left = open_journal(data, playing)
     journal.close()
-    return left
+    return left.lines
 
 
 def files(data: Path) -> list[str]:
@@ -85,7 +89,7 @@ def test_what_was_committed_is_found_by_match(tmp_path: Path) -> None:
     journal.add(header(1), Acted(Instant(7), 1, 2, 3))
     journal.commit()
     journal.add(header(1), sent(9))  # never committed: the process dies here
-    left = open_journal(tmp_path, [2, 1, 99])[1]
+    left = open_journal(tmp_path, [2, 1, 99])[1].lines
     assert list(left) == [1, 2], "a match that began elsewhere is not known here"
     assert left[1] == [header_line(header(1)), text(BEGUN), text(Acted(Instant(7), 1, 2, 3))]
     assert left[2] == [header_line(header(2)), text(BEGUN), text(sent(5))]
@@ -116,17 +120,23 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
     assert newest(tmp_path).stat().st_mode & 0o777 == 0o600, "seeds of running matches are in it"
 
 
-@pytest.mark.parametrize("torn", range(1, 120, 7))
-def test_a_last_commit_cut_off_anywhere_costs_that_commit_only(tmp_path: Path, torn: int) -> None:
+@pytest.mark.parametrize("torn", range(1, 180, 7))
+def test_a_last_commit_cut_off_anywhere_counts_as_a_whole_or_not_at_all(tmp_path: Path, torn: int) -> None:
     """Nothing that depends on any of its lines was sent."""
     journal = opened(tmp_path)
     begin(journal, 1)
+    kept = newest(tmp_path).stat().st_size
     journal.add(header(1), sent(123_456))
     journal.add(header(1), sent(123_457))
     journal.close()
     path = newest(tmp_path)
-    path.write_bytes(path.read_bytes()[:-torn])
-    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
+    content = path.read_bytes()
+    assert len(content) - kept > 180
+    path.write_bytes(content[:-torn])
+    before = [header_line(header(1)), text(BEGUN)]
+    after = [*before, text(sent(123_456)), text(sent(123_457))]
+    sums = content.index(b"\n", content.index(b"123457")) + 1
+    assert found(tmp_path, 1)[1] == (after if len(content) - torn >= sums else before)
 
 
 def test_a_journal_of_an_older_server_with_a_sum_for_each_line_is_taken_up_and_gone_on_with(tmp_path: Path) -> None:
@@ -134,7 +144,8 @@ def test_a_journal_of_an_older_server_with_a_sum_for_each_line_is_taken_up_and_g
     lines = [header_line(header(1), version=2), text(BEGUN), text(sent(1)), text(sent(2))]
     bodies = [f"1 {line}".encode() for line in lines]
     newest(tmp_path).write_bytes(b"".join(b"%08x %b\n" % (crc32(body), body) for body in bodies))
-    journal, left = open_journal(tmp_path, [1])
+    journal, content = open_journal(tmp_path, [1])
+    left = content.lines
     assert left[1] == lines
     then = replace(header(1), rating_rule=1)
     assert read_unfinished(left[1], "match 1") == (then, (BEGUN, sent(1), sent(2)))
@@ -153,28 +164,27 @@ def test_a_journal_of_an_older_server_ends_at_a_damaged_line(tmp_path: Path, tor
 
 
 @pytest.mark.parametrize("damage", [b"0", b"x", b" ", b"\n", b"\xff"])
-def test_a_damaged_commit_ends_what_is_read(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_line_costs_its_match_and_no_other(tmp_path: Path, damage: bytes) -> None:
     journal = opened(tmp_path)
-    begin(journal, 1)
+    begin(journal, 1, 2)
     for at in range(9):
+        journal.add(header(2), sent(at))
         journal.add(header(1), sent(at))
         journal.commit()
+    begin(journal, 3)
     journal.close()
     path = newest(tmp_path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[13] = lines[13][:10] + damage + lines[13][11:]
-    path.write_bytes(b"".join(lines))
-    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(4))]
-
-
-def test_a_line_of_no_match_ends_what_is_read(tmp_path: Path) -> None:
-    journal = opened(tmp_path)
-    begin(journal, 1)
-    journal._unwritten.append("two x")
-    journal.commit()
-    journal.add(header(1), sent(1))
+    content = path.read_bytes()
+    at = content.index(text(sent(4)).encode(), content.index(text(sent(4)).encode()) + 1) + 10
+    path.write_bytes(content[:at] + damage + content[at + 1 :])
+    journal, left = open_journal(tmp_path, [1, 2, 3])
     journal.close()
-    assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN)]
+    assert left.damaged == {1}
+    assert left.lines == {
+        2: [header_line(header(2)), text(BEGUN), *(text(sent(at)) for at in range(9))],
+        3: [header_line(header(3)), text(BEGUN)],
+    }
+    assert found(tmp_path, 2, 3) == left.lines, "and the next server finds them again"
 
 
 def test_a_full_disk_is_named_and_the_next_commit_loses_nothing(
@@ -264,9 +274,11 @@ def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
         journal.add(header(3), sent(4))
         journal.commit()
     assert files(tmp_path) == ["00000003.log", "00000004.log"]
-    journal.forget(3)
-    journal._unwritten.append("x" * 2000)
-    journal.commit()
+    while "00000005.log" not in files(tmp_path):
+        journal.add(header(3), sent(5))
+        if sum(map(len, journal._unwritten)) > 2000:
+            journal.forget(3)
+            journal.commit()
     assert files(tmp_path) == ["00000005.log"], "nothing runs: only the new file is kept"
     journal.close()
 
@@ -297,9 +309,22 @@ def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monke
     first = tmp_path / "journal" / files(tmp_path)[0]
     content = first.read_bytes()
     first.write_bytes(content.replace(text(sent(2)).encode(), text(sent(3)).encode()))
-    left = found(tmp_path, 1, 2)
-    assert left[1] == [header_line(header(1)), text(BEGUN), text(sent(0)), text(sent(1))]
-    assert left[2] == [header_line(header(2)), text(BEGUN)], "it began after the damage"
+    assert read_journal(tmp_path, 1) == ()
+    assert found(tmp_path, 1, 2) == {2: [header_line(header(2)), text(BEGUN)]}, "it began after the damage"
+
+
+def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FULL", 1500)
+    journal = opened(tmp_path)
+    begin(journal, 1)
+    while len(files(tmp_path)) < 2:
+        journal.add(header(1), sent(1))
+        journal.commit()
+    begin(journal, 2)
+    journal.close()
+    first = tmp_path / "journal" / files(tmp_path)[0]
+    first.write_bytes(first.read_bytes()[:-200])
+    assert list(found(tmp_path, 1, 2)) == [2]
 
 
 def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
@@ -423,3 +448,26 @@ def test_no_room_for_the_copy_is_named_and_costs_nothing(tmp_path: Path, monkeyp
         open_journal(tmp_path, [1])
     monkeypatch.undo()
     assert len(found(tmp_path, 1)[1]) == 2
+
+
+async def test_a_changed_byte_of_the_journal_interrupts_one_match_and_names_it(directory: Path) -> None:
+    numbers = range(1, 14)
+    async with open_store(directory, jobs.NOW) as store:
+        players = await store.write(lambda connection: jobs.add_bots(connection, "Ada", "Bob"))
+        for number in numbers:
+            store.journal.begin(header(number, started=jobs.NOW))
+            assert await store.write(lambda connection: jobs.begin(connection, players)) == number
+        for at in range(20):
+            for number in numbers:
+                store.journal.add(header(number), sent(at))
+            store.journal.commit()
+    (path,) = (directory / "journal").glob("*.log")
+    content = path.read_bytes()
+    at = content.index(b'\n7 {"in"') + 20
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    async with open_store(directory, jobs.NOW) as store:
+        assert store.lost == {7: DAMAGED}
+        assert [*store.unfinished] == [number for number in numbers if number != 7]
+        assert all(len(lines) == 21 for lines in store.unfinished.values())
+        match = await store.read(lambda connection: matches.get_match(connection, 7))
+        assert (match.state, match.reason) == (MatchState.INTERRUPTED, DAMAGED)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -96,8 +97,14 @@ async def test_alembic_is_loaded_only_to_migrate(directory: Path) -> None:
 async def test_a_crash_while_the_tables_are_made_leaves_nothing_half_made(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    upgrade = command.upgrade
+
+    def crash(config: Config, revision: str) -> None:
+        upgrade(config, revision)
+        raise ZeroDivisionError
+
     with monkeypatch.context() as patch:
-        patch.setattr("arena.store.matches.playing", lambda connection: 1 / 0)
+        patch.setattr(command, "upgrade", crash)
         with pytest.raises(ZeroDivisionError):
             await make(directory)
     database = sqlite3.connect(directory / "arena.db")

@@ -202,6 +202,11 @@ class MatchDriver:
                 bot_player.counted_absence = absence
         return troubles
 
+    def delayed(self) -> None:
+        """Tell the bots that the result cannot be stored yet."""
+        for seat in self._seats.values():
+            self._notify(seat, self._notices.result_delayed())
+
     def draft(self) -> Draft:
         """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
         if self._fault is not None:

@@ -88,5 +88,10 @@ class NoticeTexts:
         text = f"{self._stand_in} plays your seat on; you have it back from the next round"
         return Notice(NoticeKind.SUBSTITUTED, text, self._match_id)
 
+    def result_delayed(self) -> Notice:
+        """The notice to every seat of a match that is over where the server cannot store its result yet."""
+        text = "the match is over, and its result cannot be stored at the moment; you are told when it is"
+        return Notice(NoticeKind.HELD, text, self._match_id)
+
     def _name(self, action: int) -> str:
         return self._actions[action].name if 0 <= action < len(self._actions) else f"action {action}"

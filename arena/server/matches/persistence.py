@@ -63,6 +63,9 @@ class Recording(Protocol):
     def thinking(self) -> Sequence[Thinking]:
         """By seat, how the bots used their time."""
 
+    def delayed(self) -> None:
+        """Tell its bots that the result cannot be stored yet."""
+
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, whether the match counts as trouble for its bot; None where it neither counts nor absolves."""
 
@@ -130,6 +133,7 @@ class MatchPersistence:
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
         """Store how a match ended, as often as it takes."""
         number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
+        delayed = False
         while True:
             try:
                 finish = partial(
@@ -147,6 +151,9 @@ class MatchPersistence:
                 break
             except StoreError as error:
                 log.error("result not stored yet", match_id=number, error=str(error), retry_in=RETRY)
+                if not delayed:
+                    delayed = True
+                    recording.delayed()
                 await trio.sleep(RETRY)
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)

@@ -2,8 +2,8 @@
 
 A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The
 wire makes a turn of what it delivers (`with turns: …`), and so do the house's workers; whatever else gives a sender
-something to say is followed by a turn of its own. Nothing leaves while the journal cannot be written; that is tried
-again until it can.
+something to say is followed by a turn of its own. Nothing leaves while the journal cannot be written, but word of that;
+it is tried again until it can.
 """
 
 from __future__ import annotations
@@ -31,10 +31,17 @@ class Sender(Protocol):
 class Turns:
     """Collects senders during a turn and lets them send at its end."""
 
-    def __init__(self, commit: Callable[[], None], retry: float) -> None:
-        """`commit` stores what happened so far; after a StoreError it is tried again in `retry` seconds."""
+    def __init__(
+        self, commit: Callable[[], None], retry: float, tell: Callable[[StoreError | None], None] | None = None
+    ) -> None:
+        """`commit` stores what happened so far; after a StoreError it is tried again in `retry` seconds.
+
+        `tell` is called with the error when nothing can leave any more, and with None when it can again.
+        """
         self._commit = commit
         self._retry = retry
+        self._tell = tell
+        self._failing = False
         self._due: dict[Sender, None] = {}
         self._in_turn = self._stuck = False
         self._wake = trio.Event()
@@ -66,6 +73,13 @@ class Turns:
             with self:
                 pass
 
+    def _say(self, error: StoreError | None) -> None:
+        """Tell of the first failure, and of the end of failing."""
+        if self._failing is not (error is not None):
+            self._failing = error is not None
+            if self._tell is not None:
+                self._tell(error)
+
     def _send(self) -> None:
         try:
             self._commit()
@@ -73,7 +87,10 @@ class Turns:
             log.error("journal not written yet", error=str(error), retry_in=self._retry)
             self._stuck = True
             self._wake.set()
+            self._say(error)
             return
+        if self._failing:
+            self._say(None)
         due, self._due = self._due, {}
         for sender in due:
             if sender not in self._due:  # else something has happened to it since, which is yet to be stored

@@ -8,6 +8,7 @@ plays the other, and batches need no timer. Everything else goes out at once.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -137,6 +138,14 @@ class Session:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
             return
         notices.append(notice)
+
+    def tell(self, notice: Notice) -> None:
+        """Send a notice at once, ahead of what waits, which it must not depend on; a busy link goes without."""
+        if not self._over and not self.link.busy:
+            message = Outgoing()
+            message.notices.append(notice)
+            with suppress(trio.BrokenResourceError):  # `run` is told, too
+                self._hand_over(message)
 
     def show(self, report: RoundOver) -> None:
         """Queue the report of a round."""

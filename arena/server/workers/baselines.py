@@ -18,7 +18,7 @@ from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.server.workers.pool import ReplayFailed
 from arena.store import baselines, matches
-from arena.store.errors import StoreError
+from arena.store.errors import ReplayPruned, StoreError
 from engine.deal import match_key
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Baselines:
 
         try:
             return await self._store.read(load)
-        except (StoreError, ReplayError) as error:
+        except (StoreError, ReplayPruned, ReplayError) as error:
             log.error("deals not replayed", match_id=number, error=str(error))
             return None
 

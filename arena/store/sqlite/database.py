@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from arena.store.sqlite import engine, errors, lock
 
@@ -31,9 +33,18 @@ class SqliteDatabase:
         """See `Database`."""
         return Path(__file__).with_name("migrations")
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """See `Database`: the file, its write-ahead log and the index of that."""
+        return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
+
     def exists(self) -> bool:
         """See `Database`."""
         return self.path.is_file()
+
+    def empty(self) -> bool:
+        """See `Database`."""
+        return not self.path.is_file() or self.path.stat().st_size == 0
 
     def writing(self) -> Engine:
         """See `Database`."""
@@ -42,6 +53,15 @@ class SqliteDatabase:
     def reading(self) -> Engine:
         """See `Database`."""
         return engine.reading(self.path)
+
+    def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> SqliteDatabase:
+        """See `Database`: by SQLite's online backup, which neither waits for a server nor keeps one waiting."""
+        copied = SqliteDatabase(directory)
+        try:
+            engine.copy(connection, copied.path, progress)
+        except sqlite3.Error as error:
+            raise errors.of_driver(error, copied.path) from error
+        return copied
 
     def locked(self) -> AbstractContextManager[int]:
         """See `Database`."""

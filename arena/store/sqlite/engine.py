@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, create_engine, event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -16,6 +16,8 @@ from arena.store.sqlite.tables import create_tables
 
 _BUSY_TIMEOUT: Final = 10.0
 """Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
+_COPIED: Final = 256
+"""Pages that a copy takes at a time."""
 
 
 class _StrictTypes(SQLiteTypeCompiler):
@@ -55,6 +57,23 @@ def reading(path: Path) -> Engine:
     Its connections stay open, as opening one and reading the schema takes longer than most queries: dispose of it.
     """
     return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN", QueuePool)
+
+
+def copy(connection: Connection, path: Path, progress: Callable[[int, int], None]) -> None:
+    """Copy the state that a read transaction sees to a new file; sqlite3.Error.
+
+    The transaction keeps the state as it is, so a server that writes meanwhile does not make the copy begin anew.
+    """
+    source = connection.connection.dbapi_connection
+    assert isinstance(source, sqlite3.Connection), "the connection is open"
+    path.touch(mode=0o600, exist_ok=False)
+    to = sqlite3.connect(path, isolation_level=None)
+    try:
+        to.execute("PRAGMA synchronous = OFF")  # whoever asks for the copy syncs it
+        source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
+        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, which can be read without leaving others
+    finally:
+        to.close()
 
 
 def in_memory(metadata: MetaData) -> Engine:

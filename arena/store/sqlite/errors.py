@@ -14,15 +14,18 @@ def named(error: Exception, path: Path) -> Exception:
     """Translate an error of the database at `path`; return any other, violated constraints included, unchanged."""
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return error
-    renamed = _renamed(error, path)
+    renamed = of_driver(error.orig, path)
     renamed.__cause__ = error
     return renamed
 
 
-def _renamed(error: DBAPIError, path: Path) -> StoreError:
-    code = getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    reason = str(error.orig)
-    match code:
+def of_driver(error: BaseException | None, path: Path) -> StoreError:
+    """Translate an error of Python's module for SQLite."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    reason = str(error)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # what a full disk is called that has no room for the log's index
+        return DiskFull(path)
+    match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return DiskFull(path)
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from arena.store.errors import StoreLocked, StoreUnusable
+from arena.store.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LAST_WRITES: Final = 30.0
@@ -26,7 +26,7 @@ def locked(directory: Path) -> Iterator[int]:
     """Lock a directory for one server, creating it for its user only if it does not exist; yield the descriptor.
 
     The lock is held until every process that has the descriptor open has closed it or ended.
-    StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
+    StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written. DiskFull.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,11 +34,14 @@ def locked(directory: Path) -> Iterator[int]:
     except (FileExistsError, NotADirectoryError):
         raise StoreUnusable(directory, "it is not a directory") from None
     except OSError as error:
-        raise StoreUnusable(directory, error.strerror or str(error)) from error
+        raise file_error(directory, error) from error
     try:
         _take(lock, directory)
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        try:
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, str(os.getpid()).encode(), 0)
+        except OSError as error:
+            raise file_error(directory, error) from error
         yield lock
         os.ftruncate(lock, 0)
     finally:
@@ -75,7 +78,7 @@ def holder(directory: Path) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StoreUnusable(path, error.strerror or str(error)) from error
+        raise file_error(path, error) from error
     try:
         return _holder(lock)
     finally:

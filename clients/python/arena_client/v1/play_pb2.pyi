@@ -81,9 +81,11 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOTICE_KIND_BACK: _NoticeKind.ValueType  # 11
     """The bot of a seat has its seat back."""
     NOTICE_KIND_HELD: _NoticeKind.ValueType  # 12
-    """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
+    """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+    its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
+    """
     NOTICE_KIND_RELEASED: _NoticeKind.ValueType  # 13
-    """The clocks of the match run again."""
+    """The clocks of the match run again. Without a match: the server can store again."""
     NOTICE_KIND_PARKED: _NoticeKind.ValueType  # 14
     """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
     NOTICE_KIND_TAKEN: _NoticeKind.ValueType  # 15
@@ -117,9 +119,11 @@ NOTICE_KIND_SUBSTITUTED: NoticeKind.ValueType  # 10
 NOTICE_KIND_BACK: NoticeKind.ValueType  # 11
 """The bot of a seat has its seat back."""
 NOTICE_KIND_HELD: NoticeKind.ValueType  # 12
-"""The server was restarted: no clock of the match runs until all its bots are back, or for some time at most."""
+"""The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
+"""
 NOTICE_KIND_RELEASED: NoticeKind.ValueType  # 13
-"""The clocks of the match run again."""
+"""The clocks of the match run again. Without a match: the server can store again."""
 NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
 """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
 NOTICE_KIND_TAKEN: NoticeKind.ValueType  # 15

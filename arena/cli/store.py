@@ -1,0 +1,44 @@
+"""`arena store`: what a data directory takes of the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from arena.cli.data_source import data_option
+from arena.cli.screen import json_option, print_json, screen
+
+
+@click.command(epilog="Example: arena store --data ./arena-data")
+@data_option("The data directory; a server may work on it meanwhile.", required=True)
+@json_option
+def command(data: Path, as_json: bool) -> None:
+    """Show what a data directory takes of the disk: database, journal, and the replays in the database by game.
+
+    \b
+    JSON: {"database", "journal", "replays": [{"game", "kept", "pruned", "bytes"}]}
+    All sizes are bytes; the replays' are part of the database's.
+    """
+    from arena.store.disk_use import disk_use
+    from arena.store.errors import StoreError
+    from arena.store.store import open_readonly
+
+    try:
+        with open_readonly(data) as connection:
+            use = disk_use(connection, data)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        print_json({"database": use.database, "journal": use.journal, "replays": use.replays})
+        return
+    from rich.table import Table
+
+    table = Table("", "Bytes", "Kept", "Pruned", title=str(data), title_justify="left", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    table.add_row("database", f"{use.database:,}")
+    for each in use.replays:
+        table.add_row(f"  replays of {each.game}", f"{each.bytes:,}", f"{each.kept:,}", f"{each.pruned:,}")
+    table.add_row("journal", f"{use.journal:,}")
+    screen().print(table)

@@ -1,0 +1,38 @@
+"""Pruning of a server's old replays, a few at a time so that results need not wait."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.store.errors import StoreError
+from arena.store.pruning import prune
+
+if TYPE_CHECKING:
+    from arena.store.store import Store
+
+AT_ONCE: Final = 50
+"""Replays pruned in one transaction."""
+EVERY: Final = 60.0
+"""Seconds after which it is looked again what is to be pruned."""
+
+log = structlog.get_logger(__name__)
+
+
+async def prune_replays(store: Store, keep: int) -> None:
+    """Keep the newest replays only, until cancelled."""
+    after = 0
+    while True:
+        try:
+            pruned = await store.write(partial(prune, keep=keep, after=after, limit=AT_ONCE))
+        except StoreError as error:
+            log.error("replays not pruned", error=str(error), retry_in=EVERY)
+            pruned = ()
+        if pruned:
+            after = pruned[-1]
+            log.info("replays pruned", replays=len(pruned), through=after)
+        if len(pruned) < AT_ONCE:
+            await trio.sleep(EVERY)

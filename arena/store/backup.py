@@ -1,0 +1,214 @@
+"""Backups of a data directory, made beside a running server, and their restoration.
+
+A backup is a directory with the files of a data directory, all of one moment, and `backup.json`, which names each file
+with its size and SHA-256. It is made under another name and renamed when it is whole and synced, and so is a restored
+data directory: what is unfinished never has the name that was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final, NamedTuple, TypeAlias
+
+from sqlalchemy import func, select
+
+from arena.store import matches, schema
+from arena.store.directory import database_of, token_file
+from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
+from arena.store.journal import journal_files, read_running, write_journal
+from arena.store.store import open_readonly
+from arena.version import __version__
+
+MANIFEST: Final = "backup.json"
+UNFINISHED: Final = ".unfinished-"
+"""Part of the name of a directory that is still being made, or was left when that was cut short."""
+_FORMAT: Final = 1
+_PIECE: Final = 1 << 20
+"""Bytes copied at a time."""
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told now and then how many of how many bytes or pages are copied."""
+
+
+class BackupFile(NamedTuple):
+    """A file of a backup."""
+
+    path: str
+    """Relative to the backup."""
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished backup, as `backup.json` describes it."""
+
+    arena_backup: int
+    """Version of the format."""
+    at: int
+    """When it was begun, in microseconds since 1970."""
+    server: str
+    """Version of the program that made it."""
+    schema: str
+    """Schema of the database."""
+    matches: int
+    """Finished matches in it."""
+    running: int
+    """Matches that were being played: a server started on the restored data continues them."""
+    replays: int
+    files: tuple[BackupFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
+    """Make a backup of a data directory, which a server may use; `at` is now, in microseconds since 1970.
+
+    PathTaken; errors of `open_readonly`; DiskFull, StoreUnusable. Then nothing is left at `to`.
+    """
+    with _made(to) as directory:
+        made = _copied(data, directory, at, progress)
+        _write_synced(directory / MANIFEST, json.dumps(asdict(made)).encode())
+    return made
+
+
+def restore(backup: Path, data: Path, progress: Progress = lambda done, whole: None) -> Backup:
+    """Make a data directory from a backup, checking every byte.
+
+    PathTaken, BackupUnusable, StoreNewer, DiskFull, StoreUnusable. Then nothing is left at `data`.
+    """
+    made = read_manifest(backup)
+    if made.schema > schema.REVISION:
+        raise StoreNewer(backup, made.schema)
+    with _made(data) as directory:
+        done = 0
+        for file in made.files:
+            try:
+                source = (backup / file.path).open("rb")
+            except OSError as error:
+                raise BackupUnusable(backup, f"{file.path}: {error.strerror}") from error
+            target, digest = directory / file.path, sha256()
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            target.touch(mode=0o600)
+            with source, target.open("wb") as copy:
+                while piece := source.read(_PIECE):
+                    digest.update(piece)
+                    copy.write(piece)
+                    done += len(piece)
+                    progress(done, made.bytes)
+                copy.flush()
+                os.fsync(copy.fileno())
+            if digest.hexdigest() != file.sha256:
+                raise BackupUnusable(backup, f"{file.path} is damaged: its SHA-256 does not agree")
+    return made
+
+
+def read_manifest(backup: Path) -> Backup:
+    """Return the description of a backup; BackupUnusable."""
+    if UNFINISHED in backup.name:
+        raise BackupUnusable(backup, "it is unfinished: making it was cut short, or goes on; it can be deleted then")
+    try:
+        values = json.loads((backup / MANIFEST).read_bytes())
+        version = values["arena_backup"]
+        if version != _FORMAT:
+            raise BackupUnusable(backup, f"its format is {version!r}, and this program knows {_FORMAT}; upgrade it")
+        files = tuple(BackupFile(str(path), int(size), str(digest)) for path, size, digest in values.pop("files"))
+        made = Backup(**values, files=files)
+    except FileNotFoundError:
+        raise BackupUnusable(backup, f"it has no {MANIFEST}") from None
+    except OSError as error:
+        raise BackupUnusable(backup, error.strerror or str(error)) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise BackupUnusable(backup, f"its {MANIFEST} is damaged ({error})") from error
+    for file in made.files:
+        if Path(file.path).is_absolute() or ".." in Path(file.path).parts:
+            raise BackupUnusable(backup, f"its {MANIFEST} names {file.path}, which is outside of it")
+    return made
+
+
+def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
+    """Copy what a data directory holds at one moment."""
+    while True:
+        files = journal_files(data)
+        with open_readonly(data) as connection:  # from here on the database stands still for this transaction
+            playing = matches.playing(connection)
+            try:
+                lines = read_running(data, playing)
+            except StoreUnusable as error:
+                if not isinstance(error.__cause__, FileNotFoundError):
+                    raise
+                continue
+            if not files <= journal_files(data):
+                continue  # a file went that may have had lines of a match that the transaction sees running
+            write_journal(directory, lines)
+            database_of(data).copy(connection, directory, progress)
+            count = select(func.count()).select_from(schema.matches).where(schema.matches.c.state == "finished")
+            finished = connection.scalar(count) or 0
+            replays = connection.scalar(select(func.count()).select_from(schema.replays)) or 0
+        break
+    if token_file(data).exists():
+        _write_synced(token_file(directory), token_file(data).read_bytes())
+    described = tuple(_described(directory, path) for path in sorted(directory.rglob("*")) if path.is_file())
+    return Backup(_FORMAT, at, __version__, schema.REVISION, finished, len(lines), replays, described)
+
+
+def _described(directory: Path, path: Path) -> BackupFile:
+    """Describe a file, and sync it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        digest = file_digest(file, "sha256").hexdigest()
+        return BackupFile(str(path.relative_to(directory)), file.tell(), digest)
+
+
+@contextmanager
+def _made(path: Path) -> Iterator[Path]:
+    """Yield a new directory that gets its name when the block succeeds, and is removed when it fails."""
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise PathTaken(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # for its user only
+    except OSError as error:
+        raise file_error(path, error) from error
+    try:
+        yield directory
+        for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
+            _sync_directory(each)
+        with suppress(FileNotFoundError):
+            path.rmdir()  # it is empty, or the rename refuses
+        if path.exists():
+            raise PathTaken(path)
+        directory.rename(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise file_error(path, error) from error
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    path.touch(mode=0o600)
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

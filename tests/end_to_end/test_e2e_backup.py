@@ -1,0 +1,118 @@
+"""Backups beside a server that plays, with either killed at any moment: each one that is finished is whole."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from arena.store.backup import UNFINISHED
+from tests.crash.crash_rig import PATIENCE, Trial, seed, trial
+from tests.end_to_end.e2e_rig import ARENA, ROOT, audit, server, until
+
+
+def arena(*words: object) -> tuple[int, str]:
+    """Exit status and what was said."""
+    command = [str(ARENA), *map(str, words)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def begun(data: Path, to: Path) -> subprocess.Popen[str]:
+    """A backup that has begun to be made, or is made already."""
+    command = [str(ARENA), "backup", str(to), "--data", str(data)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+    until(lambda: process.poll() is not None or [*to.parent.glob(f"{to.name}*")], "a backup that begins", PATIENCE)
+    return process
+
+
+def sound(backup: Path, data: Path, starts: bool) -> int:
+    """Restores a backup and audits it: every replay, and each ladder bit for bit. The number of finished matches."""
+    status, said = arena("restore", backup, "--data", data)
+    assert status == 0, said
+    found = audit(data)
+    assert found.interrupted == []
+    assert len(found.replays) == len(found.finished)
+    if starts:
+        with server(data, "--drain", "0") as restored:
+            again = audit(data)
+            assert [match.match_id for match in again.playing] == [match.match_id for match in found.playing]
+            assert again.interrupted == []
+            restored.signal(signal.SIGTERM)
+            assert restored.ended() == 0
+        status, said = arena("ladder", "rebuild", "--verify", "--data", data)
+        assert status == 0, said
+    return len(found.finished)
+
+
+def run(it: Trial, backups: Path, kills: int) -> int:
+    """So many kills of the backup and of the server, in turn, a backup each; how many were finished."""
+    for number in range(kills):
+        process = begun(it.data, backups / f"{number}")
+        time.sleep(it.chance.uniform(0, 0.05))  # waits for nothing: the kill is to come at any moment
+        if number % 2:
+            process.kill()
+        else:
+            it.kill()
+            it.start()
+            assert it.listens(), it.last_words
+        said = process.communicate(timeout=PATIENCE)[0]
+        assert process.returncode in {0, -signal.SIGKILL}, said
+        assert process.returncode or (backups / f"{number}").is_dir()
+        it.progress(1)
+    it.kill()
+    finished = [path for path in backups.iterdir() if UNFINISHED not in path.name]
+    for path in backups.iterdir():
+        if path not in finished:
+            status, said = arena("restore", path, "--data", backups.parent / "none")
+            assert (status, f"{path} is no backup that can be restored: it is unfinished" in said) == (1, True), said
+    counts = [
+        sound(path, backups.parent / f"restored {path.name}", starts=number == len(finished) - 1 or kills > 12)
+        for number, path in enumerate(sorted(finished, key=lambda path: int(path.name)))
+    ]
+    assert counts == sorted(counts)
+    assert counts[-1] > counts[0]
+    return len(finished)
+
+
+@pytest.mark.parametrize("kills", [12, pytest.param(50, marks=pytest.mark.long)])
+def test_a_backup_is_whole_or_refused_whoever_is_killed(tmp_path: Path, kills: int) -> None:
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    with trial(tmp_path, seed(), bots=3, capacity=2) as it:
+        it.start()
+        assert it.listens(), it.last_words
+        it.come()
+        it.play()
+        assert run(it, backups, kills) >= kills // 2, "a server's death costs no backup"
+
+
+def test_a_backup_of_a_playing_server_goes_on_where_it_was(tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    with trial(tmp_path, seed(), bots=3, capacity=4) as it:
+        it.start()
+        assert it.listens(), it.last_words
+        it.come()
+        it.play()
+        it.progress(3)
+        status, said = arena("backup", backup, "--data", it.data, "--json")
+        assert status == 0, said
+        assert '"running": 0' not in said
+        assert arena("backup", backup, "--data", it.data)[0] == 1
+        it.kill()
+        left = audit(it.data)
+        status, said = arena("restore", backup, "--data", it.data)
+        assert status == 1
+        assert "exists already and is not overwritten" in said
+        it.data.rename(tmp_path / "old")
+        assert arena("restore", backup, "--data", it.data)[0] == 0
+        found = audit(it.data)
+        assert found.playing
+        assert {match.match_id for match in found.finished} <= {match.match_id for match in left.finished}
+        it.start()
+        assert it.listens(), it.last_words
+        ids = {match.match_id for match in found.playing}
+        until(lambda: ids <= {match.match_id for match in audit(it.data).finished}, "the matches that were played")

@@ -1,0 +1,191 @@
+"""A data directory that is damaged, lost or exchanged: the server says so, and tells nobody what is not kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from arena.store import matches
+from arena.store.rows import MatchState
+from arena.store.store import DAMAGED, open_readonly
+from tests.end_to_end.e2e_rig import Crowd, Server, audit, failing_server, server, tail, until
+from tests.end_to_end.test_e2e_stop import all_playing
+
+
+def delete(data: Path) -> None:
+    for path in data.glob("arena.db*"):
+        path.unlink()
+
+
+def replace(data: Path) -> None:
+    """By the newest copy there could be, even."""
+    shutil.copy(data / "arena.db", data / "copy")
+    (data / "copy").rename(data / "arena.db")
+
+
+def delete_log(data: Path) -> None:
+    (data / "arena.db-wal").unlink()
+
+
+def delete_journal(data: Path) -> None:
+    for path in (data / "journal").iterdir():
+        path.unlink()
+
+
+def move(data: Path) -> None:
+    data.rename(data.with_name("elsewhere"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "named"),
+    [
+        (delete, "arena.db"),
+        (replace, "arena.db"),
+        (delete_log, "arena.db-wal"),
+        (delete_journal, "journal/00000001.log"),
+        (move, "arena.db"),
+    ],
+)
+def test_a_server_ends_when_its_files_are_gone_and_no_result_is_told_that_is_not_stored(
+    tmp_path: Path, harm: Callable[[Path], None], named: str
+) -> None:
+    data, copy = tmp_path / "data", tmp_path / "as it was"
+    with server(data) as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd, 4)
+        until(lambda: crowd.bots[0].reports, "a result")
+        stopped = (arena.process.pid, arena.writer_process)
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        shutil.copytree(data, copy)
+        harm(data)
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+        assert arena.ended() == 1
+        assert f"{data / named} was deleted or replaced while the server had it open" in arena.log
+        told = {report.match_id for bot in crowd.bots for report in bot.reports if not report.interrupted}
+    if harm is not delete_journal:  # then the database is there still, and has more
+        assert told <= {match.match_id for match in audit(copy).finished}
+    else:
+        assert told <= {match.match_id for match in audit(data).finished}
+
+
+def test_a_database_that_is_gone_while_nothing_is_played_ends_the_server(tmp_path: Path) -> None:
+    with server(tmp_path / "data") as arena:
+        delete(arena.data)
+        assert arena.ended() == 1, "how soon, the store's own tests say"
+        assert "was deleted or replaced" in arena.log
+
+
+def left_behind(tmp_path: Path) -> Server:
+    """A data directory with running matches, whose server was killed."""
+    with server(tmp_path / "data") as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd, 4)
+        until(lambda: crowd.bots[0].reports, "a result")
+        arena.kill()
+    return arena
+
+
+def files(data: Path) -> dict[str, bytes]:
+    """But for what a look at the database leaves."""
+    left = {"arena.lock", "arena.db-wal", "arena.db-shm"}
+    found = (path for path in data.rglob("*") if path.is_file() and path.name not in left)
+    return {str(path.relative_to(data)): path.read_bytes() for path in found}
+
+
+def other_database(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE recipes (name TEXT)")
+    database.close()
+
+
+def other_migrated(path: Path) -> None:
+    """Of another program that uses Alembic, too."""
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        database.execute("INSERT INTO alembic_version VALUES ('ae1027a6acf')")
+    database.close()
+
+
+def without_tables(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+    database.close()
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"?" * 5000)
+
+
+def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_changed(tmp_path: Path) -> None:
+    data = left_behind(tmp_path).data
+    kept = tmp_path / "kept"
+    shutil.copytree(data, kept)
+    makes: dict[str, Callable[[Path], None]] = {
+        r"is missing or empty, but .*journal shows that a server has used this directory": lambda path: None,
+        r"arena.db is missing or empty, but": lambda path: path.touch(),
+        r"missing or empty, but .* put the database back or": without_tables,
+        r"arena.db is damaged or not an arena database \(it has the tables recipes\)": other_database,
+        r"arena.db is damaged or not an arena database \(.*the schema 'ae1027a6acf'": other_migrated,
+        r"arena.db is damaged or not an arena database \(file is not a database": garbage,
+    }
+    for why, make in makes.items():
+        delete(data)
+        make(data / "arena.db")
+        before = files(data)
+        status, said = failing_server("--data", str(data), "--address", "127.0.0.1:0")
+        assert (status, bool(re.search(why, said))) == (1, True), (why, said)
+        assert files(data) == before
+    delete(data)
+    for path in kept.glob("arena.db*"):
+        shutil.copy(path, data)
+    with server(data, "--drain", "0") as arena:
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+    assert audit(data).interrupted == []
+
+
+def test_a_journal_of_another_database_is_refused_and_kept(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, other = left_behind(tmp_path / "one").data, left_behind(tmp_path / "other").data
+    with open_readonly(one) as connection:
+        playing = set(matches.playing(connection))
+    with open_readonly(other) as connection:
+        playing &= set(matches.playing(connection))
+    assert playing, "both have matches of these numbers"
+    shutil.rmtree(one / "journal")
+    shutil.copytree(other / "journal", one / "journal")
+    before = files(one / "journal")
+    status, said = failing_server("--data", str(one), "--address", "127.0.0.1:0")
+    assert status == 1
+    assert re.search(rf"{one / 'journal'} is of another database: its match \d+ is not the match \d+ there", said)
+    assert files(one / "journal") == before
+    with open_readonly(one) as connection:
+        assert playing <= set(matches.playing(connection)), "no match was ended by it"
+
+
+def test_a_changed_byte_of_the_journal_costs_one_match_and_the_log_names_it(tmp_path: Path) -> None:
+    data = left_behind(tmp_path).data
+    (path,) = (data / "journal").glob("*.log")
+    with open_readonly(data) as connection:
+        playing = matches.playing(connection)
+    content = path.read_bytes()
+    lines = [(int(line[1]), line.start()) for line in re.finditer(rb'(?m)^(\d+) \{"in"', content)]
+    lost, at = next((match, at + 20) for match, at in lines if match in playing)
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with server(data, "--drain", "0") as arena:
+        found = audit(data)
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+        assert re.search(rf'"match_id": {lost}, .*"match is void"', arena.log), tail(arena.log)
+    assert [(match.match_id, match.state, match.reason) for match in found.interrupted] == [
+        (lost, MatchState.INTERRUPTED, DAMAGED)
+    ]
+    assert {match.match_id for match in found.playing} == {*playing} - {lost}

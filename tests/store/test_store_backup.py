@@ -1,0 +1,158 @@
+"""Backups of real directories: whole and checked, or refused by name; nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from arena.match.inputs import Begun, Instant
+from arena.store import matches, schema
+from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore
+from arena.store.directory import operator_token
+from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable
+from arena.store.store import open_readonly, open_store
+from tests.store.jobs import NOW, add_bots, audit, begin, finish
+from tests.store.test_store_journal import header
+
+
+async def make(directory: Path, to: Path) -> Backup:
+    """A backup beside an open store with a finished match and one being played, in which more happens afterwards."""
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        first = await store.write(lambda connection: begin(connection, players))
+        await store.write(lambda connection: finish(connection, first, [1, 2]))
+        running = header(2, started=NOW)
+        store.journal.begin(running)
+        await store.write(lambda connection: begin(connection, players))
+        store.journal.add(running, Begun(Instant(0)))
+        store.journal.commit()
+        made = back_up(directory, to, NOW + 5)
+        third = await store.write(lambda connection: begin(connection, players))
+        await store.write(lambda connection: finish(connection, third, [1, 2]))
+    return made
+
+
+async def test_what_was_there_at_its_moment_is_restored(directory: Path, tmp_path: Path) -> None:
+    made = await make(directory, tmp_path / "backup")
+    assert (made.matches, made.running, made.replays, made.at) == (1, 1, 1, NOW + 5)
+    assert made.bytes == sum(path.stat().st_size for path in (tmp_path / "backup").rglob("*") if path.is_file()) - (
+        (tmp_path / "backup" / MANIFEST).stat().st_size
+    )
+    restored = tmp_path / "restored"
+    assert restore(tmp_path / "backup", restored) == made
+    with open_readonly(restored) as connection:
+        assert audit(connection) == {1}
+    async with open_store(restored, NOW) as store:
+        assert await store.read(matches.playing) == (2,)
+        assert [len(lines) for lines in store.unfinished.values()] == [2]
+        assert store.operator_token == operator_token(directory)
+        assert await store.read(audit) == {1}
+
+
+async def test_backup_and_restored_directory_are_for_their_user_alone(directory: Path, tmp_path: Path) -> None:
+    await make(directory, tmp_path / "backup")
+    restore(tmp_path / "backup", tmp_path / "restored")
+    for made in (tmp_path / "backup", tmp_path / "restored"):
+        paths = [made, *made.rglob("*")]
+        assert {path.name for path in paths} >= {"arena.db", "operator.token", "journal", "00000001.log"}
+        assert {path.stat().st_mode & 0o777 for path in paths if path.is_dir()} == {0o700}
+        assert {path.stat().st_mode & 0o777 for path in paths if path.is_file()} == {0o600}
+
+
+async def test_nothing_is_overwritten(directory: Path, tmp_path: Path) -> None:
+    backup, empty = tmp_path / "backup", tmp_path / "empty"
+    await make(directory, backup)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(PathTaken):
+        back_up(directory, backup, NOW)
+    with pytest.raises(PathTaken):
+        restore(backup, directory)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(PathTaken):
+        restore(backup, tmp_path / "file")
+    (tmp_path / "file").unlink()
+    assert sorted(tmp_path.iterdir()) == before
+    empty.mkdir()
+    restore(backup, empty)
+    assert (empty / "arena.db").exists()
+
+
+async def test_a_backup_that_fails_leaves_nothing(directory: Path, tmp_path: Path) -> None:
+    await make(directory, tmp_path / "backup")
+
+    def stop(done: int, whole: int) -> None:
+        assert len(list(tmp_path.glob(f"other{UNFINISHED}*"))) == 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        back_up(directory, tmp_path / "other", NOW, stop)
+    with pytest.raises(KeyboardInterrupt):
+        restore(tmp_path / "backup", tmp_path / "other", stop)
+    assert list(tmp_path.glob("other*")) == []
+    with pytest.raises(StoreUnusable):
+        back_up(tmp_path / "nothing", tmp_path / "other", NOW)
+    assert list(tmp_path.glob("other*")) == []
+
+
+@pytest.mark.parametrize("name", ["arena.db", "operator.token", "journal/00000001.log", MANIFEST])
+async def test_a_damaged_backup_is_refused_by_name(directory: Path, tmp_path: Path, name: str) -> None:
+    backup = tmp_path / "backup"
+    await make(directory, backup)
+    content = (backup / name).read_bytes()
+    for harmed in (content[:-3], content[:20] + bytes([content[20] ^ 1]) + content[21:]):
+        (backup / name).write_bytes(harmed)
+        with pytest.raises(BackupUnusable, match=Path(name).name):
+            restore(backup, tmp_path / "restored")
+    (backup / name).unlink()
+    with pytest.raises(BackupUnusable, match=Path(name).name):
+        restore(backup, tmp_path / "restored")
+    assert list(tmp_path.glob("restored*")) == []
+
+
+async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    await make(directory, backup)
+    unfinished = tmp_path / f"backup{UNFINISHED}abc"
+    shutil.copytree(backup, unfinished)
+    with pytest.raises(BackupUnusable, match="it is unfinished"):
+        restore(unfinished, tmp_path / "restored")
+    with pytest.raises(BackupUnusable, match=rf"it has no {MANIFEST}"):
+        restore(directory, tmp_path / "restored")
+    manifest = json.loads((backup / MANIFEST).read_text())
+    for key, value, error in (
+        ("arena_backup", 99, BackupUnusable),
+        ("schema", "9999", StoreNewer),
+        ("files", [["../escaped", 1, "00"]], BackupUnusable),
+    ):
+        (backup / MANIFEST).write_text(json.dumps(manifest | {key: value}))
+        with pytest.raises(error):
+            restore(backup, tmp_path / "restored")
+    assert list(tmp_path.glob("restored*")) == []
+
+
+async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, tmp_path: Path) -> None:
+    """However much is written while it is copied."""
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+    told = []
+
+    def write_more(done: int, whole: int) -> None:
+        told.append((done, whole))
+        if len(told) == 1:
+            from arena.store.store import open_to_amend
+
+            with open_to_amend(directory) as connection:
+                finish(connection, begin(connection, players), [1, 2])
+
+    back_up(directory, tmp_path / "backup", NOW, write_more)
+    assert told
+    assert told[-1][0] == told[-1][1]
+    restore(tmp_path / "backup", tmp_path / "restored")
+    with open_readonly(tmp_path / "restored") as connection:
+        assert connection.execute(select(schema.matches)).all() == []
+    with open_readonly(directory) as connection:
+        assert audit(connection) == {1}

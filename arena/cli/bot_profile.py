@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -19,6 +20,7 @@ from arena.client.profile import BotProfile, MatchPoints, profile
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
+from arena.store.errors import Refused
 from arena.store.rows import MatchRow, MatchState
 
 REPLAYS: Final = 20
@@ -34,8 +36,10 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
     if found is None:
         return None
     standing = next((row for row in source.ladder(game).standings if row.bot == found.bot), None)
-    finished = [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]
-    bids = [each for row in finished for each in _bids(source, row, found.bot)]
+    bids: list[bool] = []
+    with suppress(Refused):  # older replays may have been pruned
+        for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
+            bids += _bids(source, row, found.bot)
     return replace(
         found,
         bids=len(bids) or None,

@@ -10,6 +10,7 @@ from typing import Final, cast
 import grpc
 from google.protobuf.message import Message
 
+from arena.store.errors import Refused
 from arena.store.rows import BotEventRow, BotRow, DrainRow, LadderRows, MatchRow, RatedRow
 from arena.transport.protobuf_rows import unpack
 from arena.v1 import (
@@ -43,7 +44,7 @@ class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
     """No server answers at the address."""
 
 
-class Declined(Exception):  # noqa: N818 - the name says what is the matter
+class Declined(Refused):
     """The server refuses the request; the message says why."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from arena.client.profile import MatchPoints, SeatRecord, lost, profile
 from arena.store.rows import MatchRow, MatchState, SeatRow
-from tests.cli.cli_rig import arena, shown
+from tests.cli.cli_rig import arena, let_play, serving, shown
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 Seat = tuple[str, int, int]
@@ -133,3 +134,14 @@ def test_what_there_is_not(source: tuple[str, str], words: tuple[str, ...], stat
     result = arena(*words, *source)
     assert result.exit_code == status
     assert said in result.output
+
+
+def test_bids_are_those_of_the_replays_that_are_left(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as server:
+        let_play(server.server, tmp_path, 4, bots=["random"])
+    place = "--data", tmp_path / "data"
+    [before] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
+    shown("prune", "--keep", 2, *place)  # of the last match, broken off, and of one more
+    [after] = json.loads(shown("bots", "show", "random", "--json", *place))["games"]
+    assert 0 < after["bids"] < before["bids"]
+    assert {**after, "bids": 0, "kept": 0} == {**before, "bids": 0, "kept": 0}

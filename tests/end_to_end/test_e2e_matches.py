@@ -231,5 +231,5 @@ def test_the_sdk_speaks_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> No
             *sample, "--name", "cleo", "--token-file", str(tmp_path / "cleo"), "--give-up-after", "0.1"
         ) as bot:
             words, _ = bot.communicate(timeout=PATIENCE)
-            assert bot.returncode == 1, "without TLS nobody gets in"
+            assert bot.returncode == 4, "without TLS nobody gets in"
         assert len(audit(arena.data).finished) >= 1

@@ -173,9 +173,10 @@ class Connection:
 
     async def _connect(self) -> None:
         with _files():
-            opened, kept = open_channel(self._address, self._tls), read_token(self._token_file)
+            token = self._token or read_token(self._token_file)
+            opened = open_channel(self._address, self._tls)
         async with opened as channel:
-            token = self._token or kept or await self._register(channel)
+            token = token or await self._register(channel)
             stub = cast("PlayServiceAsyncStub", PlayServiceStub(channel))
             stream = _Stream(stub.Play(metadata=(("authorization", f"Bearer {token}"),)))
             try:

@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from arena.ladder.events import Node
-from arena.ladder.ladder import Figure, Ladder, LadderLine
+from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.processes import restart
 from arena.server.arena import Arena, open_arena
 from arena.server.ratings import fit_client as fit_client_module
@@ -140,7 +140,7 @@ async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.process
 async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: Path) -> None:
-    """Its rating is 1500 by definition, without any error."""
+    """Its rating is 1500 by definition."""
 
     def with_the_house(connection: Connection) -> None:
         played(connection, 1)
@@ -159,7 +159,7 @@ async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: P
         await until(told)
         ladder = await store.read(partial(as_published, game=GAME.name))
         assert ladder is not None
-        assert 0.0 in [line.error for line in ladder.lines]
+        assert 1500.0 in [line.rating for line in ladder.lines]
 
 
 async def warm(fit_client: FitClient) -> None:
@@ -308,8 +308,9 @@ class Fake:
         self.asked.append((trio.current_time(), game))
         if self.troubles:
             raise self.troubles.pop(0)
-        figure = Figure(Node(1), 1500.0, 30.0, 1, 1, 30.0)
-        return Ladder((LadderLine(Node(1), 1500.0, 30.0, 1, 1, 1, 1.0, 1, 1, True),), (figure,), len(self.asked), "")
+        figure, field = Figure(Node(1), 1500.0, 30.0, 1, 1), FieldFigures(9.0, 1500.0, 39.0)
+        line = LadderLine(Node(1), 1500.0, 30.0, 1500.0, 25.0, 1, 1, 1, 1.0, 1, 1)
+        return Ladder((line,), (figure,), len(self.asked), "", field)
 
 
 @asynccontextmanager

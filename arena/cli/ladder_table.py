@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.tables import bot_name, framed, owner_name, unlisted
-from arena.ladder.ladder import ESTABLISHED_MIN_OPPONENTS
 from arena.store.rows import LadderRow, LadderRows
 
 CONFIDENCE: Final = 1.96
@@ -150,9 +149,7 @@ def _caption(ladder: LadderRows) -> str:
     rows = ladder.standings
     words = []
     if any(row.provisional for row in rows):
-        words.append(
-            f"? provisional: too few matches, or fewer than {ESTABLISHED_MIN_OPPONENTS} of the opponents there are"
-        )
+        words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
     if any(row.luck is not None for row in rows):

@@ -53,13 +53,16 @@ def command(
 ) -> None:
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
-    Ranks is the 95 % interval of the rank; P(best) is the probability of being the best of all. Forced is the share of
-    a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within. Live is
-    the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json none.
+    A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
+    bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Forced is the
+    share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
+    Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json
+    none.
 
     \b
     JSON: {"ladders": [LadderRows]};
-    "deviation" is a standard error, "through" the last event in it.
+    "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
+    standard error of 1500, common to all, "through" the last event in it.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     """
     if context.invoked_subcommand is not None:

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
-from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, ESTABLISHED_MIN_OPPONENTS
 from arena.store.rows import LadderRow, LadderRows
 
 CONFIDENCE: Final = 1.96
@@ -151,14 +150,15 @@ def _caption(ladder: LadderRows) -> str:
     rows = ladder.standings
     words = []
     if any(row.provisional for row in rows):
-        limit = CONFIDENCE * ESTABLISHED_MAX_ERROR
-        words.append(f"? provisional: ± above {limit:.0f}, or fewer than {ESTABLISHED_MIN_OPPONENTS} opponents")
+        words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
     if any(row.luck is not None for row in rows):
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
+    elif ladder.scale_error:
+        words.append(f"all ratings together ± {CONFIDENCE * ladder.scale_error:.0f}: 1500 is the house bots' mean")
     if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:

@@ -1,8 +1,10 @@
 """The fitted ladder: ratings with standard errors, and the ranks that follow. A pure function of the results.
 
 Scale: the mean of the anchors that have played is 1500; if none has, that of all nodes that have played; if nobody has,
-1500 is the centre of the prior. A figure's error includes that of the scale. Figures are rounded to grids much finer
-than their errors, so that they do not depend on the last bits of a machine's exponential function.
+1500 is the centre of the prior. The mean of nodes that are no anchors weighs each by the information of its results,
+and errors are those relative to it: a newcomer, of which nothing is known, makes nobody else's larger. The anchors'
+mean has an error relative to it, too, the scale's, which all ratings have in common. Figures are rounded to grids much
+finer than their errors, so that they do not depend on the last bits of a machine's exponential function.
 """
 
 from __future__ import annotations
@@ -20,11 +22,12 @@ from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import Columns, EventValidator
 from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Event, MatchResult
-from arena.ladder.fit import PRIOR_DEVIATION, Floats, fit
-from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, Figure, Ladder, LadderLine
+from arena.ladder.fit import Fit, Floats, fit
+from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.live import NEW, SCALE
 from arena.ladder.pairs import Pairs
 from arena.ladder.rank_intervals import chances_of_best, rank_bounds
+from arena.ladder.shrinkage import shrunk
 
 ELO_GRID: Final = 2.0**-10
 CHANCE_GRID: Final = 2.0**-20
@@ -96,25 +99,34 @@ def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
 
 def _ladder(rated: Entrants, columns: Columns, pairs: Pairs) -> Ladder:
     solution = fit(pairs, rated.parents)
-    shares = _scale(rated, pairs)
+    field, anchors = _field(solution), _anchors(rated, pairs)
+    scale = anchors if anchors.any() else field
     model = solution.covariance(solution.information)
     empirical = solution.covariance(clustered(columns, rated, solution.expectations) + solution.prior)
-    uncertain = SCALE**2 * np.diag(_on_scale(model, shares)) > ESTABLISHED_MAX_ERROR**2
-    strengths = solution.strengths - float((solution.strengths * shares).sum())
+    own = np.diag(_on_scale(model, field))
+    uncertain = _uncertain(own)
+    strengths = solution.strengths - float((solution.strengths * scale).sum())
     ratings = _on_grid(NEW.value + SCALE * strengths, ELO_GRID)
-    errors, own = (
-        _on_grid(
-            SCALE * np.sqrt(_combined(np.diag(_on_scale(model, by)), np.diag(_on_scale(empirical, by)), uncertain)),
-            ELO_GRID,
-        )
-        for by in (shares, _shares(_played(pairs)))
-    )
+    errors = _errors(_combined(own, np.diag(_on_scale(empirical, field)), uncertain))
     both = uncertain | uncertain[:, None]
     differences = SCALE**2 * _combined(_of_differences(model), _of_differences(empirical), both)
-    known = (ratings, errors, pairs.matches, _opponents(rated, pairs), own)
+    moved, moved_empirical = (np.array([_of_combination(each, scale - field)]) for each in (model, empirical))
+    scale_error = float(_errors(_combined(moved, moved_empirical, _uncertain(moved)))[0])
+    known = (ratings, errors, pairs.matches, _opponents(rated, pairs))
     figures = tuple(map(Figure, rated.nodes, *(each.tolist() for each in known)))
-    lines = _lines(rated, figures, ratings, differences)
-    return Ladder(lines, figures, columns.through, _digest(lines, figures))
+    lines, centre, spread = _lines(rated, figures, ratings, errors, differences)
+    common = FieldFigures(scale_error, centre, spread)
+    return Ladder(lines, figures, columns.through, _digest(lines, figures, common), common)
+
+
+def _errors(variances: Floats) -> Floats:
+    """Convert variances in squared log odds to standard errors in Elo."""
+    return _on_grid(SCALE * np.sqrt(np.maximum(variances, 0.0)), ELO_GRID)
+
+
+def _uncertain(variances: Floats) -> NDArray[np.bool_]:
+    uncertain: NDArray[np.bool_] = SCALE**2 * variances > ESTABLISHED_MAX_ERROR**2
+    return uncertain
 
 
 def _combined(model: Floats, empirical: Floats, uncertain: NDArray[np.bool_]) -> Floats:
@@ -125,20 +137,18 @@ def _combined(model: Floats, empirical: Floats, uncertain: NDArray[np.bool_]) ->
     return np.where(uncertain, np.maximum(model, empirical), empirical)
 
 
-def _scale(rated: Entrants, pairs: Pairs) -> Floats:
-    """Compute the weights [n] of the mean that is set to 1500; they sum to 1, or are 0 if nobody has played."""
-    played = _played(pairs)
+def _field(solution: Fit) -> Floats:
+    """Compute the weights [n] of the field's mean: the information of each node's results; 0 if nobody has played."""
+    information = np.diag(solution.information) - np.diag(solution.prior)
+    total = float(information.sum())
+    return information / total if total > 0 else np.zeros_like(information)
+
+
+def _anchors(rated: Entrants, pairs: Pairs) -> Floats:
+    """Compute the weights [n] of the mean of the anchors that have played; 0 if none has."""
+    played = (pairs.played + pairs.played_alone).sum(axis=1) > 0
     anchors = played & np.array([entrant.anchor for entrant in rated.entrants], np.bool_)
-    return _shares(anchors if anchors.any() else played)
-
-
-def _played(pairs: Pairs) -> NDArray[np.bool_]:
-    played: NDArray[np.bool_] = (pairs.played + pairs.played_alone).sum(axis=1) > 0
-    return played
-
-
-def _shares(of: NDArray[np.bool_]) -> Floats:
-    return np.where(of, 1 / max(1.0, float(of.sum())), 0.0)
+    return np.where(anchors, 1 / max(1.0, float(anchors.sum())), 0.0)
 
 
 def _on_scale(covariance: Floats, shares: Floats) -> Floats:
@@ -146,6 +156,11 @@ def _on_scale(covariance: Floats, shares: Floats) -> Floats:
     common = (covariance * shares).sum(axis=1)
     moved: Floats = covariance - common[:, None] - common + (common * shares).sum()
     return moved
+
+
+def _of_combination(covariance: Floats, weights: Floats) -> float:
+    """Compute the variance of Σ_k weight_k·θ_k."""
+    return float(((covariance * weights).sum(axis=1) * weights).sum())
 
 
 def _of_differences(covariance: Floats) -> Floats:
@@ -164,20 +179,25 @@ def _opponents(rated: Entrants, pairs: Pairs) -> NDArray[np.int64]:
     return opponents
 
 
-def _lines(rated: Entrants, figures: Sequence[Figure], ratings: Floats, differences: Floats) -> tuple[LadderLine, ...]:
+def _lines(
+    rated: Entrants, figures: Sequence[Figure], ratings: Floats, errors: Floats, differences: Floats
+) -> tuple[tuple[LadderLine, ...], float, float]:
+    """Rank the newest versions; returns the lines, and the centre and the spread of their strengths."""
     newest = [position for position, entrant in enumerate(rated.entrants) if entrant.newest]
-    ratings, differences = ratings[newest], differences[np.ix_(newest, newest)]
-    errors = np.array([figures[position].error for position in newest])
-    lows, highs = rank_bounds(ratings, differences)
-    chances = _on_grid(chances_of_best(ratings, differences, errors <= PRIOR_DEVIATION / 2), CHANCE_GRID)
-    ranks = 1 + (ratings[:, None] > ratings).sum(axis=0)
-    places = zip(newest, ranks.tolist(), lows.tolist(), highs.tolist(), chances.tolist(), strict=True)
+    ratings, errors, differences = ratings[newest], errors[newest], differences[np.ix_(newest, newest)]
+    posterior = shrunk(ratings, errors)
+    means, deviations = _on_grid(posterior.means, ELO_GRID), _on_grid(posterior.errors, ELO_GRID)
+    lows, highs = rank_bounds(means, ratings, differences)
+    chances = _on_grid(chances_of_best(means, deviations), CHANCE_GRID)
+    ranks = 1 + (means[:, None] > means).sum(axis=0)
+    found = (means, deviations, ranks, lows, highs, chances)
     lines = []
-    for position, rank, low, high, best in places:
-        figure = figures[position]
-        node, rating, error, matches, opponents, _ = figure
-        lines.append(LadderLine(node, rating, error, rank, low, high, best, matches, opponents, figure.provisional))
-    return tuple(sorted(lines, key=lambda line: (line.rank, line.node)))
+    for position, *shown in zip(newest, *(each.tolist() for each in found), strict=True):
+        node, rating, error, matches, opponents = figures[position]
+        mean, deviation, rank, low, high, best = shown
+        lines.append(LadderLine(node, rating, error, mean, deviation, rank, low, high, best, matches, opponents))
+    centre, spread = _on_grid(np.array([posterior.centre, posterior.spread]), ELO_GRID).tolist()
+    return tuple(sorted(lines, key=lambda line: (line.rank, line.node))), centre, spread
 
 
 def _on_grid(values: Floats, grid: float) -> Floats:
@@ -185,10 +205,10 @@ def _on_grid(values: Floats, grid: float) -> Floats:
     return rounded
 
 
-def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure]) -> str:
-    digest = hashlib.sha256()
+def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures) -> str:
+    digest = hashlib.sha256(struct.pack("<ddd", *common))
     for figure in figures:
-        digest.update(struct.pack("<qddqqd", *figure))
+        digest.update(struct.pack("<qddqq", *figure))
     for line in lines:
-        digest.update(struct.pack("<qddqqqdqq?", *line))
+        digest.update(struct.pack("<qddddqqqdqq", *line))
     return digest.hexdigest()

@@ -14,7 +14,21 @@ from arena.ladder.luck_columns import LuckFigures
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Fewest distinct opponents of a rating that is not provisional."""
+"""Fewest distinct opponents of a rating that is not provisional, where there are so many."""
+
+
+def established(error: float) -> bool:
+    """Whether a fitted rating with this standard error, in Elo, is known well enough to be an opponent that counts."""
+    return error <= ESTABLISHED_MAX_ERROR
+
+
+def provisional(error: float, opponents: int, others: int) -> bool:
+    """Whether too little is known of a bot to rely on its rating.
+
+    `error` is that of its fitted rating, `opponents` are the bots that it has met, `others` the established ones that
+    it could have met: a newcomer makes nobody provisional again.
+    """
+    return not established(error) or opponents < min(ESTABLISHED_MIN_OPPONENTS, others)
 
 
 class Figure(NamedTuple):
@@ -24,18 +38,11 @@ class Figure(NamedTuple):
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo: the empirical one, and at least the model's while that is above 40."""
+    """Standard error in Elo without the scale's: the empirical one, and at least the model's while that is above 40."""
     matches: int
     """Matches that count for it."""
     opponents: int
     """Distinct bots it played in them; versions of one bot are one."""
-    own: float
-    """Standard error in Elo relative to the field's mean, that is, without the error of the scale."""
-
-    @property
-    def provisional(self) -> bool:
-        """Whether too little is known of the node to rely on its rating."""
-        return self.error > ESTABLISHED_MAX_ERROR or self.opponents < ESTABLISHED_MIN_OPPONENTS
 
 
 class LadderLine(NamedTuple):
@@ -44,9 +51,13 @@ class LadderLine(NamedTuple):
     node: Node
     rating: float
     error: float
-    """Standard error in Elo; the 95 % interval is ±1.96 of it."""
+    """As in its figure."""
+    shrunk: float
+    """The rating that is shown and ranked: the strength's posterior mean in Elo, see `arena.ladder.shrinkage`."""
+    shrunk_error: float
+    """Posterior standard deviation in Elo; the 95 % interval is `shrunk` ± 1.96 of it."""
     rank: int
-    """1 is the best; equal ratings share a rank."""
+    """By `shrunk`; 1 is the best, and equal ones share a rank."""
     rank_low: int
     """Best rank it may have: 1 + the number of bots that are better with 95 % confidence."""
     rank_high: int
@@ -55,7 +66,17 @@ class LadderLine(NamedTuple):
     """Probability that it is the best bot of the ladder."""
     matches: int
     opponents: int
-    provisional: bool
+
+
+class FieldFigures(NamedTuple):
+    """What is common to all ratings of a ladder, in Elo."""
+
+    scale_error: float
+    """Standard error of the scale: of the anchors' mean, which is set to 1500, relative to the field."""
+    centre: float
+    """The centre of the strengths, towards which ratings are shrunk."""
+    spread: float
+    """The spread of the strengths about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +90,8 @@ class Ladder:
     through: int
     """Number of the last event included."""
     digest: str
-    """SHA-256 of `lines` and `figures` in hex; without `through`, so that a voided match leaves no trace."""
+    """SHA-256 of `lines`, `figures` and `field` in hex; without `through`, so that a voided match leaves no trace."""
+    field: FieldFigures
     luck: tuple[LuckFigures, ...] = ()
     """The luck column, by node. It is not part of the digest and affects no rating."""
     replayed: int = 0

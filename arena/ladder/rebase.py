@@ -16,7 +16,7 @@ def rebased(ladder: Ladder) -> dict[Node, Rating]:
     Deviations are those without the error of the scale, which no match can reduce. Nodes without such a match are left
     out: the ladder has only the prior for them, and they start as in `arena.ladder.live.start`.
     """
-    return {figure.node: Rating(figure.rating, figure.own) for figure in ladder.figures if figure.matches}
+    return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures if figure.matches}
 
 
 def replayed_since(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:

@@ -122,7 +122,11 @@ class Config:
         },
     )
     fit_matches: int = field(
-        default=100, metadata={"least": 1, "help": "New results of all games after which the ladders are fitted."}
+        default=100,
+        metadata={
+            "least": 1,
+            "help": "New results of all games after which the ladders are fitted; a young ladder is fitted sooner.",
+        },
     )
     fit_seconds: float = field(
         default=60.0,

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node
-from arena.ladder.ladder import Figure, Ladder, LadderLine
+from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
 from arena.ladder.rebase import replayed_since
@@ -15,7 +15,7 @@ from arena.store import events, schema
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
-_RANKS: Final = ("rank", "rank_low", "rank_high", "best")
+_SHOWN: Final = ("shrunk", "shrunk_error", "rank", "rank_low", "rank_high", "best")
 _LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
 
@@ -29,14 +29,12 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     connection.execute(delete(schema.standings).where(_LINES.game == game))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
-    connection.execute(insert(schema.ladders).values(row))
-    lines = {line.node: {name: getattr(line, name) for name in _RANKS} for line in ladder.lines}
+    connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
+    lines = {line.node: {name: getattr(line, name) for name in _SHOWN} for line in ladder.lines}
     luck = {each.node: _luck(each) for each in ladder.luck}
-    unranked, unknown = dict.fromkeys(_RANKS), dict.fromkeys(("replayed", *_LUCK_FIGURES))
+    unranked, unknown = dict.fromkeys(_SHOWN), dict.fromkeys(("replayed", *_LUCK_FIGURES))
     rows = [
-        {"game": game, **figure._asdict(), "provisional": int(figure.provisional)}
-        | lines.get(figure.node, unranked)
-        | luck.get(figure.node, unknown)
+        {"game": game, **figure._asdict()} | lines.get(figure.node, unranked) | luck.get(figure.node, unknown)
         for figure in ladder.figures
     ]
     if rows:
@@ -66,24 +64,24 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
             Node(line.node),
             line.rating,
             line.error,
+            line.shrunk,
+            line.shrunk_error,
             line.rank,
             line.rank_low,
             line.rank_high,
             line.best,
             line.matches,
             line.opponents,
-            bool(line.provisional),
         )
         for line in found
         if line.rank is not None
     ]
     return Ladder(
         tuple(sorted(lines, key=lambda line: (line.rank, line.node))),
-        tuple(
-            Figure(Node(line.node), line.rating, line.error, line.matches, line.opponents, line.own) for line in found
-        ),
+        tuple(Figure(Node(line.node), line.rating, line.error, line.matches, line.opponents) for line in found),
         row.through,
         row.digest,
+        FieldFigures(row.scale_error, row.centre, row.spread),
         tuple(
             LuckFigures(
                 Node(line.node), line.replayed, line.plain, line.plain_error, line.adjusted, line.adjusted_error

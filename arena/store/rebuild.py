@@ -30,7 +30,7 @@ class LadderDifference(NamedTuple):
     """The bot of that version."""
     version: str | None
     figure: str
-    """The figure's name in `Figure`, `LadderLine` or `LuckFigures`, else "through" or "digest"."""
+    """The figure's name in `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`, else "through" or "digest"."""
     published: Value | None
     """None if only the recomputed ladder has the figure, as for the ranks of an older version."""
     recomputed: Value | None
@@ -94,9 +94,15 @@ def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterato
             for figure in dict.fromkeys((*old, *new)):
                 if old.get(figure) != new.get(figure):
                     yield LadderDifference(node, *who.get(node, (None, None)), figure, old.get(figure), new.get(figure))
-    for figure in ("through", "digest"):
-        if getattr(found, figure) != getattr(made, figure):
-            yield LadderDifference(None, None, None, figure, getattr(found, figure), getattr(made, figure))
+    whole = _whole(made)
+    for figure, before in _whole(found).items():
+        if before != whole[figure]:
+            yield LadderDifference(None, None, None, figure, before, whole[figure])
+
+
+def _whole(ladder: Ladder) -> dict[str, Value]:
+    """Return the figures of the whole ladder by name."""
+    return {**ladder.field._asdict(), "through": ladder.through, "digest": ladder.digest}
 
 
 def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:

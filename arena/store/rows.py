@@ -36,9 +36,10 @@ class LadderRow:
     house: bool
     """Whether it is a house bot."""
     rating: float
-    """Elo, from the last fit; the live rating if the fit does not include the bot yet."""
+    """The rating that is shown and ranked, in Elo: the posterior mean of the strength. It is the fitted rating shrunk
+    towards the field, and moves between fits with the live rating by the same factor."""
     deviation: float
-    """Standard error of the rating, in Elo; 1.96 times as much to either side is the 95 % interval."""
+    """Its posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
     matches: int
     wins: int
     """Matches won, shared first places included."""
@@ -62,6 +63,10 @@ class LadderRow:
     """The live rating, which changes after every match, in Elo."""
     live_deviation: float
     """Standard deviation of the live rating, in Elo."""
+    fitted: float | None
+    """Elo, the rating of the last fit, not shrunk; None if it does not include the bot yet."""
+    fitted_deviation: float | None
+    """Its standard error in Elo, without that of the scale. A rating is provisional while it is above 40."""
     forced_share: float | None
     """Share of its decisions that were made for it, from 0 to 1; None if no decision is known."""
     think_95_us: int | None
@@ -102,6 +107,9 @@ class LadderRows:
     """SHA-256 of all its figures, in hex; empty before the first fit."""
     published: datetime | None
     """When it was published; None before the first fit and for a ladder computed on demand."""
+    scale_error: float | None
+    """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
+    first fit."""
 
 
 @dataclass(frozen=True, slots=True)

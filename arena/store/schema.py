@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -241,6 +241,9 @@ ladders = Table(
         server_default="0",
         comment="the number of the last baseline in its luck column",
     ),
+    Column("scale_error", Real, nullable=False, comment="standard error that all ratings have in common"),
+    Column("centre", Real, nullable=False, comment="of the strengths, which ratings are shrunk towards"),
+    Column("spread", Real, nullable=False, comment="of the strengths about it"),
 )
 
 standings = Table(
@@ -249,15 +252,15 @@ standings = Table(
     Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
     Column("node", Int, ForeignKey("versions.id"), primary_key=True),
     Column("rating", Real, nullable=False),
-    Column("error", Real, nullable=False, comment="standard error"),
-    Column("own", Real, nullable=False, comment="the same without that of the scale"),
-    Column("rank", Int, comment="none where another version of the bot stands on the ladder"),
+    Column("error", Real, nullable=False, comment="standard error, without that of the scale"),
+    Column("shrunk", Real, comment="the rating shown; none where another version of the bot stands on the ladder"),
+    Column("shrunk_error", Real),
+    Column("rank", Int),
     Column("rank_low", Int),
     Column("rank_high", Int),
     Column("best", Real, comment="the probability that it is the best"),
     Column("matches", Int, nullable=False),
     Column("opponents", Int, nullable=False),
-    Column("provisional", Int, nullable=False),
     Column("replayed", Int, comment="matches with a baseline; none before the first"),
     Column("plain", Real),
     Column("plain_error", Real),

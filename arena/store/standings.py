@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from math import sqrt
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, func, select
 
 from arena.ladder import think_times
 from arena.ladder.events import Node
-from arena.ladder.ladder import Ladder, LadderLine
+from arena.ladder.ladder import FieldFigures, Ladder, LadderLine, established, provisional
 from arena.ladder.luck_columns import LuckFigures
 from arena.store import bots, schema
 from arena.store.publishing import as_published
 from arena.store.rows import LadderRow, LadderRows, LuckRow, RatedRow, instant
+
+MIN_ERROR: Final = 1e-6
+"""Elo, far below any error."""
 
 
 def current(connection: Connection, game: str) -> LadderRows:
@@ -27,43 +32,39 @@ def current(connection: Connection, game: str) -> LadderRows:
         through=None if row is None else row.through,
         digest="" if row is None else row.digest,
         published=None if row is None else instant(row.at),
+        scale_error=None if row is None else row.scale_error,
     )
 
 
 def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
-    """Return a row for every bot with a match that counts in a game.
+    """Return a row for every bot with a match that counts in a game, best first.
 
-    The bots of the last fit come first, best first; then, by live rating, those that it does not include yet.
+    Between fits the rating shown moves with the live one, by as much less as the fit has shrunk it. The live rating of
+    a bot that the fit does not include yet is shrunk towards the same field; before the first fit it is shown as it is.
     """
-    ladder = as_published(connection, game)
-    rows = _rows(connection, game)
+    ladder, rows = as_published(connection, game), _rows(connection, game)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
-    lines = [
-        replace(_fitted(rows[line.node], line), luck=luck.get(line.node))
-        for line in (ladder.lines if ladder else ())
-        if line.node in rows
-    ]
-    known = {line.bot for line in lines}
-    newest = {row.name: row for row in rows.values() if row.name not in known}
-    new = sorted(newest.values(), key=lambda row: (-row.rating, row.name.lower()))
-    fitted, all_of_them = len(lines), len(lines) + len(new)
-    for row in new:
-        tied = len(lines) > fitted and lines[-1].rating == row.rating
-        lines.append(_unfitted(row, lines[-1].rank if tied else len(lines) + 1, all_of_them))
-    return tuple(lines)
+    lines = [line for line in (ladder.lines if ladder else ()) if line.node in rows and line.matches]
+    names = {rows[line.node].name for line in lines}
+    newest = {row.name: row for row in rows.values() if row.name not in names}
+    field = ladder.field if ladder and lines else None
+    fitted = [_moved(row, luck.get(node)) for node, row in _fitted(rows, lines).items()]
+    return _ranked(fitted, [_unfitted(row, field) for row in newest.values()])
 
 
 def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> LadderRows:
     """Return the rows of a ladder fitted to tables of one size; `ladder` gives ranks, ratings and match counts."""
     rows = _rows(connection, game)
     known = [line for line in ladder.lines if line.node in rows]
+    shown = _fitted(rows, known)
     return LadderRows(
         game=game,
         seats=seats,
-        standings=tuple(replace(_fitted(rows[line.node], line), matches=line.matches) for line in known),
+        standings=tuple(replace(shown[line.node], matches=line.matches) for line in known),
         through=ladder.through,
         digest=ladder.digest,
         published=None,
+        scale_error=ladder.field.scale_error,
     )
 
 
@@ -114,32 +115,71 @@ def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
     return {row.node: row for row in rows}
 
 
-def _fitted(row: Row[Any], line: LadderLine) -> LadderRow:
+def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[Node, LadderRow]:
+    """Return the rows of a fit as it was published, by node."""
+    settled = [rows[line.node] for line in lines if established(line.error)]
+    return {line.node: _line(rows[line.node], line, settled) for line in lines}
+
+
+def _line(row: Row[Any], line: LadderLine, settled: Sequence[Row[Any]]) -> LadderRow:
     return LadderRow(
         rank=line.rank,
         rank_low=line.rank_low,
         rank_high=line.rank_high,
-        rating=line.rating,
-        deviation=line.error,
+        rating=line.shrunk,
+        deviation=line.shrunk_error,
+        fitted=line.rating,
+        fitted_deviation=line.error,
         best=line.best,
         opponents=line.opponents,
-        provisional=line.provisional,
+        provisional=provisional(line.error, line.opponents, sum(_may_meet(row, other) for other in settled)),
         **_figures(row),
     )
 
 
-def _unfitted(row: Row[Any], rank: int, last: int) -> LadderRow:
+def _may_meet(row: Row[Any], other: Row[Any]) -> bool:
+    """Whether two bots may sit at one table: others than house bots do not, if they have one owner."""
+    if other.deleted is not None or other.name == row.name:
+        return False
+    return bool(row.house or other.house) or row.owner.lower() != other.owner.lower()
+
+
+def _moved(row: LadderRow, luck: LuckRow | None) -> LadderRow:
+    """Move the rating of a row with what happened to the live one since the fit."""
+    assert row.fitted is not None
+    assert row.fitted_deviation is not None
+    kept = min(1.0, (row.deviation / max(MIN_ERROR, row.fitted_deviation)) ** 2)
+    return replace(row, rating=row.rating + kept * (row.live - row.fitted), luck=luck)
+
+
+def _unfitted(row: Row[Any], field: FieldFigures | None) -> LadderRow:
+    rating, deviation = row.rating, row.deviation
+    if field is not None:
+        kept = field.spread**2 / (field.spread**2 + deviation**2)
+        rating, deviation = field.centre + kept * (rating - field.centre), sqrt(kept) * deviation
     return LadderRow(
-        rank=rank,
+        rank=0,
         rank_low=1,
-        rank_high=last,
-        rating=row.rating,
-        deviation=row.deviation,
+        rank_high=0,
+        rating=rating,
+        deviation=deviation,
+        fitted=None,
+        fitted_deviation=None,
         best=None,
         opponents=0,
         provisional=True,
         **_figures(row),
     )
+
+
+def _ranked(fitted: Sequence[LadderRow], new: Sequence[LadderRow]) -> tuple[LadderRow, ...]:
+    """Rank rows by rating; those not in the fit may have any rank, and may be ahead of everybody."""
+    ranked: list[LadderRow] = []
+    for row in sorted((*fitted, *new), key=lambda row: (-row.rating, row.bot.lower())):
+        rank = ranked[-1].rank if ranked and ranked[-1].rating == row.rating else len(ranked) + 1
+        worst = row.rank_high + len(new) if row.best is not None else len(fitted) + len(new)
+        ranked.append(replace(row, rank=rank, rank_low=min(rank, row.rank_low), rank_high=max(rank, worst)))
+    return tuple(ranked)
 
 
 def _figures(row: Row[Any]) -> dict[str, Any]:

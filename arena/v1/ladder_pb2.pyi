@@ -48,12 +48,15 @@ class GetLadderResponse(google.protobuf.message.Message):
     THROUGH_FIELD_NUMBER: builtins.int
     DIGEST_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
+    SCALE_ERROR_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
     """The number of the last of the game's events that is in it; absent before the first fit."""
     digest: builtins.str
     """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
+    scale_error: builtins.float
+    """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -70,9 +73,13 @@ class GetLadderResponse(google.protobuf.message.Message):
         through: builtins.int | None = ...,
         digest: builtins.str = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        scale_error: builtins.float | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_through", b"_through", "published", b"published", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "standings", b"standings", "through", b"through"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_through", b"_through"]) -> typing.Literal["through"] | None: ...
 
 global___GetLadderResponse = GetLadderResponse
@@ -106,6 +113,8 @@ class Standing(google.protobuf.message.Message):
     LUCK_FIELD_NUMBER: builtins.int
     HIDDEN_FIELD_NUMBER: builtins.int
     DELETED_FIELD_NUMBER: builtins.int
+    FITTED_FIELD_NUMBER: builtins.int
+    FITTED_DEVIATION_FIELD_NUMBER: builtins.int
     rank: builtins.int
     """1 is the best."""
     bot: builtins.str
@@ -115,9 +124,9 @@ class Standing(google.protobuf.message.Message):
     house: builtins.bool
     """Whether it is one of the server's own."""
     rating: builtins.float
-    """Elo, of the last fit; the live rating where that does not have the bot yet."""
+    """The rating to show and to sort by, in Elo: the fitted one shrunk towards the field, moved since with the live one by the same factor."""
     deviation: builtins.float
-    """Standard error of the rating, in Elo: 95 % of the time the strength lies within 1.96 of these."""
+    """Its standard error in Elo, without the scale's: 95 % of the time the strength lies within 1.96 of these."""
     matches: builtins.int
     """Rated matches."""
     wins: builtins.int
@@ -150,6 +159,10 @@ class Standing(google.protobuf.message.Message):
     """Whether the operator has taken it off the list of bots; its owner is empty then."""
     deleted: builtins.bool
     """Whether the operator has deleted it; its owner is empty then."""
+    fitted: builtins.float
+    """The rating of the last fit, not shrunk; absent where that does not have the bot yet."""
+    fitted_deviation: builtins.float
+    """Its standard error in Elo, without the scale's."""
     @property
     def luck(self) -> global___Luck:
         """Its scores with and without luck; absent where the last fit has no replayed match of it, or is of some tables only."""
@@ -180,11 +193,17 @@ class Standing(google.protobuf.message.Message):
         luck: global___Luck | None = ...,
         hidden: builtins.bool = ...,
         deleted: builtins.bool = ...,
+        fitted: builtins.float | None = ...,
+        fitted_deviation: builtins.float | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "forced_share", b"forced_share", "luck", b"luck", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deleted", b"deleted", "deviation", b"deviation", "forced_share", b"forced_share", "hidden", b"hidden", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "luck", b"luck", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deleted", b"deleted", "deviation", b"deviation", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "hidden", b"hidden", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_best", b"_best"]) -> typing.Literal["best"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted", b"_fitted"]) -> typing.Literal["fitted"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted_deviation", b"_fitted_deviation"]) -> typing.Literal["fitted_deviation"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_forced_share", b"_forced_share"]) -> typing.Literal["forced_share"] | None: ...
     @typing.overload

@@ -1,8 +1,11 @@
 """Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
 
-All nodes that played count, including old versions and newcomers with few matches. Also measured, with a lower bar
-only: skewed or heavy-tailed luck, and bots that form a cycle, with true ratings as defined in `world`. The bots of one
-world share the error of the anchors' mean, so the error of a share is estimated between worlds.
+Intervals of fitted ratings, of all nodes that played, including old versions and newcomers with few matches; and those
+that are shown, of the shrunk ratings of the bots on the ladder, for all and for the leader alone. Both leave out the
+error of the scale, which the bots of one world share: the truth is moved by the mean difference, and the move compared
+with the scale's error. Also measured, with a lower bar only: skewed or heavy-tailed luck, and bots that form a cycle,
+with true ratings as defined in `world`; and, shown intervals only, small fields and large ones. The error of a share is
+estimated between worlds.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from arena.ladder.events import Node
 from bench.ladder.figures import Bar, Effort, Figure, with_progress
 from bench.ladder.source import columns, fit
-from bench.ladder.world import BOTS, Conditions, Floats, Luck, play, truth
+from bench.ladder.world import ANCHORS, BOTS, Conditions, Floats, Luck, play, truth
 
 BAR: Final = Bar(93.0, 97.0)
 NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
@@ -36,6 +39,9 @@ VIOLATIONS: Final = {
     "a cycle thrice the spread": Conditions(cycle=0.6),
 }
 
+FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
+"""Bots and games of every bot, in fields of different sizes."""
+
 
 class Share(NamedTuple):
     """Relative frequency of an event, in percent."""
@@ -54,27 +60,50 @@ class Coverage(NamedTuple):
     """True rank within the published rank interval, for the bots on the ladder."""
     young: Share
     """As `ratings`, for nodes with fewer than 30 matches."""
+    shown: Share
+    """True rating within shrunk rating ± 1.96 posterior errors, for the bots on the ladder."""
+    leader: Share
+    """As `shown`, for the first of each ladder."""
+    scale: Share
+    """Scale within 1.96 of its error."""
 
 
-def cover(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> Coverage:
+def cover(
+    conditions: Conditions,
+    worlds: int,
+    seed: tuple[int, ...],
+    what: str,
+    games: int = GAMES,
+    bots: int = BOTS,
+) -> Coverage:
     """Simulate so many worlds and compare each ladder with the true ratings."""
     hits: list[list[tuple[int, int]]] = []
     for number in with_progress(range(worlds), what):
-        season = play(conditions, GAMES, np.random.default_rng([*seed, number]), BOTS)
+        season = play(conditions, games, np.random.default_rng([*seed, number]), bots)
         fitted, true = fit(season.entrants, columns(season)), truth(season)
-        within = np.abs(fitted.ratings - true) <= NORMAL_95 * fitted.errors
         played = ~np.isnan(true)
+        moved = float(np.average((fitted.ratings - true)[played], weights=fitted.errors[played] ** -2.0))
+        true = true + moved
+        within = np.abs(fitted.ratings - true) <= NORMAL_95 * fitted.errors
         young = played & (fitted.matches < 30)
         shown = [line.node for line in fitted.ladder.lines if played[line.node]]
         lines = {line.node: line for line in fitted.ladder.lines}
         right = sum(
             lines[node].rank_low <= rank <= lines[node].rank_high for node, rank in _true_ranks(true, shown).items()
         )
+        held = [
+            bool(abs(line.shrunk - true[line.node]) <= NORMAL_95 * line.shrunk_error)
+            for line in fitted.ladder.lines
+            if played[line.node]
+        ]
         hits.append(
             [
                 (int(within[played].sum()), int(played.sum())),
                 (right, len(shown)),
                 (int(within[young].sum()), int(young.sum())),
+                (sum(held), len(held)),
+                (int(held[0]), 1),
+                (int(abs(moved) <= NORMAL_95 * fitted.ladder.field.scale_error), 1),
             ]
         )
     return Coverage(*(_share(np.array(kind, dtype=float)) for kind in zip(*hits, strict=True)))
@@ -124,4 +153,14 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
             note += f"; under 30 matches {found.young.value:.1f} % of {found.young.cases}"
         bar = BAR if name in CELLS else NOT_TOO_NARROW
         figures.append(Figure(name, found.ratings.value, ".1f", "%", found.ratings.error, bar, note))
+        note = f"the leader's {found.leader.value:.0f} %, the scale's {found.scale.value:.0f} % of {worlds} worlds"
+        figures.append(Figure(f"{name}: as shown", found.shown.value, ".1f", "%", found.shown.error, bar, note))
+    for number, (bots, games) in enumerate(FIELDS):
+        name = f"{bots - ANCHORS} guests, {games} games"
+        found = cover(Conditions(ties=0.15), 4 * worlds, (seed, 3, number), name, games, bots)
+        figures.append(Figure(f"{name}: as shown", found.shown.value, ".1f", "%", found.shown.error, BAR))
+        figures.append(
+            Figure(f"{name}: the leader", found.leader.value, ".1f", "%", found.leader.error, NOT_TOO_NARROW)
+        )
+        figures.append(Figure(f"{name}: the scale", found.scale.value, ".1f", "%", found.scale.error, NOT_TOO_NARROW))
     return [*figures, said_best(5 * worlds, (seed, 6))]

@@ -10,7 +10,7 @@ import numpy as np
 from arena.ladder.columns import Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
-from arena.ladder.ladder import Ladder
+from arena.ladder.ladder import Ladder, provisional
 from bench.ladder.world import Floats, Ints, Season
 
 
@@ -21,7 +21,7 @@ class Fitted(NamedTuple):
     ratings: Floats
     """Ratings in Elo."""
     errors: Floats
-    """Standard errors in Elo."""
+    """Standard errors in Elo, without that of the scale."""
     matches: Ints
     settled: frozenset[Node]
     """Nodes that are not provisional."""
@@ -41,5 +41,7 @@ def fit(entrants: Sequence[Entrant], results: Columns) -> Fitted:
         np.array([figure.rating for figure in figures]),
         np.array([figure.error for figure in figures]),
         np.array([figure.matches for figure in figures]),
-        frozenset(figure.node for figure in figures if not figure.provisional),
+        frozenset(
+            figure.node for figure in figures if not provisional(figure.error, figure.opponents, len(figures) - 1)
+        ),
     )

@@ -328,7 +328,10 @@ async def test_a_ladder_says_everything_it_knows(rig: Rig, autojump_clock: MockC
     answer = await rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name), CALL)
     assert (answer.through, answer.digest, answer.published.seconds) == (1, ladder.digest, 7)
     first, second = answer.standings
-    assert (first.bot, first.rating, first.deviation) == ("ann", ladder.lines[0].rating, ladder.lines[0].error)
+    line = ladder.lines[0]
+    assert (first.bot, first.rating, first.deviation) == ("ann", line.shrunk, line.shrunk_error)
+    assert (first.fitted, first.fitted_deviation) == (line.rating, line.error)
+    assert answer.scale_error == ladder.field.scale_error
     assert (first.rank, first.rank_low, first.rank_high, first.opponents, first.provisional) == (1, 1, 2, 1, True)
     assert first.best + second.best == pytest.approx(1, abs=1e-5)
     assert first.live == ladder.lines[0].rating

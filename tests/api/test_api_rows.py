@@ -130,7 +130,7 @@ def test_what_is_packed_is_unpacked(row: type, data: st.DataObject) -> None:
 
 def test_what_the_message_does_not_say_is_said_beside_it() -> None:
     empty = unpack(ladder_pb2.GetLadderResponse(game="skat"), LadderRows, seats=3, digest="ff")
-    assert empty == LadderRows("skat", 3, (), None, "ff", None)
+    assert empty == LadderRows("skat", 3, (), None, "ff", None, None)
     with pytest.raises(TypeError, match="seats"):
         unpack(ladder_pb2.GetLadderResponse(), LadderRows)
 

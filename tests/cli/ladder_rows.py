@@ -37,6 +37,8 @@ SETTLED = row(
     opponents=12,
     live=1710.4,
     live_deviation=25.0,
+    fitted=1710.4,
+    fitted_deviation=25.0,
     forced_share=0.012,
 )
 SECOND = replace(SETTLED, rank=2, bot="bob", owner="Bob & sons", rating=1650.0, best=0.3, forced_share=None)
@@ -53,7 +55,9 @@ NEW = replace(
     provisional=True,
     best=0.0002,
 )
-UNFITTED = replace(NEW, rank=5, bot="zoe", owner="zoe", deviation=300.0, best=None, opponents=0)
+UNFITTED = replace(
+    NEW, rank=5, bot="zoe", owner="zoe", deviation=300.0, best=None, opponents=0, fitted=None, fitted_deviation=None
+)
 
 
 def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> LadderRows:
@@ -65,6 +69,7 @@ def ladder(*rows: LadderRow, seats: int = 0, through: int | None = 812) -> Ladde
         through=through,
         digest="00" * 32 if through else "",
         published=NOON if through and not seats else None,
+        scale_error=15.0 if through else None,
     )
 
 

@@ -40,8 +40,11 @@ def test_what_is_not_known_is_not_made_up() -> None:
     told = line(FIELD, "zoe")
     assert "1480 ± 588?" in told
     assert told.count(" – ") == 3, "no P(best), no opponents, no think time"
-    caption = " ".join(drawn(FIELD)[-1].split())
+    lines = drawn(FIELD)
+    bottom = next(at for at, text in enumerate(lines) if text.startswith("╰"))
+    caption = " ".join(" ".join(lines[bottom + 1 :]).split())
     assert "– not in the fit yet" in caption
+    assert "all ratings together ± 29: 1500 is the house bots' mean" in caption
     assert "? provisional" in caption
     assert "⌂ house bot" in caption
     assert "up to event 812" in caption

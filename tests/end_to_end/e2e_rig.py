@@ -24,7 +24,7 @@ from sqlalchemy import Connection, select
 
 from arena.ladder import live
 from arena.ladder.events import Entrant, MatchResult
-from arena.ladder.ladder import Ladder
+from arena.ladder.ladder import FieldFigures, Ladder
 from arena.ladder.rebase import replayed_since
 from arena.replay.read import read
 from arena.replay.replay import Replay
@@ -309,7 +309,7 @@ def _check_ladder(
         assert [seat.spoilt for seat in match.seats] == [*replay.spoilt]
     ladder = as_published(connection, game)
     if ladder is None:
-        ladder = Ladder((), (), 0, "")
+        ladder = Ladder((), (), 0, "", FieldFigures(0.0, 1500.0, 0.0))
     else:
         assert verify_ladder(connection, game).identical
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))

@@ -18,8 +18,9 @@ from arena.ladder.columns import Columns
 from arena.ladder.errors import EventRepeated, EventsMissing, MatchRepeated, NodeRepeated, NoRanking, UnknownNode
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fitted import FittedLadder, ladder
-from arena.ladder.ladder import Figure, Ladder
+from arena.ladder.ladder import Figure, Ladder, provisional
 from arena.ladder.rank_intervals import chances_of_best
+from arena.ladder.shrinkage import shrunk
 
 FIELD = [Entrant(Node(node), anchor=node < 3) for node in range(12)]
 
@@ -130,18 +131,38 @@ def test_the_anchors_that_have_played_have_the_mean_1500(season: Callable[..., l
     made = ladder(FIELD, Columns.of(results))
     assert figure(made, 1).rating + figure(made, 2).rating == pytest.approx(3000, abs=0.01)
     unanchored = ladder([entrant._replace(anchor=False) for entrant in FIELD], Columns.of(results))
-    assert np.mean([figure(unanchored, node).rating for node in range(1, 12)]) == pytest.approx(1500, abs=0.01)
+    middle = np.mean([figure(unanchored, node).rating for node in range(1, 12)])
+    assert middle == pytest.approx(1500, abs=3), "the mean by information: all but the plain one where all play as much"
+    assert unanchored.field.scale_error == 0
     shifts = [one.rating - other.rating for one, other in zip(made.figures, unanchored.figures, strict=True)]
     assert shifts == pytest.approx([shifts[0]] * 12, abs=0.01)
 
 
-def test_an_error_is_made_of_a_node_s_own_and_the_scale_s(season: Callable[..., list[MatchResult]]) -> None:
+def test_the_scale_has_an_error_of_its_own_and_no_other_error_includes_it(
+    season: Callable[..., list[MatchResult]],
+) -> None:
     columns = Columns.of(season(5, range(12), 300))
     made = ladder(FIELD, columns)
     unanchored = ladder([entrant._replace(anchor=False) for entrant in FIELD], columns)
-    assert [figure.own for figure in made.figures] == [figure.error for figure in unanchored.figures]
-    assert all(figure.error > 1.02 * figure.own for figure in made.figures[3:])
-    assert all(figure.error < 0.95 * figure.own for figure in made.figures[:3])
+    assert [figure.error for figure in made.figures] == [figure.error for figure in unanchored.figures]
+    alone = ladder([entrant._replace(anchor=entrant.node == 0) for entrant in FIELD], columns)
+    assert alone.field.scale_error == pytest.approx(figure(alone, 0).error, abs=0.01), "it is the only anchor's"
+    assert 0 < made.field.scale_error < 0.75 * alone.field.scale_error, "a mean of three is known better"
+
+
+@pytest.mark.parametrize("matches", [0, 1])
+def test_a_newcomer_makes_nobody_else_less_known(season: Callable[..., list[MatchResult]], matches: int) -> None:
+    results = season(15, range(5), 400)
+    field, settled = FIELD[:5], ladder(FIELD[:5], Columns.of(results))
+    joined = ladder(
+        [*field, Entrant(Node(7))],
+        Columns.of([*results, *wins(401, matches, winner=7, loser=1)]),
+    )
+    for before in settled.figures:
+        after = figure(joined, before.node)
+        assert before.error < 25
+        assert after.error == pytest.approx(before.error, rel=0.02)
+    assert figure(joined, 7).error > 200
 
 
 def test_an_empty_ladder_is_an_empty_ladder() -> None:
@@ -154,11 +175,12 @@ def test_one_bot_alone_is_at_the_prior_whatever_it_plays_with_itself() -> None:
     alone = ladder([Entrant(Node(3))], Columns.of(())).lines
     itself = ladder([Entrant(Node(3))], Columns.of([MatchResult(1, 1, (Node(3),) * 2, (1, 2), (True, True))])).lines
     for line in (*alone, *itself):
-        assert (line.rating, line.error, line.opponents, line.provisional) == (1500, 250, 0, True)
+        assert (line.rating, line.error, line.opponents) == (1500, 250, 0)
+        assert (line.shrunk, line.shrunk_error) == (1500, 250)
         assert (line.rank, line.rank_low, line.rank_high, line.best) == (1, 1, 1, 1.0)
 
 
-def test_a_bot_without_matches_is_in_the_middle_of_the_field_and_provisional(
+def test_a_bot_without_matches_is_in_the_middle_of_the_field(
     season: Callable[..., list[MatchResult]],
 ) -> None:
     made = ladder([*FIELD, Entrant(Node(12))], Columns.of(season(6, range(12), 500)))
@@ -167,7 +189,6 @@ def test_a_bot_without_matches_is_in_the_middle_of_the_field_and_provisional(
     assert newcomer.rating == pytest.approx(middle, abs=0.01)
     assert newcomer.error == pytest.approx(250 * np.sqrt(1 + 1 / 12), abs=2)  # nor is the middle known exactly
     assert (newcomer.rank_low, newcomer.rank_high) == (1, 13)
-    assert newcomer.provisional
     assert newcomer.best < made.lines[0].best  # no evidence is no reason to think it the best
 
 
@@ -209,22 +230,38 @@ def test_versions_of_one_bot_are_one_opponent() -> None:
     assert figure(made, 4).opponents == 1
 
 
-def test_a_rating_is_provisional_until_its_error_is_40_and_it_has_8_opponents() -> None:
-    assert not Figure(Node(1), 1500, 40.0, 30, 8, 30).provisional
-    assert Figure(Node(1), 1500, 40.1, 30, 8, 30).provisional
-    assert Figure(Node(1), 1500, 40.0, 30, 7, 30).provisional
+def test_a_rating_is_provisional_until_its_error_is_40_and_it_has_met_8_or_all_there_are() -> None:
+    assert not provisional(40.0, opponents=8, others=11)
+    assert provisional(40.1, opponents=8, others=11)
+    assert provisional(40.0, opponents=7, others=11)
+    assert provisional(40.0, opponents=4, others=5)
+    assert not provisional(40.0, opponents=5, others=5)
+    assert provisional(40.1, opponents=0, others=0)
 
 
 def test_lines_carry_their_figures_best_first(season: Callable[..., list[MatchResult]]) -> None:
     made = ladder(FIELD, Columns.of(season(8, range(12), 400)))
-    assert all(one.rating >= other.rating for one, other in pairwise(made.lines))
+    assert all(one.shrunk >= other.shrunk for one, other in pairwise(made.lines))
     for line in made.lines:
         same = figure(made, line.node)
-        assert (line.rating, line.error, line.matches, line.opponents, line.provisional) == (
-            *same[1:5],
-            same.provisional,
-        )
-    assert not any(line.provisional for line in made.lines)
+        assert (line.rating, line.error, line.matches, line.opponents) == same[1:]
+        assert line.shrunk_error < 1.1 * line.error
+        assert (line.shrunk - made.field.centre) * (line.rating - line.shrunk) > 0, "drawn towards the centre"
+
+
+def test_bots_whose_ranks_do_not_overlap_surely_differ_and_others_may(
+    season: Callable[..., list[MatchResult]],
+) -> None:
+    made = ladder(FIELD, Columns.of(season(16, range(12), 1500)))
+    apart = [
+        (one, other)
+        for number, one in enumerate(made.lines)
+        for other in made.lines[number + 1 :]
+        if one.rank_high < other.rank_low
+    ]
+    assert len(apart) > 10
+    for one, other in apart:
+        assert one.rating - other.rating > 1.9 * np.hypot(one.error, other.error)
 
 
 @pytest.mark.parametrize("matches", [0, 20, 400, 5000])
@@ -253,21 +290,18 @@ def test_ties_make_settled_errors_smaller(season: Callable[..., list[MatchResult
 def test_chances_of_being_the_best_are_those_of_a_simulation() -> None:
     ratings = np.array([1600.0, 1590, 1560, 1500, 1400, 1450])
     errors = np.array([20.0, 30, 10, 60, 15, 12])
-    differences = errors[:, None] ** 2 + errors**2
-    np.fill_diagonal(differences, 0)
-    chances = chances_of_best(ratings, differences, np.zeros(6, np.bool_))
-    shrink = 250**2 / (250**2 + errors**2)
-    centres = ratings.mean() + shrink * (ratings - ratings.mean())
-    drawn = np.random.default_rng(11).normal(centres, np.sqrt(shrink) * errors, (200_000, 6)).argmax(axis=1)
+    chances = chances_of_best(ratings, errors)
+    drawn = np.random.default_rng(11).normal(ratings, errors, (200_000, 6)).argmax(axis=1)
     assert chances == pytest.approx(np.bincount(drawn, minlength=6) / 200_000, abs=0.005)
 
 
 def test_chances_of_a_field_of_equals_do_not_trust_the_luckiest() -> None:
     chance = np.random.default_rng(12)
     ratings = 1500 + 20 * chance.normal(size=200)
-    differences = np.full((200, 200), 800.0) * ~np.eye(200, dtype=np.bool_)
-    assert chances_of_best(ratings, differences, np.ones(200, np.bool_)).max() < 0.03
-    assert chances_of_best(ratings, differences, np.zeros(200, np.bool_)).max() > 0.1
+    errors = np.full(200, 20.0)
+    posterior = shrunk(ratings, errors)
+    assert chances_of_best(posterior.means, posterior.errors).max() < 0.08
+    assert chances_of_best(ratings, errors).max() > 0.1
 
 
 def test_a_ladder_of_one_seat_count(season: Callable[..., list[MatchResult]]) -> None:

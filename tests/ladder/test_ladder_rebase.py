@@ -25,7 +25,7 @@ def test_a_new_version_starts_from_its_parent_with_60_elo_more_of_error() -> Non
 def test_everybody_sits_where_the_ladder_has_it(season: Callable[..., list[MatchResult]]) -> None:
     made = ladder(FIELD, Columns.of(season(1, range(8), 100)))
     seats = rebased(made)
-    assert seats == {figure.node: Rating(figure.rating, figure.own) for figure in made.figures}
+    assert seats == {figure.node: Rating(figure.rating, figure.error) for figure in made.figures}
 
 
 def test_who_came_since_starts_with_the_first_match_from_where_the_parent_is_by_then(

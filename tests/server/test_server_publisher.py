@@ -19,16 +19,16 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from arena.ladder.events import Node
-from arena.ladder.ladder import Figure, Ladder, LadderLine
+from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.processes import restart
 from arena.server.arena import Arena, open_arena
 from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
 from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
-from arena.store import bots, events, matches
+from arena.store import bots, events, matches, versions
 from arena.store.errors import NoResult, StoreError
 from arena.store.fits import recomputed
-from arena.store.publishing import as_published, through
+from arena.store.publishing import as_published, publish, through
 from arena.store.rebuild import verify
 from arena.store.store import Store, open_store
 from tests.server.server_rig import GAME, Bot, MemoryStore, config
@@ -140,7 +140,7 @@ async def test_a_void_result_is_off_the_ladder_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.process
 async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: Path) -> None:
-    """Its rating is 1500 by definition, without any error."""
+    """Its rating is 1500 by definition."""
 
     def with_the_house(connection: Connection) -> None:
         played(connection, 1)
@@ -159,7 +159,7 @@ async def test_a_house_bot_that_holds_the_scale_alone_ends_no_server(tmp_path: P
         await until(told)
         ladder = await store.read(partial(as_published, game=GAME.name))
         assert ladder is not None
-        assert 0.0 in [line.error for line in ladder.lines]
+        assert 1500.0 in [line.rating for line in ladder.lines]
 
 
 async def warm(fit_client: FitClient) -> None:
@@ -301,15 +301,21 @@ class Fake:
     def __init__(self) -> None:
         self.asked: list[tuple[float, str]] = []
         self.troubles: list[Exception] = []
-        self.takes = 0.0
+        self.takes = self.starts = 0.0
+        self.through = 0
+
+    async def ready(self) -> None:
+        await trio.sleep(self.starts)
+        self.starts = 0.0
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
         await trio.sleep(self.takes)
         self.asked.append((trio.current_time(), game))
         if self.troubles:
             raise self.troubles.pop(0)
-        figure = Figure(Node(1), 1500.0, 30.0, 1, 1, 30.0)
-        return Ladder((LadderLine(Node(1), 1500.0, 30.0, 1, 1, 1, 1.0, 1, 1, True),), (figure,), len(self.asked), "")
+        figure, field = Figure(Node(1), 1500.0, 30.0, 1, 1), FieldFigures(9.0, 1500.0, 39.0)
+        line = LadderLine(Node(1), 1500.0, 30.0, 1500.0, 25.0, 1, 1, 1, 1.0, 1, 1)
+        return Ladder((line,), (figure,), self.through or len(self.asked), "", field)
 
 
 @asynccontextmanager
@@ -361,6 +367,84 @@ async def test_a_flood_of_results_leaves_the_fits_a_tenth_of_a_core_and_a_void_d
             if len(fit_client.asked) > 3:
                 return
         pytest.fail("a result that was taken back is not felt")
+
+
+class AtOnce(MemoryStore):
+    """A store without threads, during whose work the virtual clock would leap; it knows the version `Fake` rates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        ann = self.register("ann")
+        self.now(partial(versions.seat, players=[(ann.id, "")], at=1))
+
+    async def read(self, job: Callable[[Connection], Any]) -> Any:
+        await trio.lowlevel.checkpoint()
+        return self.now(job)
+
+    write = read
+
+
+@pytest.fixture
+def unthreaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(job: Callable[[], Any]) -> Any:
+        return job()
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
+
+
+def publishing_of(store: AtOnce, fit_client: Fake, **changes: Any) -> publisher.LadderPublisher:
+    settings = config(**{"fit_seconds": 10_000.0, **changes})
+    return publisher.LadderPublisher(settings, cast("Store", store), fit_client, lambda game, values: None)
+
+
+@pytest.mark.usefixtures("unthreaded")
+async def test_a_young_ladder_is_fitted_soon_and_whenever_its_results_have_doubled(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    fit_client, fits = Fake(), list[int]()
+    ladders = publishing_of(AtOnce(), fit_client, fit_matches=100)
+    nursery.start_soon(ladders.run)
+    await trio.sleep(1)
+    for results in range(1, 401):
+        fit_client.through = results
+        ladders.recorded(GAME.name)
+        await trio.sleep(1)
+        if len(fit_client.asked) > len(fits):
+            fits.append(results)
+    assert fits == [10, 20, 40, 80, 160, 260, 360]
+
+
+@pytest.mark.usefixtures("unthreaded")
+async def test_a_ladder_that_was_published_before_is_not_young(
+    autojump_clock: MockClock, nursery: trio.Nursery
+) -> None:
+    store, fit_client = AtOnce(), Fake()
+    fit_client.through = 500
+    store.now(partial(publish, game=GAME.name, ladder=await fit_client.fit(GAME.name), at=1))
+    ladders = publishing_of(store, fit_client, fit_matches=100)
+    nursery.start_soon(ladders.run)
+    await trio.sleep(1)
+    for _ in range(99):
+        ladders.recorded(GAME.name)
+        await trio.sleep(1)
+    assert len(fit_client.asked) == 1
+    ladders.recorded(GAME.name)
+    await trio.sleep(1)
+    assert len(fit_client.asked) == 2
+
+
+@pytest.mark.usefixtures("unthreaded")
+async def test_the_start_of_the_process_is_no_reason_to_rest(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+    fit_client = Fake()
+    fit_client.starts, fit_client.takes = 30.0, 0.5
+    ladders = publishing_of(AtOnce(), fit_client, fit_matches=1, fit_rest=9.0)
+    nursery.start_soon(ladders.run)
+    for _ in range(400):
+        await trio.sleep(0.1)
+        ladders.recorded(GAME.name)
+    first, second, *_ = (at for at, _ in fit_client.asked)
+    assert 30 < first < 31
+    assert 5 <= second - first < 5.2, "nine times half a second, and the fit itself"
 
 
 @pytest.mark.parametrize("trouble", [NotFitted("a test"), StoreError("a test"), ZeroDivisionError()])

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from arena.ladder.events import Entrant, Node
+from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating
 from arena.ladder.rebase import replayed_since
 from arena.store import events, matches, schema
@@ -49,6 +50,12 @@ def seated_live(connection: Connection) -> dict[Node, Rating]:
     return replayed_since(ladder, entrants, events.read(connection, GAME))
 
 
+def published(connection: Connection) -> Ladder:
+    ladder = as_published(connection, GAME)
+    assert ladder is not None
+    return ladder
+
+
 @pytest.fixture
 def played(data: Path) -> Path:
     with open_to_amend(data) as connection:
@@ -80,7 +87,10 @@ def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:
     assert sorted(line.bot for line in lines) == [f"bot{number}" for number in range(6)]
     assert len(ladder.figures) > len(ladder.lines) == 6
     assert [(line.rating, line.deviation, line.rank, line.rank_low, line.rank_high, line.best) for line in lines] == [
-        (line.rating, line.error, line.rank, line.rank_low, line.rank_high, line.best) for line in ladder.lines
+        (line.shrunk, line.shrunk_error, line.rank, line.rank_low, line.rank_high, line.best) for line in ladder.lines
+    ]
+    assert [(line.fitted, line.fitted_deviation) for line in lines] == [
+        (line.rating, line.error) for line in ladder.lines
     ]
     assert [line.rating for line in lines] == sorted((line.rating for line in lines), reverse=True)
 
@@ -96,7 +106,9 @@ def test_moved_on_are_seated_on_the_fit_and_go_on_from_it(played: Path) -> None:
         play(connection, chance, [*players, *add_bots(connection, "new", "newer")], 30)
         assert live(connection) == seated_live(connection), "every match goes on from there"
         publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
-        ratings = {figure.node: Rating(figure.rating, figure.own) for figure in Fits().ladder(connection, GAME).figures}
+        ratings = {
+            figure.node: Rating(figure.rating, figure.error) for figure in Fits().ladder(connection, GAME).figures
+        }
         assert live(connection) == ratings
 
 
@@ -135,23 +147,80 @@ def test_a_bot_whose_only_result_is_void_is_not_on_the_ladder(played: Path) -> N
         assert len(ladder.lines) == 6
 
 
-def test_who_is_not_in_the_fit_yet_stands_below_it_with_the_live_rating(played: Path) -> None:
+def test_who_is_not_in_the_fit_yet_stands_where_its_live_rating_shrunk_like_all_puts_it(played: Path) -> None:
     with open_to_amend(played) as connection:
         publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        field = published(connection).field
         ada, bob = add_bots(connection, "Ada", "Bob")
         finish(connection, matches.begin(connection, GAME, {}, [ada, bob], NOW), [1, 2])
-        *fitted, first, second = standings(connection, GAME)
-    assert [(line.bot, line.rank, line.rank_low, line.rank_high) for line in (first, second)] == [
-        ("Ada", 7, 1, 8),
-        ("Bob", 8, 1, 8),
-    ]
-    assert (first.rating, first.deviation, first.best, first.provisional) == (
-        first.live,
-        first.live_deviation,
-        None,
-        True,
-    )
-    assert all(line.best is not None for line in fitted)
+        lines = standings(connection, GAME)
+    assert [line.rating for line in lines] == sorted((line.rating for line in lines), reverse=True)
+    assert [line.rank for line in lines] == [*range(1, 9)]
+    first, second = (line for line in lines if line.best is None)
+    assert 1 < first.rank < second.rank < 8, "neither above all others by one win nor below them"
+    for line in (first, second):
+        assert (line.rank_low, line.rank_high, line.provisional, line.fitted) == (1, 8, True, None)
+        kept = field.spread**2 / (field.spread**2 + line.live_deviation**2)
+        assert line.rating == pytest.approx(field.centre + kept * (line.live - field.centre))
+        assert line.deviation == pytest.approx(kept**0.5 * line.live_deviation)
+    assert all(line.rank_low <= line.rank <= line.rank_high for line in lines)
+    assert max(line.rank_high for line in lines if line.best is not None) == 8, "who is new may be ahead"
+
+
+def test_before_the_first_fit_live_ratings_are_shown(played: Path) -> None:
+    with open_readonly(played) as connection:
+        lines = standings(connection, GAME)
+    assert [(line.rating, line.deviation) for line in lines] == [(line.live, line.live_deviation) for line in lines]
+    assert all(line.provisional for line in lines)
+
+
+def test_between_fits_what_is_shown_moves_with_the_live_rating_as_much_as_it_is_shrunk(played: Path) -> None:
+    with open_to_amend(played) as connection:
+        publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        before = {line.bot: line for line in standings(connection, GAME)}
+        last = min(before.values(), key=lambda line: line.rating)
+        bots = {row.name: row.id for row in connection.execute(select(schema.bots))}
+        others = [bots[name] for name in before if name != last.bot]
+        for _ in range(25):
+            said = [last.version, *(before[name].version for name in before if name != last.bot)][:4]
+            table = [bots[last.bot], *others[:3]]
+            finish(connection, matches.begin(connection, GAME, {}, table, NOW, said=said), [1, 2, 3, 4])
+        after = standings(connection, GAME)
+    moved = next(line for line in after if line.bot == last.bot)
+    assert last.fitted_deviation is not None
+    kept = (last.deviation / last.fitted_deviation) ** 2
+    assert 0.05 < kept < 0.98
+    assert moved.fitted == last.fitted, "the fit is as it was"
+    assert moved.rating - last.rating == pytest.approx(kept * (moved.live - last.live))
+    assert moved.rating > last.rating + 5
+    assert moved.rank < last.rank
+    assert moved.rank_low <= moved.rank <= moved.rank_high
+    assert [line.rating for line in after] == sorted((line.rating for line in after), reverse=True)
+
+
+def test_nobody_is_provisional_for_want_of_opponents_that_there_are_not(data: Path) -> None:
+    def marked(connection: Connection) -> set[str]:
+        publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        return {line.bot for line in standings(connection, GAME) if line.provisional}
+
+    with open_to_amend(data) as connection:
+        chance = Random(7)
+        players = add_bots(connection, "ann", "bob", "cleo", "dan", "eve")
+        rounds = [chance.sample(players[:4], 4) for _ in range(150)] + [[players[4], players[0]]] * 300
+        for table in rounds:
+            places = [1, 2, 3, 4][: len(table)]
+            chance.shuffle(places)
+            finish(connection, matches.begin(connection, GAME, {}, table, NOW), places)
+        assert marked(connection) == {"bob", "cleo", "dan", "eve"}, "all but ann have not met somebody"
+        own = update(schema.bots).where(schema.bots.c.name.in_(("bob", "cleo", "dan", "eve")))
+        connection.execute(own.values(owner="one owner"))
+        assert marked(connection) == set(), "bots of one owner never meet"
+        connection.execute(update(schema.bots).values(owner=schema.bots.c.name))
+        connection.execute(update(schema.bots).where(schema.bots.c.name == "eve").values(deleted=NOW))
+        assert marked(connection) == {"eve"}, "who is deleted will meet nobody"
+        newcomer = add_bots(connection, "zoe")
+        finish(connection, matches.begin(connection, GAME, {}, [*newcomer, players[1]], NOW), [1, 2])
+        assert marked(connection) == {"eve", "zoe"}, "a newcomer makes nobody provisional again"
 
 
 def test_an_empty_ladder_can_be_published(data: Path) -> None:

@@ -15,13 +15,21 @@ from arena.store.sqlite.tables import create_tables
 from arena.store.statements import Statement
 
 LADDERS = schema.ladders
-ADD = Statement(insert(LADDERS), "game", "through", "digest", "at")
+ADD = Statement(insert(LADDERS), "game", "through", "digest", "at", "scale_error", "centre", "spread")
 MOVE = Statement(update(LADDERS).where(LADDERS.c.game == bindparam("of_game")), "through")
 READ = Statement(select(LADDERS.c.game, LADDERS.c.through).order_by(LADDERS.c.game))
 
 
 def row(game: str) -> dict[str, object]:
-    return {"game": game, "through": 1, "digest": "a secret", "at": 0}
+    return {
+        "game": game,
+        "through": 1,
+        "digest": "a secret",
+        "at": 0,
+        "scale_error": 9.0,
+        "centre": 1500.0,
+        "spread": 39.0,
+    }
 
 
 @pytest.fixture

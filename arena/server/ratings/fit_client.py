@@ -37,6 +37,9 @@ class FitClient(Protocol):
     def warm(self) -> bool:
         """Whether it has read what there is, so that a fit takes but a moment."""
 
+    async def ready(self) -> None:
+        """Wait until the next fit could begin at once, or until there is nobody to do it."""
+
     async def fit(self, game: str, seats: int = 0) -> Ladder:
         """Return a game's ladder after its last event; with `seats`, of tables of that size alone. NotFitted."""
 
@@ -62,6 +65,11 @@ class _FitProcess:
         self._trouble = ""
         """Why there is no process, once `_started`."""
         self._turn = trio.Lock()
+
+    async def ready(self) -> None:
+        await self._started.wait()
+        async with self._turn:
+            pass
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
         await self._started.wait()

@@ -32,6 +32,8 @@ LAST_FIT: Final = 1.0
 """Seconds that a last fit may take when the server stops."""
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
+FIRST_FIT: Final = 10
+"""Results after which a game is fitted for the first time; a young ladder again whenever they have doubled."""
 
 log = structlog.get_logger(__name__)
 
@@ -56,6 +58,8 @@ class LadderPublisher:
         self._rated = rated
         self._news: Counter[str] = Counter()
         self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
+        self._through: dict[str, int] = {}
+        """By game, the number of the last event in its published ladder."""
         self._rested_at = 0.0  # until then results wait
         self._due = trio.Event()
         self._turn = trio.Lock()
@@ -63,7 +67,8 @@ class LadderPublisher:
     def recorded(self, game: str) -> None:
         """Count a stored result of a game."""
         self._news[game] += 1
-        if self._news.total() >= self._config.fit_matches and trio.current_time() >= self._rested_at:
+        young = self._news[game] >= max(FIRST_FIT, self._through.get(game, 0))
+        if (young or self._news.total() >= self._config.fit_matches) and trio.current_time() >= self._rested_at:
             self._due.set()
 
     def voided(self, game: str) -> None:
@@ -85,6 +90,7 @@ class LadderPublisher:
             self._replays.update(replays)
             for game in self._config.games:
                 if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
+                    self._through[game.name] = ladder.through
                     await self._tell(game.name, ladder)
         except StoreError as error:
             log.error("it is unknown what is to be fitted", error=str(error))
@@ -93,7 +99,9 @@ class LadderPublisher:
             with trio.move_on_after(wait):
                 await self._due.wait()
             self._due = trio.Event()
-            began, self._rested_at = trio.current_time(), math.inf
+            self._rested_at = math.inf
+            await self._fit_client.ready()  # a start is no fit, and asks for no rest
+            began = trio.current_time()
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
             now = trio.current_time()
             self._rested_at = now + self._config.fit_rest * (now - began)
@@ -131,6 +139,7 @@ class LadderPublisher:
         self._news[game] -= seen
         self._replays[game] -= replays
         self._news, self._replays = +self._news, +self._replays
+        self._through[game] = ladder.through
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
         await self._tell(game, ladder)
         return True

@@ -1,0 +1,74 @@
+"""Shrunk ratings: where theory has an answer they give it, and their intervals hold, for the leader too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from arena.ladder.shrinkage import FREEDOM, shrunk
+
+
+def test_one_rating_or_none_stays_as_it_is() -> None:
+    assert shrunk(np.array([]), np.array([])).means.tolist() == []
+    alone = shrunk(np.array([1612.0]), np.array([50.0]))
+    assert (alone.means.tolist(), alone.errors.tolist()) == ([1612.0], [50.0])
+
+
+def test_centre_and_spread_are_those_of_a_well_known_field() -> None:
+    strengths = 1480 + 39 * student(FREEDOM).ppf((np.arange(400) + 0.5) / 400)
+    posterior = shrunk(strengths, np.full(400, 2.0))
+    assert posterior.centre == pytest.approx(1480, abs=1)
+    assert posterior.spread == pytest.approx(39, rel=0.1)
+    assert np.abs(posterior.means - strengths).max() < 1
+
+
+@pytest.mark.parametrize("rating", [1480.0, 1540.0, 1700.0])
+def test_a_newcomer_to_a_known_field_is_where_bayes_has_it(rating: float) -> None:
+    strengths = 1480 + 32 * student(FREEDOM).ppf((np.arange(400) + 0.5) / 400)
+    posterior = shrunk(np.append(strengths, rating), np.append(np.full(400, 2.0), 60.0))
+    prior = student(FREEDOM, posterior.centre, posterior.spread)
+
+    def moment(power: int) -> float:
+        found = quad(lambda s: s**power * prior.pdf(s) * norm.pdf(rating, s, 60), 900, 2300, points=(1480, rating))
+        return float(found[0])
+
+    mean = moment(1) / moment(0)
+    error = np.sqrt(moment(2) / moment(0) - mean**2)
+    assert posterior.means[-1] == pytest.approx(mean, abs=4)
+    assert posterior.errors[-1] == pytest.approx(error, rel=0.06)
+
+
+def test_a_bot_far_off_neither_moves_nor_widens_the_field() -> None:
+    strengths = np.random.default_rng(1).normal(1500, 39, 12)
+    ratings = strengths + np.random.default_rng(2).normal(0, 20, 12)
+    field = shrunk(ratings, np.full(12, 20.0))
+    joined = shrunk(np.append(ratings, 1100.0), np.full(13, 20.0))
+    assert joined.means[-1] == pytest.approx(1100, abs=15)
+    assert np.abs(joined.means[:-1] - field.means).max() < 9
+
+
+@pytest.mark.parametrize("bots", [6, 23, 100])
+def test_intervals_hold_and_so_does_the_leader_s(bots: int) -> None:
+    chance, held, leader, plain = np.random.default_rng(bots), 0.0, 0, 0
+    worlds = 300
+    for _ in range(worlds):
+        strengths, errors = chance.normal(1500, 39, bots), chance.uniform(15, 60, bots)
+        ratings = chance.normal(strengths, errors)
+        means, deviations, _, _ = shrunk(ratings, errors)
+        within = np.abs(means - strengths) <= 1.96 * deviations
+        held += within.mean() / worlds
+        leader += within[means.argmax()]
+        plain += (np.abs(ratings - strengths) <= 1.96 * errors)[ratings.argmax()]
+    assert 0.93 < held < 0.97
+    assert leader / worlds > 0.915, "93 % less two errors of 300 worlds"
+    assert plain < leader, "what the leader's would be without"
+
+
+def test_the_order_of_the_field_does_not_show() -> None:
+    chance = np.random.default_rng(3)
+    ratings, errors = chance.normal(1500, 60, 30), chance.uniform(10, 90, 30)
+    turned = shrunk(ratings[::-1], errors[::-1])
+    assert shrunk(ratings, errors).means == pytest.approx(turned.means[::-1], abs=1e-9)

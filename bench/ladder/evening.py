@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import combinations, count
 from random import Random
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -58,7 +59,10 @@ class Evening:
     """Figures of one simulation."""
 
     differences: list[list[float]] = field(default_factory=list)
-    """By fit, Elo between live rating and fit of every bot on the ladder that is not provisional now and before."""
+    """By fit, Elo between live rating and fit of every bot on the ladder that is not provisional now and before.
+
+    Without the scale's move, the median of these: it is common to all, and an error of the scale, not of a rating.
+    """
     matches: int = 0
     house_seats: int = 0
     same_owner: int = 0
@@ -156,9 +160,9 @@ class _Simulation:
         season = Season(CONDITIONS, tuple(self.entrants), np.array(self.strengths), nodes, places, means)
         fitted = fit(season.entrants, columns(season))
         shown = fitted.settled & {entrant.node for entrant in self.entrants if entrant.newest}
-        self.evening.differences.append(
-            [abs(self.live[node].value - float(fitted.ratings[node])) for node in sorted(shown & self.settled)]
-        )
+        moves = [self.live[node].value - float(fitted.ratings[node]) for node in sorted(shown & self.settled)]
+        scale = median(moves) if moves else 0.0
+        self.evening.differences.append([abs(move - scale) for move in moves])
         self.settled, self.ladder = fitted.settled, fitted.ladder
         self.live = rebased(fitted.ladder)
         for node, parent, *_ in self.entrants:  # a version that has not played starts at its parent's rating

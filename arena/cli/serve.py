@@ -81,9 +81,25 @@ def _settled(
         raise click.UsageError(str(error)) from None
     if (config.tls_cert is None) != (config.tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
+    _check_listening(config)
     if config.quiet and config.debug:
         raise click.UsageError("--quiet and --debug: choose one")
     return config
+
+
+def _check_listening(config: Config) -> None:
+    """Raise UsageError, before anything is made on the disk, for addresses that are none."""
+    from arena.transport.proxy_protocol import networks
+    from arena.transport.sockets import host_and_port
+
+    try:
+        host_and_port(config.address)
+    except ValueError as error:
+        raise click.UsageError(f"address: {error}") from None
+    try:
+        networks(config.transport.proxies or "127.0.0.1")
+    except ValueError as error:
+        raise click.UsageError(f"proxies: {error}") from None
 
 
 def _print(text: str) -> None:

@@ -16,18 +16,23 @@ BACKLOG: Final = 1024
 """Connections that may wait to be accepted; see listen(2)."""
 
 
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the parts of "host:port", "[host]:port" for IPv6; the host is empty for every address. ValueError."""
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isascii() and port.isdecimal() and int(port) <= 65535):
+        raise ValueError(f"{address!r} is no HOST:PORT, such as 127.0.0.1:50051 or [::1]:50051")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
 def bind(address: str) -> list[socket.socket]:
     """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
 
     Raises RuntimeError.
     """
-    host, _, port = address.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
     sockets: list[socket.socket] = []
     try:
-        if not port.isdecimal() or int(port) > 65535:
-            raise OSError(f"{port!r} is no port number")
-        found = socket.getaddrinfo(host or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        host, port = host_and_port(address)
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, where in found:
             listening = socket.socket(family, kind, protocol)
             sockets.append(listening)
@@ -37,7 +42,7 @@ def bind(address: str) -> list[socket.socket]:
                 listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
             listening.bind(where if len(sockets) == 1 else (where[0], sockets[0].getsockname()[1], *where[2:]))
             listening.listen(BACKLOG)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         for listening in sockets:
             listening.close()
         raise RuntimeError(f"cannot listen at {address}: {error}") from error

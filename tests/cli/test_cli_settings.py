@@ -47,7 +47,10 @@ def another(setting: ServerSetting) -> Value:
     return f"other-{setting.name}"
 
 
-OTHERS = {name: another(setting) for name, setting in SETTINGS.items()}
+OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
+    "address": "[::1]:1",
+    "proxies": "10.0.0.0/8, ::1",
+}
 
 
 def typed(setting: ServerSetting, value: Value) -> list[str]:
@@ -282,6 +285,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (("--data", ""), "must be a path, not ''"),
         (("--byte-rat", "1"), "--byte-rate"),
         (("--quiet", "--debug"), "--quiet and --debug: choose one"),
+        (("--address", "foo"), "address: 'foo' is no HOST:PORT, such as 127.0.0.1:50051 or [::1]:50051"),
+        (("--address", "localhost:65536"), "address: 'localhost:65536' is no HOST:PORT"),
+        (("--proxies", "10.0.0.1, proxy"), "proxies: 'proxy' does not appear to be an IPv4 or IPv6 network"),
     ],
 )
 def test_what_is_wrong_in_a_flag_is_named(words: tuple[str, ...], said: str) -> None:

@@ -23,6 +23,7 @@ from client_tests.peer import PATIENCE, Peer, Script, Talk, asks, invites, repor
 pytestmark = pytest.mark.process
 
 PROGRAM = """
+import signal
 import sys
 from arena_client import Bot, run
 
@@ -31,6 +32,7 @@ class Mine(Bot):
         {body}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # who measures coverage handles it, too
     run(Mine(), sys.argv[1], token_file="token")
     print("after the run")
 """

@@ -1,4 +1,4 @@
-"""What the seats of a match made of their cards, for `arena why --game`: found, kept for the next time, and drawn."""
+"""What the seats of a match made of their cards, for `arena why --game`: found, stored for the next time, and drawn."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ class GameReview:
     def costly(self, seat: int, console: Console) -> tuple[Costly, ...]:
         """Find the choices of a seat that cost most, or read what was found before; shows progress on a terminal."""
         key = self._key(f"seat {seat}")
-        found = _kept(key)
+        found = _read(key)
         if found is None:
             with _progress(console, f"Seat {seat}: playing its choices again") as looked:
                 found = costly(self._course, seat, self.house, self._renderer.worth, MOST, Random, key, looked)
-            _keep(key, found)
+            _store(key, found)
         return found
 
     def _key(self, part: str) -> str:
@@ -195,15 +195,15 @@ def _file(key: str) -> Path:
     return Path(click.get_app_dir("arena")) / "reviews" / f"{key}.json"
 
 
-def _kept(key: str) -> tuple[Costly, ...] | None:
-    """Return what was found before; None where nothing was kept, or nothing that can be read."""
+def _read(key: str) -> tuple[Costly, ...] | None:
+    """Return what was found before; None where nothing is stored, or nothing that can be read."""
     with suppress(OSError, ValueError, TypeError):
         return tuple([Costly(**each) for each in json.loads(_file(key).read_text())])
     return None
 
 
-def _keep(key: str, found: Sequence[Costly]) -> None:
-    """Keep what was found for the next time; where that fails, it is found again."""
+def _store(key: str, found: Sequence[Costly]) -> None:
+    """Store what was found for the next time; where that fails, it is found again."""
     with suppress(OSError):
         _file(key).parent.mkdir(parents=True, exist_ok=True)
         _file(key).write_text(json.dumps([each._asdict() for each in found]))

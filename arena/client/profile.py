@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Final
 
 from arena.store.rows import JSON_KEY, MatchRow, MatchState, SeatRow
 
-BEST: int = 3
+BEST: Final = 3
 """Matches named as the best and as the worst."""
 
 
@@ -69,15 +70,15 @@ class BotProfile:
     """By table size and seat."""
     opponents: tuple[OpponentRecord, ...]
     """Those met most often first."""
-    bids: int | None
-    """Bids or predictions in the newest of them, whose replays were read; None in a game without bids."""
-    kept: int | None
-    """Those of them in which it took the tricks that it had said."""
-    think_95_us: int | None
-    """95th percentile of all its think times in microseconds; None if no decision is known."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
     """By points, the best and the worst first."""
+    bids: int | None = None
+    """Bids or predictions in the newest of them, whose replays were read; None if there are none."""
+    kept: int | None = None
+    """Those of them in which it took the tricks that it had said."""
+    think_95_us: int | None = None
+    """95th percentile of all its think times in microseconds; None if no decision is known."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
@@ -118,9 +119,6 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
             OpponentRecord(other, len(scores), fmean(scores), _score_error(scores))
             for other, scores in sorted(against.items(), key=lambda item: (-len(item[1]), item[0]))
         ),
-        None,
-        None,
-        None,
         tuple(matches[:BEST]),
         tuple(matches[: -BEST - 1 : -1]),
     )

@@ -249,6 +249,9 @@ class Listener:
                 continue
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._proxies and among(address[0], self._proxies):
+                if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
+                    accepted.close()
+                    continue
                 proxied = ProxiedConnection(accepted, address, self.now + self.settings.handshake_timeout)
                 self._proxied.add(proxied)
                 self._selector.register(accepted, selectors.EVENT_READ, partial(self._read_header, proxied))

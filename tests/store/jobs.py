@@ -33,7 +33,9 @@ def finish(
     places: Sequence[int],
     at: int = NOW + 1,
     spoilt: Sequence[bool] = (),
+    more: bytes = b"",
 ) -> tuple[RatingChange, ...]:
+    """Finish a match; `more` is appended to its replay."""
     scores = [10 - place for place in places]
     return matches.finish(
         connection,
@@ -44,7 +46,7 @@ def finish(
         counts=[True] * len(places),
         spoilt=spoilt,
         at=at,
-        replay=replay,
+        replay=lambda changes: replay(changes) + more,
     )
 
 

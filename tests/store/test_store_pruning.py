@@ -17,22 +17,13 @@ from arena.store.events import read
 from arena.store.matches import MatchId
 from arena.store.pruning import prune
 from arena.store.store import open_to_amend
-from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
+from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 PIECE = 5000
 
 
 def big(connection: Connection, match_id: MatchId) -> None:
-    matches.finish(
-        connection,
-        match_id,
-        scores=[2, 1],
-        places=[1, 2],
-        forced=[0, 0],
-        counts=[True, True],
-        at=NOW,
-        replay=lambda changes: replay(changes) + os.urandom(PIECE),
-    )
+    finish(connection, match_id, [1, 2], more=os.urandom(PIECE))
 
 
 def pruned(connection: Connection) -> list[int]:

@@ -252,6 +252,21 @@ async def test_who_is_no_named_proxy_tells_nothing_and_who_is_must() -> None:
 
 
 @over_sockets
+async def test_connections_whose_header_is_awaited_count_in_all() -> None:
+    def crowd(address: str) -> None:
+        silent = [sending(address, b"") for _ in range(2)]
+        with sending(address, V1 + GREETING) as third:
+            assert not is_told_something(third)
+        silent[0].sendall(V1 + GREETING)
+        assert is_told_something(silent[0])
+        for each in silent:
+            each.close()
+
+    async with behind(connections=2, handshake_timeout=60.0) as address:
+        await in_thread(crowd, address)
+
+
+@over_sockets
 async def test_connections_of_one_address_behind_a_proxy_are_counted() -> None:
     def crowd(address: str) -> None:
         connections = [sending(address, V1 + GREETING) for _ in range(3)]

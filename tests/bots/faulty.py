@@ -277,9 +277,7 @@ def _started_again(bot: FaultyBot, after: float) -> NoReturn:
     died = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     print(died.stdout, end="", flush=True)
     sleep(after)
-    bot = bot.another()
-    bot.match_id = json.loads(died.stdout)["match"]
-    _stay(bot)
+    _stay(bot.another(json.loads(died.stdout)["match"]))
 
 
 @misbehaviour

@@ -23,10 +23,11 @@ class FaultyBot(RawBot):
         self.match_id = 0
         """The match it misbehaves in."""
 
-    def another(self) -> FaultyBot:
-        """The same bot in the same match on one more stream."""
-        bot = FaultyBot(*self._who)
-        bot.match_id = self.match_id
+    def another(self, match_id: int | None = None) -> FaultyBot:
+        """The same bot, in its match or in another, on one more stream; it hears how that ended if it missed it."""
+        match_id = match_id or self.match_id
+        bot = FaultyBot(*self._who, playing=(match_id,))
+        bot.match_id = match_id
         return bot
 
     def due(self) -> pb.Decision:

@@ -39,6 +39,7 @@ class RawBot:
         capacity: int = 1,
         games: Sequence[str] = ("sixth_sense",),
         hello: bool = True,
+        playing: Sequence[int] = (),
         patience: float = PATIENCE,
     ) -> None:
         self.address = address
@@ -66,7 +67,7 @@ class RawBot:
         self.end: Ended | None = None
         self.thread: threading.Thread | None = None
         if hello:
-            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw")))
+            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw", playing=playing)))
 
     def __repr__(self) -> str:
         ended = f"ended with {self.end.code.name} {self.end.text!r}" if self.end else "on its stream"

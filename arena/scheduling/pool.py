@@ -28,8 +28,9 @@ from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
 """Seconds that a bot waits for other bots before house bots fill its table."""
-SEATS_PER_ANCHOR: Final = 20
-"""House bots, the ladder's anchors, get at least one of this many seats whoever waits: they hold the scale in place."""
+LEAST_OWNERS: Final = 7
+"""House bots, the ladder's anchors, get as many seats as the bots of one owner, and where there are fewer owners than
+that one seat of 8: the scale, which all ratings have in common, is then known about as well as a rating is."""
 SLOW_TRIED: Final = 4
 """Number of slow bots of a class for which others are looked for."""
 
@@ -60,9 +61,9 @@ class Pool(Generic[BotT]):
         """`house` are the house bots; if too few, one takes several seats."""
         self.tables = 0
         """Number of tables formed so far."""
-        self._anchor_balance = -SEATS_PER_ANCHOR
-        """Seats formed minus `SEATS_PER_ANCHOR` for each of a house bot. It is never below `-SEATS_PER_ANCHOR`: house
-        bots can be in advance by one seat only."""
+        self._owed_to_house = -1.0
+        """The house bots' share of the seats formed minus the seats that they got. It is never below -1: they can be in
+        advance by one seat only, whatever they got while there was nobody else."""
         self._house = house
         self._chance = chance
         self._patience = patience
@@ -110,13 +111,14 @@ class Pool(Generic[BotT]):
         A table is formed as soon as bots of enough different owners wait that may sit together. If all of them come
         from one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when nobody
         is expected who may sit there, or when the longest wait has lasted for the patience. One seat may go to a house
-        bot in any case, so that house bots get their share of seats (`SEATS_PER_ANCHOR`).
+        bot in any case, so that house bots get their share of seats (`LEAST_OWNERS`).
         """
         lanes = self._waiting_lanes()
         if not lanes:
             return None
-        anchor = bool(self._house) and self._anchor_balance + seats > SEATS_PER_ANCHOR * self._chance.random()
-        wanted = seats - anchor
+        wanted = seats
+        if self._house and self._owed_to_house + seats * self._house_share() > self._chance.random():
+            wanted -= 1
         chosen = self._with_a_slow_bot(wanted, now)
         for lane in lanes:
             chosen = chosen or self._of_one_class(lane, seats, wanted, now)
@@ -133,6 +135,10 @@ class Pool(Generic[BotT]):
     def next_due(self, now: float) -> float:
         """Return the first such instant that is to come."""
         return min([_next_due(lane, now) for lane in self._lanes.values()], default=inf)
+
+    def _house_share(self) -> float:
+        """The share of all seats that house bots get at least."""
+        return 1 / (1 + max(LEAST_OWNERS, len(self._owners)))
 
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
         """Replace what is known of a bot."""
@@ -232,8 +238,8 @@ class Pool(Generic[BotT]):
             room, pending = waiting.room - 1, waiting.pending + 1
             self._change(candidate, waiting._replace(since=now, room=room, pending=pending, last_match=None))
         self.tables += 1
-        self._anchor_balance += seats - SEATS_PER_ANCHOR * (seats - len(chosen))
-        self._anchor_balance = max(-SEATS_PER_ANCHOR, self._anchor_balance)
+        self._owed_to_house += seats * self._house_share() - (seats - len(chosen))
+        self._owed_to_house = max(-1.0, self._owed_to_house)
         return Table(tuple(bots))
 
     def _fillers(self, chosen: list[Candidate[BotT]], number: int) -> list[BotT]:

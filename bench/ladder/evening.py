@@ -218,6 +218,6 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
             bar=at_most(0),
             note=f"of {matches:,}",
         ),
-        Figure("seats that house bots had", share, ".1f", "%", bar=Bar(5, 100)),
+        Figure("seats that house bots had", share, ".1f", "%", bar=Bar(7.7, 100)),
         Figure("longest wait", max(evening.longest_wait for evening in evenings), ".1f", "mean lengths of a match"),
     ]

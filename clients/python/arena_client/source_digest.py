@@ -14,8 +14,10 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +30,7 @@ NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_parsing = Lock()
 _log = logging.getLogger("arena_client")
 
 
@@ -61,7 +64,13 @@ def canonical(source: str) -> str:
 
     Fields of the syntax tree that are empty are left out: newer versions have more of them. SyntaxError.
     """
-    return _tree(ast.parse(source))
+    return _tree(_parsed(source))
+
+
+def _parsed(source: str | bytes) -> ast.AST:
+    """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905)."""
+    with _parsing:
+        return ast.parse(source)
 
 
 def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
@@ -80,7 +89,7 @@ def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:
             and path.is_relative_to(folder)
             and (_is_installed(code) or path == code or not (_is_installed(path) or _is_of_client(module)))
         ):
-            yield path.relative_to(project).as_posix(), _content(path)
+            yield path.relative_to(project).as_posix(), _content(path.suffix, path.read_bytes())
 
 
 def _is_of_client(module: ModuleType) -> bool:
@@ -100,12 +109,12 @@ def _file(module: ModuleType) -> Path | None:
     return path if path.is_file() else None
 
 
-def _content(path: Path) -> str:
+@cache
+def _content(suffix: str, content: bytes) -> str:
     """Return the digest of a module's source as `canonical` has it, or of its bytes if it is none."""
-    content = path.read_bytes()
-    if path.suffix == ".py":
+    if suffix == ".py":
         with suppress(SyntaxError, ValueError, RecursionError):
-            content = _tree(ast.parse(content)).encode()
+            content = _tree(_parsed(content)).encode()
     return sha256(content).hexdigest()
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
+from time import sleep
 
 import pytest
 from arena_client.source_digest import canonical
@@ -157,3 +160,25 @@ def test_every_python_gives_the_same() -> None:
     """Checked with 3.11, 3.12 and 3.13."""
     tree = canonical(EVERYTHING.read_text("utf-8"))
     assert sha256(tree.encode()).hexdigest()[:12] == "eb9cc38df777"
+
+
+def test_several_bots_of_one_program_may_be_digested_at_once() -> None:
+    """Collections of garbage let other threads run in the middle of a parse, which older Pythons do not allow for."""
+    source, found = EVERYTHING.read_text(), []
+
+    def let_others_run(*_: object) -> None:
+        sleep(0.0001)
+
+    threads = [Thread(target=lambda: found.append(canonical(source))) for _ in range(4)]
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(let_others_run)
+    gc.set_threshold(100)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(let_others_run)
+    assert found == [canonical(source)] * len(threads)

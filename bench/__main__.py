@@ -17,6 +17,7 @@ COMMANDS: Final = (
     "turns",
     "turns --compiled",
     "ladder",
+    "listings",
 )
 """Modules of `bench` with their arguments, in the order of the README."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
@@ -117,11 +118,13 @@ def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
 
 def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[Node, LadderRow]:
     """Return the rows of a fit as it was published, by node."""
-    settled = [rows[line.node] for line in lines if established(line.error)]
-    return {line.node: _line(rows[line.node], line, settled) for line in lines}
+    settled = [rows[line.node] for line in lines if established(line.error) and rows[line.node].deleted is None]
+    owners = Counter(None if row.house else row.owner.lower() for row in settled)
+    return {line.node: _line(rows[line.node], line, owners) for line in lines}
 
 
-def _line(row: Row[Any], line: LadderLine, settled: Sequence[Row[Any]]) -> LadderRow:
+def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
+    """Return a row; `owners` counts the established bots that could sit at a table, the house's under None."""
     return LadderRow(
         rank=line.rank,
         rank_low=line.rank_low,
@@ -132,16 +135,16 @@ def _line(row: Row[Any], line: LadderLine, settled: Sequence[Row[Any]]) -> Ladde
         fitted_deviation=line.error,
         best=line.best,
         opponents=line.opponents,
-        provisional=provisional(line.error, line.opponents, sum(_may_meet(row, other) for other in settled)),
+        provisional=provisional(line.error, line.opponents, _others(row, line, owners)),
         **_figures(row),
     )
 
 
-def _may_meet(row: Row[Any], other: Row[Any]) -> bool:
-    """Whether two bots may sit at one table: others than house bots do not, if they have one owner."""
-    if other.deleted is not None or other.name == row.name:
-        return False
-    return bool(row.house or other.house) or row.owner.lower() != other.owner.lower()
+def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int:
+    """Count the established bots that one could meet: bots of one owner never do, but for house bots."""
+    if row.house:
+        return owners.total() - established(line.error)
+    return owners.total() - owners[row.owner.lower()]
 
 
 def _moved(row: LadderRow, luck: LuckRow | None) -> LadderRow:

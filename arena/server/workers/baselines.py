@@ -96,14 +96,16 @@ class Baselines:
             return ()
 
     async def _stored(self, number: int) -> Deals | None:
-        """The deals of a match from its replay."""
+        """The deals of a match from its replay; None where that is pruned, as the operator wished, or damaged."""
 
         def load(connection: Connection) -> Deals:
             return Deals.of(read(matches.get_replay(connection, number)).header)
 
         try:
             return await self._store.read(load)
-        except (StoreError, ReplayPruned, ReplayError) as error:
+        except ReplayPruned:
+            return None
+        except (StoreError, ReplayError) as error:
             log.error("deals not replayed", match_id=number, error=str(error))
             return None
 

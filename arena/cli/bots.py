@@ -199,14 +199,14 @@ takes_reason = click.option(
 @takes_data
 @json_option
 def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Ban an owner: none of his bots may come in.
+    """Ban an owner, with or without bots: none of his may come in.
 
     Their streams end at once, house bots play their matches on, and nobody registers a bot in his name. Results count
     as before; `arena ladder void` takes them back. Only the operator can do this, with write access to the data
     directory. `arena bots events` shows it to everybody.
 
     \b
-    JSON: {"owner", "reason"}
+    JSON: {"owner", "reason", "bots"}, the last the names of his bots that are listed
     """
     from arena.store import moderation
 
@@ -214,7 +214,10 @@ def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
         lambda connection: moderation.ban(connection, owner, reason, _now()),
         lambda server, token: server.ban(owner, reason, token),
     )
-    _print_done({"owner": owner, "reason": reason}, f"{owner} is banned.", as_json)
+    with place.open() as source:
+        own = [row.name for row in source.bots() if row.owner.lower() == owner.lower()]
+    his = f"with {', '.join(own)}" if own else "who has no bot that is listed: see `arena bots list` for the spelling"
+    _print_done({"owner": owner, "reason": reason, "bots": own}, f"{owner} is banned, {his}.", as_json)
 
 
 @command.command(epilog="Example: arena bots unban mallory --data ./arena-data")

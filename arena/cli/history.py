@@ -9,6 +9,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arena.cli.data_source import LARGEST_PAGE
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.cli.ladder_table import CONFIDENCE, change
 from arena.cli.plot import Point, plot
@@ -29,6 +30,8 @@ def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: i
     drawn = plot(points, width, min(max(height - AROUND, LOWEST), HIGHEST))
     refits = sum(before.after != after.before for before, after in pairwise(rows))
     matches = f"{len(rows)} matches" if len(rows) > 1 else "1 match"
+    if len(rows) == LARGEST_PAGE:
+        matches = f"its last {matches}"
     title = Text.assemble((f"Live rating of {bot} in {game}", "bold"), (f" · {matches} · ░ ± 95 %", "dim"))
     if refits:
         title.append(f" · moved by a fit of the ladder {refits} times" if refits > 1 else " · moved by a fit once")

@@ -34,6 +34,8 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
         at = datetime.min.replace(tzinfo=UTC)
     if at < EPOCH:
         raise click.BadParameter(f"{text!r} is no time since 1970, such as 2026-01-31 or 2026-01-31T18:00:00Z")
+    if at > (now := datetime.now(UTC)):
+        raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
     return at
 
 

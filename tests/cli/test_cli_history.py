@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from arena.cli.data_source import LARGEST_PAGE
 from arena.cli.history import CHANGES, history
 from arena.store.rows import RatedRow
 from engine.registry import GAMES
@@ -94,6 +95,12 @@ def test_the_newest_changes_come_first_and_not_too_many() -> None:
     listed = [line for line in text.splitlines() if "▲ 3.0" in line]
     assert len(listed) == CHANGES
     assert [int(line.split()[1]) for line in listed] == [*range(39, 39 - CHANGES, -1)]
+
+
+def test_a_page_that_is_full_is_said_to_be_the_last_of_more() -> None:
+    full = [1500.0] * LARGEST_PAGE
+    assert f"its last {LARGEST_PAGE} matches" in drawn(moves(1500.0, *full))
+    assert "its last" not in drawn(moves(*full))
 
 
 @pytest.mark.parametrize(

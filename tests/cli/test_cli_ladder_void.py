@@ -91,6 +91,12 @@ def test_results_of_a_bot_are_taken_back_since_a_time_where_no_server_works(
     time.tzset()
 
 
+def test_a_time_in_the_future_is_refused(empty: Path) -> None:
+    refused = arena("ladder", "void", "--bot", "ann", "--since", "2999-01-01", "--reason", "a ring", "--data", empty)
+    assert refused.exit_code == 2
+    assert "'2999-01-01' is in the future: here it is 20" in " ".join(refused.output.split())
+
+
 def test_a_server_that_works_there_takes_results_of_a_bot_back_itself(empty: Path) -> None:
     played = several(empty)
     with serving(empty, "--no-house") as server:

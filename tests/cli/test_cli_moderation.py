@@ -52,7 +52,7 @@ def events(*source: object) -> list[tuple[str, str, str]]:
 
 def test_the_operator_bans_and_unbans_without_a_server(empty: Path, token: str) -> None:
     assert shown("bots", "events", "--data", empty) == "No such event.\n"
-    assert shown("bots", "ban", "eve", "--reason", "a ring", "--data", empty) == "eve is banned.\n"
+    assert shown("bots", "ban", "eve", "--reason", "a ring", "--data", empty) == "eve is banned, with Ada.\n"
     assert not welcome(empty, token)
     assert "Eve is banned: a ring" in " ".join(shown("bots", "list", "--data", empty).split())
     again = arena("bots", "ban", "Eve", "--data", empty)
@@ -67,10 +67,16 @@ def test_the_operator_bans_and_unbans_without_a_server(empty: Path, token: str) 
     assert events("--data", empty, "--before", 2) == [("banned", "eve", "a ring")]
 
 
+def test_an_owner_without_a_bot_may_be_banned_and_that_is_said(empty: Path) -> None:
+    text = shown("bots", "ban", "evee", "--data", empty)
+    assert text == "evee is banned, who has no bot that is listed: see `arena bots list` for the spelling.\n"
+
+
 def test_a_server_that_works_there_does_it_itself(empty: Path, token: str) -> None:
     with serving(empty, "--no-house") as server:
         there = ("--data", empty, "--server", server.server)
-        assert document("bots", "ban", "eve", "--reason", "a ring", *there) == {"owner": "eve", "reason": "a ring"}
+        done = document("bots", "ban", "eve", "--reason", "a ring", *there)
+        assert done == {"owner": "eve", "reason": "a ring", "bots": ["Ada"]}
         assert not welcome(empty, token)
         banned = {row["bot"]: row["banned"] for row in document("bots", "list", "--server", server.server)["bots"]}
         assert banned == {"Ada": "Eve is banned: a ring", "Bob": ""}

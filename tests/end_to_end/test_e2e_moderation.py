@@ -18,7 +18,7 @@ def test_a_ban_ends_open_streams_with_a_reason_and_the_match_goes_on(tmp_path: P
         ann.play_in_background()
         eve.read_until(lambda: eve.decisions)
         operator = ("--data", running.data, "--server", running.address)
-        assert arena("bots", "ban", "eve", "--reason", "a ring", *operator) == "eve is banned."
+        assert arena("bots", "ban", "eve", "--reason", "a ring", *operator) == "eve is banned, with eve."
         for stream in (eve, crowd.stranger(eve.token)):
             end = stream.last_word()
             assert end.code is grpc.StatusCode.PERMISSION_DENIED

@@ -41,7 +41,7 @@ def command() -> None:
 @takes_source
 @json_option
 def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
-    """List the matches that have a replay, newest first.
+    """List the matches that have a replay which is not pruned, newest first.
 
     \b
     JSON: {"matches": [...]}, as `arena matches` has them.
@@ -55,19 +55,19 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
 
     console = screen()
     if not rows:
-        console.print("No such match is finished yet.")
+        console.print("No such match has a replay: none is finished yet, or all are pruned.")
         return
     console.print(matches_table("Replays", rows))
     console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
 
 
 def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
-    """Return the newest matches that have a replay, newest first."""
+    """Return the newest matches that have a replay which is not pruned, newest first."""
     found: list[MatchRow] = []
     while len(found) < limit:
         page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
-        found += [row for row in page if row.state.value == "finished"]
-        if len(page) < LARGEST_PAGE:
+        found += [row for row in page if row.state.value == "finished" and not row.pruned]
+        if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
             break
         before = page[-1].match_id
     return found[:limit]

@@ -241,6 +241,9 @@ def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match
         schema.match_seats.join(schema.versions).join(schema.bots)
     )
     voided = events.void_reasons(connection, [*seats])
+    replay = schema.replays.c
+    gone = replay.match_id.in_(seats) & (func.length(replay.content) == 0)
+    pruned = {*connection.scalars(select(replay.match_id).where(gone))}
     for row in connection.execute(query.where(taken.match_id.in_(seats))):
         seats[row.match_id].append(
             SeatRow(
@@ -266,6 +269,7 @@ def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match
             reason=row.reason,
             seats=tuple(seats[row.id]),
             voided=voided.get(row.id, ""),
+            pruned=row.id in pruned,
         )
         for row in rows
     )

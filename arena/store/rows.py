@@ -162,6 +162,8 @@ class MatchRow:
     seats: tuple[SeatRow, ...]
     voided: str
     """Why its result is void; empty if it is not."""
+    pruned: bool
+    """Whether its replay was removed to save room."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,7 @@ class MatchEntry(google.protobuf.message.Message):
     SEATS_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
     VOIDED_FIELD_NUMBER: builtins.int
+    PRUNED_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """Its number."""
     game: builtins.str
@@ -131,6 +132,8 @@ class MatchEntry(google.protobuf.message.Message):
     """Why it was interrupted; empty otherwise."""
     voided: builtins.str
     """Why its result counts no more; empty where it does, or where there is none."""
+    pruned: builtins.bool
+    """Whether its replay was removed to save room: the result stays, and so does the replay's digest."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it began."""
@@ -154,9 +157,10 @@ class MatchEntry(google.protobuf.message.Message):
         seats: collections.abc.Iterable[global___MatchSeat] | None = ...,
         reason: builtins.str = ...,
         voided: builtins.str = ...,
+        pruned: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["ended", b"ended", "started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "match_id", b"match_id", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
 
 global___MatchEntry = MatchEntry
 

@@ -146,6 +146,7 @@ def test_matches_of_any_size_are_whole(seats: int, width: int) -> None:
             ended=NOW,
             reason="",
             voided="an electrician cut the power",
+            pruned=False,
             seats=tuple(table),
         )
         for number, game in ((1, "sixth_sense"), (1234567, "nullern"))

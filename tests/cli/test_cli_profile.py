@@ -20,7 +20,7 @@ Seat = tuple[str, int, int]
 def match(number: int, *seats: Seat, state: MatchState = MatchState.FINISHED, voided: str = "") -> MatchRow:
     """A match with each seat's bot, score and place."""
     rows = [SeatRow(bot, score, place, None, None, 1, "", spoilt=score == 0) for bot, score, place in seats]
-    return MatchRow(number, "nullern", state, NOON, NOON, "", tuple(rows), voided)
+    return MatchRow(number, "nullern", state, NOON, NOON, "", tuple(rows), voided, pruned=False)
 
 
 MATCHES: Sequence[MatchRow] = (
@@ -74,7 +74,7 @@ def test_who_has_finished_nothing_has_no_profile() -> None:
 def test_a_match_is_lost_by_whoever_finished_it_and_did_not_win() -> None:
     assert [lost(row, "ANN") for row in MATCHES] == [False, False, True, True, True]
     seat = SeatRow("ann", None, None, None, None, 0, "")
-    assert not lost(MatchRow(6, "nullern", MatchState.PLAYING, NOON, None, "", (seat,), ""), "ann")
+    assert not lost(MatchRow(6, "nullern", MatchState.PLAYING, NOON, None, "", (seat,), "", pruned=False), "ann")
 
 
 # --- the verbs ---

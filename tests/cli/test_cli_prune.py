@@ -28,6 +28,8 @@ def test_pruned_replays_are_named_and_results_stay(played: Played, tmp_path: Pat
         verified = arena("replay", "verify", match, "--data", data)
         assert verified.exit_code == status
         assert (f"the replay of match {match} is pruned" in verified.output) is bool(status)
+    assert [row["pruned"] for row in json.loads(shown("matches", "--json", "--data", data))["matches"]] == [0, 1, 1]
+    assert [row["match"] for row in json.loads(shown("replay", "list", "--json", "--data", data))["matches"]] == [3]
     assert shown("ladder", "--json", "--data", data) == ladder
     assert "identical" in shown("ladder", "rebuild", "--verify", "--data", data)
 
@@ -45,5 +47,7 @@ def test_a_running_server_prunes_by_itself_and_nobody_else_does(played: Played, 
         assert "a server prunes by itself, with --keep-replays" in refused.output
         gone = arena("replay", "show", 1, "--server", server.server)
         assert gone.exit_code == 1
+        rows = json.loads(shown("replay", "list", "--json", "--server", server.server))["matches"]
+        assert [row["match"] for row in rows] == [3, 2]
         assert "the replay of match 1 is pruned" in gone.output
         assert shown("replay", "verify", 2, "--server", server.server).startswith("OK")

@@ -243,7 +243,7 @@ def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
             forced=(0, 2),
             counts=(True, True),
             at=1,
-            replay=lambda _: b"",
+            replay=lambda _: b"a replay",
         )
         later = [matches.begin(connection, "sixth_sense", {}, here, 2) for _ in range(1001)]
         matches.interrupt(connection, later[:-1], "no more", 3)

@@ -27,7 +27,7 @@ def test_a_match_begins(data: Path) -> None:
         match_id = matches.begin(connection, GAME, {"short": True, "rounds": 4}, [bob, ada], NOW)
         assert matches.playing(connection) == (match_id,)
         seats = tuple(SeatRow(name, None, None, None, None, 0, "") for name in ("Bob", "Ada"))
-        expected = MatchRow(match_id, GAME, MatchState.PLAYING, instant(NOW), None, "", seats, "")
+        expected = MatchRow(match_id, GAME, MatchState.PLAYING, instant(NOW), None, "", seats, "", pruned=False)
         assert matches.get_match(connection, match_id) == expected
         assert connection.scalar(select(schema.matches.c.options)) == '{"rounds": 4, "short": true}'
 

@@ -20,6 +20,7 @@ VERBS: Final = {
     "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
+    "match": ("arena.cli.match", "Compare two bots on this machine."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
     "bots": ("arena.cli.bots", "List bots, invite, replace and revoke tokens, un-park, moderate."),

@@ -1,0 +1,208 @@
+"""`arena match`: compare two bots on this machine, on the same deals, by the referee that the ladder has."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.screen import json_option, print_json, screen
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from arena.local.ordered_sets import OrderedSets
+    from arena.local.sets import SetsFile, Subject
+
+SETS: Final = 200
+"""Sets by default."""
+SETS_OF_TEST: Final = 10_000
+"""Sets by default where a test says when it is enough."""
+STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
+"""Exit statuses with --sprt, by its outcome."""
+INTERRUPTED: Final = 130
+
+
+def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, float] | None:
+    """Parse t0=…,t1=…; either may be left out."""
+    if text is None:
+        return None
+    found = {"t0": 0.0, "t1": 0.1}
+    for word in text.split(","):
+        name, _equals, value = word.partition("=")
+        try:
+            found[name] = {"t0": float, "t1": float}[name](value)
+        except (KeyError, ValueError):
+            raise click.BadParameter(f"{word!r} is not t0=NUMBER or t1=NUMBER, such as t0=0,t1=0.1") from None
+    if not found["t0"] < found["t1"] or not max(map(abs, found.values())) < 100:
+        raise click.BadParameter(f"t0 must be less than t1, and both between -100 and 100; they are {found}")
+    return found["t0"], found["t1"]
+
+
+@click.command(
+    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets"
+)
+@click.argument("one")
+@click.argument("other")
+@click.option(
+    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="What they play."
+)
+@click.option("--seats", metavar="N", type=int, help="Seats at a table.  [default: 4, or what the game has]")
+@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="Of the game; repeatable.")
+@click.option(
+    "--field", metavar="BOT", multiple=True, help="Who else sits there; repeatable.  [default: the strongest house bot]"
+)
+@click.option(
+    "--design",
+    type=click.Choice(["same-seats", "one-table", "independent"]),
+    help="See above.  [default: one-table for two seats, else same-seats]",
+)
+@click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
+@click.option(
+    "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
+)
+@click.option("--concurrency", metavar="N", type=click.IntRange(1, 256), help="Games at once.  [default: one a core]")
+@click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
+@json_option
+def command(
+    one: str,
+    other: str,
+    game: str,
+    seats: int | None,
+    options: tuple[str, ...],
+    field: tuple[str, ...],
+    design: str | None,
+    sets: int | None,
+    sprt: tuple[float, float] | None,
+    concurrency: int | None,
+    seed: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare two bots on this machine: is ONE better than OTHER?
+
+    A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME. It plays in
+    processes of its own, by the rules and the referee of a server, without clocks.
+
+    The design says what is compared. In the same seats, each of the two plays in turn in one seat of the same deals
+    against the same field, and what counts is its points above the mean of the others. At one table, both play each
+    other, once more with their seats exchanged, and what counts is their points. Independent deals are what a ladder
+    has, and need the most games. Seats go round from set to set.
+
+    The test with --sprt is about t, the mean of the sets' differences in their standard deviations: 0.1 takes some
+    600 sets. A wrong verdict has a probability of 5 % either way.
+
+    Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided; 130 interrupted.
+
+    \b
+    JSON: {"match": {"game", "options", "seats", "design", "seed", "bots",
+    "versions"}, "comparison": {"sets", "games", "difference", "interval",
+    "likely", "normalised", "elo", "won", "drawn", "lost", "gain", "bots"},
+    "test": {"outcome", "ratio", "sets"} or null}
+    """
+    from arena.local.comparison import SequentialTest, compare
+    from arena.local.errors import LocalMatchError
+    from arena.local.ordered_sets import OrderedSets
+    from arena.local.sets import SetsFile
+
+    subject = _subject(one, other, game, seats, options, field, design, seed, out)
+    test = None if sprt is None else SequentialTest(*sprt)
+    ordered = OrderedSets(subject.design, sets or (SETS if test is None else SETS_OF_TEST), test)
+    try:
+        with closing(SetsFile(out, subject)) as file:
+            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1)
+    except (LocalMatchError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    state, shown = ordered.state, [file.found[number] for number in range(len(ordered.scores))]
+    comparison = compare(subject.design, shown) if shown else None
+    if as_json:
+        print_json({"match": subject, "comparison": comparison, "test": state})
+    elif comparison is not None:
+        from arena.cli.match_report import match_report
+
+        screen().print(match_report(subject, comparison, ordered))
+    if interrupted:
+        _say_how_to_go_on(subject, out)
+        sys.exit(INTERRUPTED)
+    if state is not None:
+        sys.exit(STATUSES[state.outcome.value])
+
+
+def _subject(
+    one: str,
+    other: str,
+    game: str,
+    seats: int | None,
+    options: tuple[str, ...],
+    field: tuple[str, ...],
+    design: str | None,
+    seed: int | None,
+    out: Path | None,
+) -> Subject:
+    """Return what is compared; UsageError where that cannot be."""
+    from arena.cli.game_options import parse_offers
+    from arena.house import HOUSE_BOTS
+    from arena.local.design import Design, default_design, fielded
+    from arena.local.errors import LocalMatchError
+    from arena.local.players import HOUSE
+    from arena.local.runner import versions
+    from arena.local.sets import Subject, seed_of
+    from engine.game import OptionError
+
+    try:
+        [offer] = parse_offers(GAMES, [game], [str(seats)] if seats is not None else [], options)
+    except OptionError as error:
+        raise click.UsageError(str(error)) from error
+    size = offer.seats[0]
+    chosen = default_design(size) if design is None else Design(design)
+    beside = fielded(chosen, size)
+    if len(field) > beside:
+        raise click.UsageError(f"a field of {beside} sits at a table of {size} with {chosen.value}, not {len(field)}")
+    strongest = HOUSE + HOUSE_BOTS[game][-1].name.removeprefix("house-")
+    filled = [(field or (strongest,))[place % len(field or (strongest,))] for place in range(beside)]
+    bots = (one, other, *filled)
+    try:
+        known = versions(game, bots)
+        if seed is None:
+            seed = seed_of(out) if out is not None and out.exists() else None
+    except (LocalMatchError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if seed is None:
+        seed = secrets.randbelow(1 << 32)
+    return Subject(game, dict(offer.options), size, chosen, seed, bots, known)
+
+
+def _play(subject: Subject, file: SetsFile, ordered: OrderedSets, workers: int) -> bool:
+    """Play what is missing; return whether Ctrl-C ended it."""
+    from arena.cli.match_progress import MatchProgress
+    from arena.local.runner import play_sets
+
+    missing = (number for number in range(ordered.most) if number not in file.found)
+    with MatchProgress(screen(stderr=True), ordered) as progress:
+        ordered.take(file.found)
+        progress.show()
+        if ordered.enough:
+            return False
+        with closing(play_sets(subject, missing, workers)) as played:
+            try:
+                for each in played:
+                    file.add(each)
+                    ordered.take(file.found)
+                    progress.show()
+                    if ordered.enough:
+                        return False
+            except KeyboardInterrupt:
+                return True
+    return False
+
+
+def _say_how_to_go_on(subject: Subject, out: Path | None) -> None:
+    if out is None:
+        click.echo("Interrupted; nothing is kept without --out FILE.", err=True)
+    else:
+        click.echo(f"Interrupted; the same command goes on, with --seed {subject.seed} --out {out}.", err=True)

@@ -1,0 +1,66 @@
+"""Progress of a match on this machine: a bar in a terminal, a line now and then in a pipe."""
+
+from __future__ import annotations
+
+import time
+from math import sqrt
+from statistics import fmean, stdev
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from arena.local.ordered_sets import OrderedSets
+
+EVERY: Final = 10.0
+"""Seconds between two lines in a pipe."""
+
+
+class MatchProgress:
+    """Shows on a console how far a match is, and what it says so far."""
+
+    def __init__(self, console: Console, ordered: OrderedSets) -> None:
+        self._console = console
+        self._ordered = ordered
+        self._next_line = time.monotonic() + EVERY
+        self._bar: Progress | None = None
+        if console.is_terminal:
+            columns = (
+                TextColumn("sets"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+            self._task = self._bar.add_task("", total=ordered.most)
+
+    def __enter__(self) -> MatchProgress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def show(self) -> None:
+        """Show what there is now."""
+        sets = len(self._ordered.scores)
+        if self._bar is not None:
+            self._bar.update(self._task, completed=sets, description=self._said())
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + EVERY
+            self._console.print(f"{sets} of {self._ordered.most} sets  {self._said()}", soft_wrap=True)
+
+    def _said(self) -> str:
+        scores, state = self._ordered.scores, self._ordered.state
+        if len(scores) < 2:
+            return ""
+        said = f"{fmean(scores):+.2f} ± {1.96 * stdev(scores) / sqrt(len(scores)):.2f} points"
+        if state is not None and self._ordered.test is not None:
+            said += f"  LLR {state.ratio:+.2f} of ±{self._ordered.test.bound:.2f}"
+        return said

@@ -1,0 +1,205 @@
+"""Players of a match on one's own machine: house bots, and bots of the Python client in this process.
+
+A player hears the very messages that a bot on a server is sent. A client's bot gets them as protobuf, through the
+client's own code, so that its `decide()` cannot tell the difference.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from time import perf_counter
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from arena.house import HOUSE_BOTS, HouseBot
+from arena.local.errors import BotNotLoaded
+from arena.server.sessions.messages import Outgoing
+
+if TYPE_CHECKING:
+    from engine.game import Game
+
+HOUSE: Final = "house:"
+"""What the name of a house bot begins with."""
+_imported: dict[str, dict[str, ModuleType]] = {}
+"""By folder, the modules that bots imported from it."""
+
+
+class LocalPlayer(Protocol):
+    """A bot that can be given a seat; one object has one seat at a table."""
+
+    name: str
+    """What the table calls it."""
+    version: str
+    """What its choices depend on besides what it hears: a house bot's version, or the digest of a bot's code."""
+
+    def begin(self, key: bytes, seat: int) -> None:
+        """Get ready for a game with this key in this seat."""
+
+    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
+        """Take a message; yield decision and action for every question in it. Raises what the bot raises."""
+
+
+class LocalHousePlayer:
+    """A house bot. Its chance comes from the game's key: the same deals are played the same way."""
+
+    def __init__(self, bot: HouseBot) -> None:
+        self.name = bot.name
+        self.version = bot.version
+        self._bot = bot
+        self._salt = b""
+
+    def begin(self, key: bytes, seat: int) -> None:
+        """See `LocalPlayer`."""
+        self._salt = key + seat.to_bytes(4, "big")
+
+    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
+        """See `LocalPlayer`."""
+        for question in message.questions:
+            ask = question.ask
+            chance = sha256(self._salt + ask.decision.to_bytes(4, "big")).digest()
+            yield ask.decision, self._bot.decide(ask.view, ask.legal, chance)
+
+
+class LocalClientPlayer:
+    """A bot of the Python client."""
+
+    def __init__(self, game: Game, bot: Any) -> None:
+        """`bot` is an `arena_client.Bot`."""
+        from arena_client.caller import Caller
+        from arena_client.decision import Catalog
+        from arena_client.v1.game_pb2 import GameCatalog
+        from arena_client.v1.play_pb2 import PlayResponse
+
+        from arena.api.catalog import encode_catalog
+        from arena.api.codec import PROTOBUF
+
+        self.name = bot.name or type(bot).__name__
+        self.version: str = bot.digest() if bot.version is None else bot.version
+        self._encode = PROTOBUF.encode
+        self._parse = PlayResponse.FromString
+        self._caller = Caller(bot)
+        self._games = {game.name: Catalog.of(GameCatalog.FromString(encode_catalog(game).SerializeToString()))}
+
+    def begin(self, key: bytes, seat: int) -> None:
+        """Do nothing: the message of the beginning says it."""
+
+    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
+        """See `LocalPlayer`."""
+        response = self._parse(self._encode(message))
+        for request in self._caller.react(response, self._games, perf_counter()):
+            for answer in request.answers:
+                yield answer.decision_id, answer.action
+
+
+def load(spec: str, game: Game) -> LocalPlayer:
+    """Return a new player: `house:NAME`, or `FILE.py` or `FILE.py:CLASS` with a bot of the Python client.
+
+    Raises BotNotLoaded.
+    """
+    if spec.startswith(HOUSE):
+        return LocalHousePlayer(_house_bot(spec, game))
+    path, _, name = spec.partition(":") if spec.endswith(".py") or ".py:" in spec else ("", "", "")
+    if not path:
+        raise BotNotLoaded(spec, f"it is neither FILE.py, FILE.py:CLASS nor {HOUSE}NAME ({_house_names(game)})")
+    with _project(Path(path).resolve()):
+        kind = _bot_class(spec, _module(spec, Path(path).resolve()), name)
+        try:
+            bot = kind()
+        except Exception as error:
+            raise BotNotLoaded(spec, f"{kind.__name__}() raises\n{traceback.format_exc().rstrip()}") from error
+        if game.name not in bot.games:
+            raise BotNotLoaded(spec, f"it plays {', '.join(bot.games) or 'no game'}, not {game.name}: see its `games`")
+        return LocalClientPlayer(game, bot)
+
+
+def _house_bot(spec: str, game: Game) -> HouseBot:
+    wanted = spec.removeprefix(HOUSE)
+    for bot in HOUSE_BOTS[game.name]:
+        if wanted in (bot.name, bot.name.removeprefix("house-")):
+            return bot
+    raise BotNotLoaded(spec, f"the house bots of {game.name} are {_house_names(game)}")
+
+
+def _house_names(game: Game) -> str:
+    return ", ".join(HOUSE + bot.name.removeprefix("house-") for bot in HOUSE_BOTS[game.name])
+
+
+@contextmanager
+def _project(file: Path) -> Iterator[None]:
+    """Import as Python does that runs a file: from its folder, and with nothing of another bot's folder.
+
+    Two versions of a bot have modules of the same names. So those of a folder are known only while a bot of it is made;
+    what it has imported by then it keeps.
+    """
+    folder = str(file.parent)
+    sys.path.insert(0, folder)
+    sys.modules.update(_imported.get(folder, {}))
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        own = {name: module for name, module in sys.modules.items() if _lies_in(module, file.parent)}
+        _imported[folder] = own
+        for name in own:
+            del sys.modules[name]
+
+
+def _lies_in(module: ModuleType, folder: Path) -> bool:
+    """Whether a module belongs to a project, and to no library that happens to lie in its folder."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or module.__name__.partition(".")[0] in ("arena", "arena_client", "engine"):
+        return False
+    path = Path(file).resolve()
+    return path.is_relative_to(folder) and "site-packages" not in path.parts and "dist-packages" not in path.parts
+
+
+def _module(spec: str, path: Path) -> ModuleType:
+    name = f"arena_bot_{sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    if not path.is_file():
+        raise BotNotLoaded(spec, f"there is no file {path}")
+    found = spec_from_file_location(name, path)
+    assert found is not None, "the name ends with .py"
+    assert found.loader is not None, "it is a file"
+    module = module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        trace = "".join(traceback.format_exception(error)).rstrip()
+        raise BotNotLoaded(spec, f"importing it raises\n{trace}") from error
+    return module
+
+
+def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
+    """Return the class of a name, or the only one of a module."""
+    try:
+        from arena_client import Bot
+    except ModuleNotFoundError as error:
+        why = "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
+        raise BotNotLoaded(spec, why) from error
+
+    def own(kind: object) -> bool:
+        return inspect.isclass(kind) and issubclass(kind, Bot) and kind.__module__ == module.__name__
+
+    classes: dict[str, type[Any]] = dict(inspect.getmembers(module, own))
+    if name:
+        if name not in classes:
+            raise BotNotLoaded(spec, f"it has no bot of this name; {_in_words(tuple(classes))}")
+        return classes[name]
+    if len(classes) != 1:
+        raise BotNotLoaded(spec, _in_words(tuple(classes)) + (": say which, FILE.py:CLASS" if classes else ""))
+    return next(iter(classes.values()))
+
+
+def _in_words(classes: Sequence[str]) -> str:
+    return f"its bots are {', '.join(classes)}" if classes else "it has no class that extends arena_client.Bot"

@@ -1,0 +1,30 @@
+"""Bots of the Python client for tests, as authors write them."""
+
+from pathlib import Path
+
+FIRST = """
+from arena_client import Bot
+
+class First(Bot):
+    games = ("nullern", "sixth_sense")
+
+    def decide(self, decision):
+        return decision.legal[0]
+"""
+CHANCE = """
+import random
+from arena_client import Bot
+
+class Chance(Bot):
+    games = ("nullern", "sixth_sense")
+
+    def decide(self, decision):
+        return random.choice(decision.legal)
+"""
+
+
+def written(folder: Path, text: str = FIRST, name: str = "bot.py") -> str:
+    """Write a bot's file, and return it as the command line has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return str(folder / name)

@@ -1,0 +1,156 @@
+"""What the sets of a comparison say, against what is known of the world that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, sqrt
+from typing import Final, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from arena.local.comparison import LEAST_SETS, RunningTest, SequentialOutcome, SequentialTest, compare, set_score
+from arena.local.design import Design, planned
+from arena.local.sets import PlayedSet, SeatedGame
+from arena.local.table import PlayedGame
+
+SEATS: Final = 4
+Values: TypeAlias = NDArray[np.float64]
+SHAPES: Final[dict[str, Callable[[np.random.Generator, int], Values]]] = {
+    "normal": lambda chance, size: chance.normal(0, 1, size),
+    "heavy tails": lambda chance, size: chance.standard_t(5, size) / sqrt(5 / 3),
+    "skewed": lambda chance, size: chance.exponential(1, size) - 1,
+    "many ties": lambda chance, size: np.where(chance.random(size) < 0.7, 0, chance.normal(0, 1, size)) / sqrt(0.3),
+}
+"""Set scores with mean 0 and standard deviation 1."""
+
+
+def played_game(bots: tuple[int, ...], scores: tuple[int, ...]) -> SeatedGame:
+    places = tuple(1 + sum(other > score for other in scores) for score in scores)
+    same = (10,) * len(bots)
+    return SeatedGame(bots, PlayedGame(scores, places, same, same, same))
+
+
+def a_world(design: Design, better: float, shared: float, sets: int, seed: int) -> list[PlayedSet]:
+    """Sets in which points are skill, luck of the cards and luck of the play; the cards go with the deal."""
+    chance, found = np.random.default_rng(seed), []
+    for number in range(sets):
+        cards: dict[bytes, Values] = {}
+        games = []
+        for game in planned(design, SEATS, number, seed):
+            luck = cards.setdefault(game.key, chance.normal(0, 100 * sqrt(shared), SEATS))
+            points = luck + chance.normal(0, 100 * sqrt(1 - shared), SEATS)
+            points += [better if bot == 0 else 0 for bot in game.bots]
+            games.append(played_game(game.bots, tuple(int(each) for each in points)))
+        found.append(PlayedSet(number, tuple(games)))
+    return found
+
+
+def test_a_set_in_the_same_seats_is_the_difference_above_the_others() -> None:
+    one = played_game((2, 0, 3, 4), (10, 30, 20, 6))  # 18 above the mean of the others, 12
+    other = played_game((2, 1, 3, 4), (10, 3, 2, 0))  # 1 below 4
+    for design in (Design.SAME_SEATS, Design.INDEPENDENT):
+        assert set_score(design, PlayedSet(0, (one, other))) == 18 - -1
+
+
+def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
+    games = played_game((0, 2, 1), (10, 99, 4)), played_game((1, 2, 0), (7, 99, 9))
+    assert set_score(Design.ONE_TABLE, PlayedSet(0, games)) == (6 + 2) / 2
+
+
+@pytest.mark.parametrize("design", Design)
+def test_the_intervals_hold(design: Design) -> None:
+    """95 in 100 of them, of points and of Elo; the truth of the latter by very many sets."""
+    truth = compare(design, a_world(design, 40, 0.5, 6000, 9)).elo
+    assert truth is not None
+    held = elo_held = 0
+    worlds = 300
+    for seed in range(worlds):
+        found = compare(design, a_world(design, 40, 0.5, 40, 100 + seed))
+        assert found.interval is not None
+        assert found.elo is not None
+        assert found.elo.error is not None
+        held += found.interval[0] <= 40 <= found.interval[1]
+        elo_held += abs(found.elo.value - truth.value) <= 1.96 * found.elo.error
+    assert held / worlds == pytest.approx(0.95, abs=0.035)
+    assert elo_held / worlds == pytest.approx(0.95, abs=0.04)
+
+
+def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
+    """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part is gone."""
+    for shared in (0.0, 0.5, 0.8):
+        gain = compare(Design.SAME_SEATS, a_world(Design.SAME_SEATS, 0, shared, 3000, 4)).gain
+        assert gain is not None
+        assert gain.error is not None
+        assert abs(gain.value - 1 / (1 - shared)) < 4 * gain.error
+        assert gain.error < 0.1 * gain.value
+    assert compare(Design.INDEPENDENT, a_world(Design.INDEPENDENT, 0, 0.5, 50, 4)).gain is None
+
+
+def test_figures_of_both_bots() -> None:
+    sets = [PlayedSet(0, (played_game((0, 2), (9, 3)), played_game((1, 2), (4, 4))))]
+    found = compare(Design.SAME_SEATS, sets)
+    one, other = found.bots
+    assert (one.points.value, one.place.value, one.beaten) == (9, 1, 1)
+    assert (other.points.value, other.place.value, other.beaten) == (4, 1, 0.5)
+    assert one.by_seat == (9, None)
+    assert (found.won, found.drawn, found.lost, found.games) == (1, 0, 0, 2)
+    assert found.elo is None
+    assert found.interval is None
+    assert found.likely is None
+
+
+def test_sets_that_are_all_alike_have_no_error() -> None:
+    sets = [PlayedSet(n, (played_game((0, 2), (9, 3)), played_game((1, 2), (4, 6)))) for n in range(9)]
+    found = compare(Design.SAME_SEATS, sets)
+    assert found.difference.value == 8
+    assert found.interval == (8, 8)
+    assert found.likely == 1
+    assert found.normalised is None
+
+
+def outcome(test: SequentialTest, scores: Values) -> tuple[SequentialOutcome, int]:
+    running = RunningTest(test)
+    for score in scores.tolist():
+        running.add(score)
+        if running.state.outcome is not SequentialOutcome.UNDECIDED:
+            break
+    return running.state.outcome, running.state.sets
+
+
+@pytest.mark.parametrize("runs", [1_500, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_sequential_test_errs_as_seldom_as_it_says(shape: str, runs: int) -> None:
+    test, chance = SequentialTest(0, 0.25), np.random.default_rng(len(shape))
+    slack = 2.5 * sqrt(0.05 * 0.95 / runs)
+    for truth, wrong, most in ((0.0, SequentialOutcome.BETTER, 0.055), (0.25, SequentialOutcome.NOT_BETTER, 0.05)):
+        errors = 0
+        for _ in range(runs):
+            found, _sets = outcome(test, SHAPES[shape](chance, 3000) + truth)
+            assert found is not SequentialOutcome.UNDECIDED
+            errors += found is wrong
+        assert errors / runs <= most + slack
+
+
+def test_the_ratio_is_the_one_of_the_formula_and_decides_no_earlier_than_it_may() -> None:
+    test = SequentialTest(0, 1)
+    scores = [3.0, 1.0, 2.0, 5.0, -1.0, 2.0, 2.5, 3.5, 4.0]
+    running = RunningTest(test)
+    for sets, score in enumerate(scores, start=1):
+        running.add(score)
+        t = np.mean(scores[:sets]) / np.std(scores[:sets]) if sets > 1 else None
+        if t is not None and sets <= LEAST_SETS:
+            assert running.state.ratio == pytest.approx(sets / 2 * log((1 + t**2) / (1 + (t - 1) ** 2)))
+        assert (running.state.outcome is SequentialOutcome.BETTER) is (sets >= LEAST_SETS)
+    assert running.state.sets == LEAST_SETS, "what follows its decision changes nothing"
+
+
+def test_sets_that_are_all_alike_are_decided_too() -> None:
+    for score, expected in (
+        (2.0, SequentialOutcome.BETTER),
+        (-2.0, SequentialOutcome.NOT_BETTER),
+        (0.0, SequentialOutcome.UNDECIDED),
+    ):
+        found, _ = outcome(SequentialTest(0, 0.5), np.full(50, score))
+        assert found is expected

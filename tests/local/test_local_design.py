@@ -1,0 +1,49 @@
+"""Who sits where in the sets of a comparison."""
+
+from collections import Counter
+
+import pytest
+
+from arena.local.design import ONE, OTHER, Design, default_design, fielded, planned
+
+
+@pytest.mark.parametrize("seats", range(2, 8))
+@pytest.mark.parametrize("design", Design)
+def test_tables_are_full_and_everybody_sits_everywhere_as_often(design: Design, seats: int) -> None:
+    field = {*range(2, 2 + fielded(design, seats))}
+    sat: Counter[tuple[int, int]] = Counter()
+    rounds = seats * (seats - 1) * max(1, len(field))
+    for number in range(rounds):
+        games = planned(design, seats, number, 5)
+        assert len(games) == 2
+        for game, pair in zip(games, ({ONE}, {OTHER}), strict=True):
+            both = {ONE, OTHER} if design is Design.ONE_TABLE else pair
+            assert {*game.bots} == both | field
+            assert len(game.bots) == seats
+            sat.update((bot, seat) for seat, bot in enumerate(game.bots) if bot in (ONE, OTHER))
+    assert {*sat.values()} == {sat[ONE, 0]}, "the two sit in every seat as often as in every other"
+    assert len(sat) == 2 * seats
+
+
+@pytest.mark.parametrize("design", Design)
+def test_what_is_compared_is_alike_but_for_what_the_design_says(design: Design) -> None:
+    keys = set()
+    for number in range(20):
+        one, other = planned(design, 4, number, 5)
+        keys |= {one.key, other.key}
+        assert (one.key == other.key) is (design is not Design.INDEPENDENT)
+        if design is Design.ONE_TABLE:
+            exchanged = {ONE: OTHER, OTHER: ONE}
+            assert other.bots == tuple(exchanged.get(bot, bot) for bot in one.bots)
+        else:
+            assert other.bots == tuple(OTHER if bot == ONE else bot for bot in one.bots)
+    assert len(keys) == (40 if design is Design.INDEPENDENT else 20)
+
+
+def test_a_set_follows_from_its_number_and_the_seed() -> None:
+    assert planned(Design.SAME_SEATS, 4, 3, 5) == planned(Design.SAME_SEATS, 4, 3, 5)
+    assert planned(Design.SAME_SEATS, 4, 3, 5)[0].key != planned(Design.SAME_SEATS, 4, 3, 6)[0].key
+
+
+def test_two_alone_play_each_other() -> None:
+    assert [default_design(seats) for seats in (2, 3, 7)] == [Design.ONE_TABLE, Design.SAME_SEATS, Design.SAME_SEATS]

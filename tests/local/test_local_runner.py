@@ -1,0 +1,67 @@
+"""Sets are the same whoever plays them, and what goes wrong in a worker is said here."""
+
+from pathlib import Path
+
+import pytest
+
+from arena.local.design import Design
+from arena.local.errors import BotFailed, BotNotLoaded, WorkerDied
+from arena.local.runner import play_set, play_sets, versions
+from arena.local.sets import PlayedSet, Subject
+from tests.local.bots import CHANCE, FIRST, written
+
+
+def subject(*bots: str, game: str = "nullern", design: Design = Design.SAME_SEATS) -> Subject:
+    return Subject(game, {}, 3, design, 11, bots, versions(game, bots))
+
+
+def outcomes(played: PlayedSet) -> list[object]:
+    """All of a set but times."""
+    return [played.number, *[(game.bots, *game.played[:3]) for game in played.games]]
+
+
+@pytest.mark.process
+def test_workers_play_the_same_sets_as_one_process(tmp_path: Path) -> None:
+    bots = subject("house:random", written(tmp_path, CHANCE), "house:counter", "house:careful")
+    here = [outcomes(played) for played in play_sets(bots, range(12), 1)]
+    there = sorted(outcomes(played) for played in play_sets(bots, range(12), 3))
+    assert here == there
+
+
+@pytest.mark.process
+def test_it_stops_when_nobody_wants_more(tmp_path: Path) -> None:
+    played = play_sets(subject("house:random", "house:random", "house:random", "house:random"), range(10**9), 2)
+    assert next(played).number < 100
+    played.close()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_bot_that_fails_ends_it_by_its_name(tmp_path: Path, workers: int) -> None:
+    spec = written(tmp_path, FIRST.replace("return", "assert decision.match_id < 9\n        return"))
+    with pytest.raises(BotFailed) as failed:
+        for _ in play_sets(subject("house:random", spec, "house:random", "house:random"), range(50), workers):
+            pass
+    assert f"{spec} failed in seat" in str(failed.value)
+    assert "of nullern, round 1 of set 4" in str(failed.value)
+    assert "assert decision.match_id < 9" in str(failed.value)
+
+
+@pytest.mark.process
+def test_a_bot_that_kills_its_process_is_said_to_have(tmp_path: Path) -> None:
+    spec = written(tmp_path, FIRST.replace("return", "import os; os._exit(3)\n        return"))
+    with pytest.raises(WorkerDied, match="a bot crashed it, or the machine is out of memory"):
+        for _ in play_sets(subject("house:random", spec, "house:random", "house:random"), range(50), 2):
+            pass
+
+
+def test_a_bot_that_is_none_is_named_before_anything_is_played() -> None:
+    with pytest.raises(BotNotLoaded, match="no bot 'house:nobody'"):
+        subject("house:random", "house:nobody")
+
+
+def test_a_set_depends_on_its_number_only() -> None:
+    bots = subject("house:counter", "house:random", "house:careful", "house:careful")
+    later = outcomes(play_set(bots, 5))
+    assert outcomes(play_set(bots, 0)) != later
+    assert outcomes(play_set(bots, 5)) == later

@@ -52,20 +52,16 @@ class Journal:
         self._torn = False
         """Whether the file ends with a partly written block, to be cut off before the next write."""
         self._unwritten: list[str] = []
-        self._matches: list[int] = []
-        """The match of each of these lines."""
         self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
 
     def begin(self, header: Header) -> None:
         """Write the header of a new match at once. DiskFull, StoreUnusable: nothing is kept of the match."""
         self._first_file[header.match_id] = self._number
         self._unwritten.append(f"{header.match_id} {header_line(header)}")
-        self._matches.append(header.match_id)
         try:
             self.commit()
         except StoreError:
             self._unwritten.pop()
-            self._matches.pop()
             self.forget(header.match_id)
             raise
 
@@ -73,14 +69,13 @@ class Journal:
         """Add an input of a running match to the next commit; return its line in the format of a replay."""
         text = input_line(event, header.game)
         self._unwritten.append(f"{header.match_id} {text}")
-        self._matches.append(header.match_id)
         return text
 
     def commit(self) -> None:
         """Write the lines added since the last commit. DiskFull, StoreUnusable: they are kept for the next commit."""
         if not self._unwritten:
             return
-        content = encode_block(self._unwritten, self._matches)
+        content = encode_block(self._unwritten)
         try:
             if self._torn:
                 os.ftruncate(self._file, self._size)
@@ -92,7 +87,6 @@ class Journal:
             raise file_error(_path(self._directory, self._number), error) from error
         self._size += written
         self._unwritten.clear()
-        self._matches.clear()
         if self._size >= _FULL:
             self._start_next_file()
 
@@ -198,7 +192,7 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
     for number in numbers:
         for found in read_blocks(_path(directory, number).read_bytes(), newest=number == numbers[-1]):
             if isinstance(found, Damage):
-                damaged |= lines.keys() if found.matches is None else found.matches
+                damaged |= lines.keys()
                 continue
             match_id, text = found
             if text.startswith(HEADER_START):
@@ -214,10 +208,9 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
     """Write the file of this number, whole or not at all, with these lines of matches; OSError."""
     copy = directory / "copy"
     copy.touch(mode=0o600)  # the seeds of running matches are in it
-    texts = [f"{match_id} {text}" for match_id, each in lines.items() for text in each]
-    copy.write_bytes(
-        encode_block(texts, [match_id for match_id, each in lines.items() for _ in each]) if texts else b""
-    )
+    # A block a match, so that damage costs no more than that one.
+    blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
+    copy.write_bytes(b"".join(blocks))
     with copy.open("rb") as file:
         os.fsync(file.fileno())
     copy.replace(_path(directory, number))

@@ -39,7 +39,7 @@ class Bot:
     owner: str = ""
     """Bots of one owner never meet in a match; the bot's own name where empty."""
     games: Sequence[str] = GAMES[:1]
-    """The games it plays, by name."""
+    """The games it plays, by name; a text is the name of one."""
     capacity: int = 8
     """How many matches it plays at once."""
     files: Sequence[str] = ()
@@ -64,7 +64,7 @@ class Bot:
         if owner is not None:
             self.owner = owner
         if games is not None:
-            self.games = games
+            self.games = (games,) if isinstance(games, str) else games
         if capacity is not None:
             self.capacity = capacity
         if version is not None:
@@ -74,6 +74,8 @@ class Bot:
         """Make a bot, and keep what it is made with for its digest."""
         bot = super().__new__(cls)
         bot._made_with = positional, named
+        if isinstance(cls.games, str):
+            bot.games = (cls.games,)
         return bot
 
     def digest(self) -> str:

@@ -5,6 +5,7 @@ It never waits and moves no bytes; what the bot raises comes out here.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import operator
 import time
@@ -190,6 +191,11 @@ def _checked(decision: Decision, choice: object, count: int, of: int) -> int:
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
     except TypeError:
+        if inspect.iscoroutine(choice):
+            choice.close()
+            raise BadAnswerError(
+                "decide() is an async function: make it a plain one, def decide(self, decision)"
+            ) from None
         raise BadAnswerError(
             f"answer {count} of {of} is {choice!r}: an answer is an action, one of decision.legal"
         ) from None

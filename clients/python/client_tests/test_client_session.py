@@ -398,3 +398,19 @@ def test_options_can_be_given_to_the_constructor() -> None:
     bot = First(name="x", owner="me", games=("sixth_sense",), capacity=3)
     assert (bot.name, bot.owner, bot.games, bot.capacity) == ("x", "me", ("sixth_sense",), 3)
     assert (First().name, First.capacity) == ("bot", 8)
+
+
+def test_one_game_may_be_given_as_a_text() -> None:
+    class Only(First):
+        games = "nullern"
+
+    assert [First(games="nullern").games, Only().games, Only.games] == [("nullern",), ("nullern",), "nullern"]
+
+
+def test_a_decision_that_is_to_be_awaited_is_said_to_be_none() -> None:
+    class Later(First):
+        async def decide(self, decision: Decision) -> int:  # type: ignore[override]
+            return decision.legal[0]
+
+    with pytest.raises(BadAnswerError, match="is an async function: make it a plain one"):
+        list(session(Later()).react(asks((1, 1))))

@@ -52,6 +52,9 @@ class QueryServices:
             ladder = await self._of_tables(game, request.seats)
         else:
             ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
+            if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
+                since = instant(unfitted.since)
+                ladder = replace(ladder, not_fitted_since=since, not_fitted_why=unfitted.why)
         return pack(ladder, ladder_pb2.GetLadderResponse)
 
     async def GetHistory(  # noqa: N802

@@ -62,7 +62,8 @@ def command(
     \b
     JSON: {"ladders": [LadderRows]};
     "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
-    standard error of 1500, common to all, "through" the last event in it.
+    standard error of 1500, common to all, "through" the last event in it, "not_fitted_since" and "not_fitted_why" are
+    there where newer results cannot be fitted.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     """
     if context.invoked_subcommand is not None:

@@ -110,6 +110,10 @@ class LadderRows:
     scale_error: float | None
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
     first fit."""
+    not_fitted_since: datetime | None = None
+    """Since when newer results cannot be fitted; None where they can, and where no server says so."""
+    not_fitted_why: str = ""
+    """Why they cannot; empty where they can."""
 
 
 @dataclass(frozen=True, slots=True)

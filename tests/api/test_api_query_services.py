@@ -21,6 +21,7 @@ from arena.api.query_services import CHUNK, PAGE, QueryServices
 from arena.api.statuses import LARGEST_NUMBER, STATUS
 from arena.replay.hash_chain import pack, with_chain
 from arena.server.arena import Arena
+from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store import baselines, errors, matches
@@ -365,6 +366,18 @@ async def test_the_ladder_of_tables_of_one_size_says_why_it_cannot_be(rig: Rig, 
     assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, "sixth_sense is played by 2 to 6, not by 9")
     code, text = await refused(rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=4), CALL))
     assert (code, text) == (grpc.StatusCode.UNAVAILABLE, "this server fits no ladders")
+
+
+async def test_a_ladder_that_cannot_be_fitted_says_since_when_and_why(
+    rig: Rig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ladder_pb2.GetLadderRequest(game=GAME.name)
+    fine = await rig.query_services.GetLadder(ask, CALL)
+    assert (fine.HasField("not_fitted_since"), fine.not_fitted_why) == (False, "")
+    why = {GAME.name: Unfitted(7_000_000, "a test")}
+    monkeypatch.setattr(rig.arena.publisher, "unfitted", why.get)
+    answer = await rig.query_services.GetLadder(ask, CALL)
+    assert (answer.not_fitted_since.ToMicroseconds(), answer.not_fitted_why) == (7_000_000, "a test")
 
 
 async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockClock) -> None:

@@ -49,6 +49,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     DIGEST_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
+    NOT_FITTED_SINCE_FIELD_NUMBER: builtins.int
+    NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -57,6 +59,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
     scale_error: builtins.float
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
+    not_fitted_why: builtins.str
+    """Why they cannot; empty where they can."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -64,6 +68,10 @@ class GetLadderResponse(google.protobuf.message.Message):
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was published; absent before the first fit."""
+
+    @property
+    def not_fitted_since(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Since when newer results could not be fitted; absent where they can be."""
 
     def __init__(
         self,
@@ -74,9 +82,11 @@ class GetLadderResponse(google.protobuf.message.Message):
         digest: builtins.str = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         scale_error: builtins.float | None = ...,
+        not_fitted_since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        not_fitted_why: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload

@@ -54,7 +54,7 @@ class LadderServiceServicer(object):
     def GetLadder(self, request, context):
         """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
         NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-        UNAVAILABLE: with seats, when the server cannot compute it now.
+        UNAVAILABLE: with seats, when the server cannot compute it now; it says so within seconds.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

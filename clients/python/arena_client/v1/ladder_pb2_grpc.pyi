@@ -27,7 +27,7 @@ class LadderServiceStub:
     ]
     """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
     NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-    UNAVAILABLE: with seats, when the server cannot compute it now.
+    UNAVAILABLE: with seats, when the server cannot compute it now; it says so within seconds.
     """
 
     GetHistory: grpc.UnaryUnaryMultiCallable[
@@ -47,7 +47,7 @@ class LadderServiceAsyncStub:
     ]
     """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
     NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-    UNAVAILABLE: with seats, when the server cannot compute it now.
+    UNAVAILABLE: with seats, when the server cannot compute it now; it says so within seconds.
     """
 
     GetHistory: grpc.aio.UnaryUnaryMultiCallable[
@@ -69,7 +69,7 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
         """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
         NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-        UNAVAILABLE: with seats, when the server cannot compute it now.
+        UNAVAILABLE: with seats, when the server cannot compute it now; it says so within seconds.
         """
 
     @abc.abstractmethod

@@ -306,7 +306,7 @@ async def test_a_ladder_of_some_tables_has_its_turn_soon_or_not_at_all(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(fit_client.fit, GAME.name)
             await trio.testing.wait_all_tasks_blocked(0.01)
-            busy = f"^the process that fits ladders has had to fit {GAME.name} for [0-9]+ s; ask again later$"
+            busy = rf"has other work \(it fits {GAME.name}, for \d+ s already\); ask again later$"
             with pytest.raises(NotFitted, match=busy):
                 await fit_client.fit(GAME.name, 2)
             os.kill(worker, signal.SIGCONT)

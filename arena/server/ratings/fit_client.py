@@ -32,7 +32,7 @@ USUAL_TIMES: Final = 10.0
 """A process may be silent for so many times as long as the longest of the last answers took."""
 REMEMBERED: Final = 5
 """Answers whose durations are remembered."""
-ASIDE: Final = 10.0
+ASIDE: Final = 30.0
 """Seconds that a request for a ladder that is not published waits for its turn."""
 
 log = structlog.get_logger(__name__)
@@ -106,7 +106,7 @@ class _FitProcess:
         """Held by the request, of those for ladders that are not published, that is next to have its turn."""
         self._reading: Final = _Limit()
         self._fitting: Final = _Limit()
-        self._busy = ("to be ready", trio.current_time())
+        self._busy = ("is starting", trio.current_time())
         """What the process has to do, and since when."""
 
     async def ready(self) -> None:
@@ -126,8 +126,8 @@ class _FitProcess:
                     waiting.deadline = math.inf
                     return await self._fitted(game, seats)
         what, since = self._busy
-        busy = f"{trio.current_time() - since:.0f} s"
-        raise NotFitted(f"the process that fits ladders has had {what} for {busy}; ask again later")
+        busy = f"it {what}, for {trio.current_time() - since:.0f} s already"
+        raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
 
     async def _fitted(self, game: str, seats: int = 0) -> Ladder:
         """Have a ladder fitted; the caller has the turn."""
@@ -135,7 +135,7 @@ class _FitProcess:
             raise NotFitted(self._trouble)
         await self._calls.answered()  # or requests that nobody waits for any more would pile up
         self._calls.limit = self._fitting.seconds
-        self._busy = _, began = f"to fit {game}", trio.current_time()
+        self._busy = _, began = f"fits {game}", trio.current_time()
         try:
             answer: Ladder | str = await self._calls.call((game, seats))
         except HelperEnded as error:
@@ -150,7 +150,7 @@ class _FitProcess:
         if self._started.is_set():
             self._started = trio.Event()
         became_warm = False
-        self._busy = ("to be ready", trio.current_time())
+        self._busy = ("is starting", trio.current_time())
         try:
             async with helper(MODULE, str(self._directory)) as process:
                 calls = Calls(process.channel, self._reading.seconds)
@@ -179,7 +179,7 @@ class _FitProcess:
             async with self._turn:  # before any fit
                 self._calls = calls
                 self._started.set()
-                self._busy = _, began = "to read the results", trio.current_time()
+                self._busy = _, began = "reads all results", trio.current_time()
                 await calls.call(None)
                 self._reading.answered(trio.current_time() - began)
                 self.warm = True

@@ -62,7 +62,10 @@ class QueryServices:
     ) -> ladder_pb2.GetPastLadderResponse:
         """Return the last ladder of a game that was published until an instant."""
         self._game(request.game)
-        at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
+        try:
+            at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
+        except ValueError as error:
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"at: {error}") from error
         job = partial(kept_ladders.published_until, game=request.game, at=at)
         return pack(await looked_up(self._arena.store.read(job)), ladder_pb2.GetPastLadderResponse)
 

@@ -67,7 +67,7 @@ class LadderServiceServicer(object):
 
     def GetPastLadder(self, request, context):
         """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-        NOT_FOUND: this server does not play that game.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

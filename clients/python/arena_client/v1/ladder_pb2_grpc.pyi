@@ -35,7 +35,7 @@ class LadderServiceStub:
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
     """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    NOT_FOUND: this server does not play that game.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
     """
 
     GetHistory: grpc.UnaryUnaryMultiCallable[
@@ -63,7 +63,7 @@ class LadderServiceAsyncStub:
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
     """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    NOT_FOUND: this server does not play that game.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
     """
 
     GetHistory: grpc.aio.UnaryUnaryMultiCallable[
@@ -95,7 +95,7 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetPastLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetPastLadderResponse]]:
         """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-        NOT_FOUND: this server does not play that game.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
         """
 
     @abc.abstractmethod

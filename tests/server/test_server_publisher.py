@@ -212,6 +212,11 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
             await store.write(partial(played, count=3))
             arena.publisher.recorded(GAME.name)
             await fitted(store, 8)
+
+            async def logged() -> bool:
+                return bool(logs[-1]["event"] == "ladder fitted")
+
+            await until(logged)  # it is stored before
         events = [line["event"] for line in logs]  # the first fit may be logged only now, after it was stored
         end = events.index("the process that fits ladders ended")
         assert events[end:] == ["the process that fits ladders ended", "ladder fitted"]

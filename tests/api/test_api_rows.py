@@ -26,6 +26,8 @@ from arena.store.rows import (
     LuckRow,
     MatchRow,
     MatchState,
+    PastLadder,
+    PastLadderRow,
     RatedRow,
     SeatRow,
 )
@@ -37,6 +39,8 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRow: ladder_pb2.Standing,
     LuckRow: ladder_pb2.Luck,
     RatedRow: ladder_pb2.RatedMatch,
+    PastLadder: ladder_pb2.GetPastLadderResponse,
+    PastLadderRow: ladder_pb2.PastStanding,
     MatchRow: matches_pb2.MatchEntry,
     SeatRow: matches_pb2.MatchSeat,
     BotRow: bots_pb2.BotEntry,

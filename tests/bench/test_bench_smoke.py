@@ -29,7 +29,6 @@ SMALLEST = {
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
     "bench.listings": "--matches 1000 --runs 1",
     "bench.turns": "--case 2x1 --decisions 200",
-    "studies.blas": "--size 10",
     "studies.forced": "--matches 2",
     "studies.house": "",
     "studies.luck": "--seats 2 --matches 10 --processes 1",

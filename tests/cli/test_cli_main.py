@@ -12,7 +12,19 @@ import click
 import pytest
 
 from arena.cli.main import VERBS, main
-from arena.store.rows import JSON_KEY, BotEventRow, BotRow, LadderRow, LadderRows, LuckRow, MatchRow, RatedRow, SeatRow
+from arena.store.rows import (
+    JSON_KEY,
+    BotEventRow,
+    BotRow,
+    LadderRow,
+    LadderRows,
+    LuckRow,
+    MatchRow,
+    PastLadder,
+    PastLadderRow,
+    RatedRow,
+    SeatRow,
+)
 from tests.cli.cli_rig import arena, shown
 
 
@@ -81,7 +93,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow)),
+        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow, PastLadder, PastLadderRow)),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
         (("bots", "events"), (BotEventRow,)),

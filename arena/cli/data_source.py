@@ -16,7 +16,7 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow, VersionRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
@@ -32,6 +32,7 @@ class DataSource(Protocol):
     def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
     def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
     def matches(  # noqa: D102
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]: ...

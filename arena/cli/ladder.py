@@ -12,7 +12,7 @@ from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import LARGEST_MATCH, takes_data, takes_source
 from arena.cli.rebuild import rebuild
 from arena.cli.screen import json_option, json_rows, print_json, screen
-from arena.store.rows import LadderRows, RatedRow
+from arena.store.rows import LadderRows, RatedRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,11 +45,18 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
     "--seats", metavar="N", type=click.IntRange(1, 99), help="Only from results at tables of this size; computed now."
 )
 @click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
+@click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
 @takes_source
-@json_rows(LadderRows, RatedRow)
+@json_rows(LadderRows, RatedRow, VersionRow)
 @click.pass_context
 def command(
-    context: click.Context, game: str | None, seats: int | None, bot: str | None, place: DataPlace, as_json: bool
+    context: click.Context,
+    game: str | None,
+    seats: int | None,
+    bot: str | None,
+    changed: str | None,
+    place: DataPlace,
+    as_json: bool,
 ) -> None:
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
@@ -64,11 +71,14 @@ def command(
     "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
     standard error of 1500, common to all, "through" the last event in it.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
+    With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     """
     if context.invoked_subcommand is not None:
         return
     if bot is not None and seats is not None:
         raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
+    if changed is not None and (bot is not None or seats is not None):
+        raise click.UsageError("versions are compared by all their matches: give --versions without --history, --seats")
     with place.open() as source:
         games = (game,) if game else source.games()
         if game is None and seats is not None:
@@ -77,10 +87,14 @@ def command(
             games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
         if bot is not None:
             histories = {name: source.history(bot, name) for name in games}
+        elif changed is not None:
+            versions = {name: source.versions(changed, name) for name in games}
         else:
             ladders = [source.ladder(name, seats or 0) for name in games]
     if bot is not None:
         _print_history(bot, histories, as_json)
+    elif changed is not None:
+        _print_versions(changed, versions, as_json)
     elif as_json:
         print_json({"ladders": ladders})
     else:
@@ -153,6 +167,20 @@ def _print_ladders(ladders: Sequence[LadderRows]) -> None:
         else:
             where = f" at a table for {ladder.seats}" if ladder.seats else ""
             console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
+
+
+def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_json: bool) -> None:
+    if as_json:
+        print_json({"bot": bot, "games": [{"game": name, "versions": rows} for name, rows in versions.items()]})
+        return
+    from arena.cli.versions_table import versions_table
+
+    console = screen()
+    for name, rows in versions.items():
+        if rows:
+            console.print(versions_table(bot, name, rows))
+        else:
+            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
 
 
 def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:

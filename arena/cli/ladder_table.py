@@ -94,7 +94,7 @@ def _columns(ladder: LadderRows) -> list[Column]:
         column("Bot", lambda row: bot_name(row.bot, row.house).append(unlisted(row), style="dim default"), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
-        column("P(best)", lambda row: UNKNOWN if row.best is None else _share(row.best)),
+        column("P(best)", lambda row: UNKNOWN if row.best is None else share(row.best)),
         column("Matches", lambda row: Text(str(row.matches))),
         column("Opponents", lambda row: UNKNOWN if row.best is None else Text(str(row.opponents))),
         column("Wins", lambda row: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}")),
@@ -187,7 +187,7 @@ def _rating(row: LadderRow, width: int) -> Text:
     return Text.assemble((f"{row.rating:.0f}", "bold"), (f" ± {_margin(row):>{width}}", "dim"), mark)
 
 
-def _share(share: float) -> Text:
+def share(share: float) -> Text:
     """Format a share in percent, without rounding to 0 % or 100 %."""
     if 0 < share < 0.005:
         return Text("<1 %", style="dim")

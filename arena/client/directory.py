@@ -11,12 +11,13 @@ from arena.store import bots, matches, moderation, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.store import open_readonly
+from arena.store.version_standings import version_standings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow, VersionRow
 
 
 class UnknownGame(Refused):
@@ -60,6 +61,11 @@ class Directory:
         """See `Client.history`."""
         _require(game)
         return standings.history(self._connection, bot, game, limit)
+
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """See `Client.versions`."""
+        _require(game)
+        return version_standings(self._connection, bot, game, limit)
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None

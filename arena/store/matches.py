@@ -97,7 +97,7 @@ def finish(
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if rated:
-        changes = ratings.rate(connection, game, nodes, places, counts, spoilt, thinking)
+        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [
         {

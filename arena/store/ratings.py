@@ -30,6 +30,9 @@ class _Row(NamedTuple):
     missed: int
     think: str
     """Histogram of think times, as JSON."""
+    first_at: int | None
+    last_at: int | None
+    """When its first and its last result were stored, in microseconds since 1970; void ones included."""
 
 
 _COLUMNS: Final = schema.ratings.c
@@ -46,10 +49,13 @@ def rate(
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
+    at: int,
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
 ) -> tuple[RatingChange, ...]:
-    """Apply a match to the live ratings of the versions for which it counts; return the changes, by seat.
+    """Apply a match stored at the instant `at` to the live ratings of the versions for which it counts.
+
+    Return the changes, by seat.
 
     A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
     over its seats. Its decisions and think times are added from `thinking`, if given.
@@ -70,6 +76,8 @@ def rate(
             "rank_sum": (row.rank_sum if row else 0.0) + _rank(own, places),
             "last_change": change.change,
             **_added(row, [thinking[seat] for seat in own] if thinking else ()),
+            "first_at": at if row is None else row.first_at,
+            "last_at": at,
         }
         if row:
             _MOVE.run(connection, {"of_node": node, "of_game": game, **values})

@@ -127,6 +127,35 @@ class RatedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One version of a bot in one game, rated by itself."""
+
+    number: int
+    """Greater for a newer version; no two have the same."""
+    version: str
+    """As the bot states it; may be empty."""
+    shown: bool
+    """Whether the ladder shows the bot by this version."""
+    matches: int
+    first: datetime | None
+    """When its first result was stored; None if that is not known."""
+    last: datetime | None
+    """When its last result was stored."""
+    live: float
+    """The live rating, in Elo."""
+    fitted: float | None
+    """Elo, the rating of the last fit, not shrunk; None if it does not include the version yet."""
+    fitted_deviation: float | None
+    """Its standard error in Elo, without that of the scale."""
+    difference: float | None
+    """Elo above the bot's version before it, by the fit; None for the first, and if either is not in it yet."""
+    difference_deviation: float | None
+    """Its standard error if the errors of the two were independent. They share opponents: it is that at most."""
+    better: float | None
+    """Probability that it is better than the version before it, by these two."""
+
+
+@dataclass(frozen=True, slots=True)
 class SeatRow:
     """One seat of a match; fields of the result are None until the match has one."""
 

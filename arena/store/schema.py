@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0007"
+REVISION: Final = "0010"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -189,6 +189,8 @@ ratings = Table(
     Column("decisions", Int, nullable=False, server_default="0"),
     Column("missed", Int, nullable=False, server_default="0", comment="decisions that others made for it"),
     Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
+    Column("first_at", Int, comment="when its first result was stored"),
+    Column("last_at", Int, comment="when its last result was stored"),
     Index(None, "game"),
 )
 

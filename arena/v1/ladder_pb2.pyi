@@ -306,6 +306,138 @@ class GetHistoryResponse(google.protobuf.message.Message):
 global___GetHistoryResponse = GetHistoryResponse
 
 @typing.final
+class ListVersionsRequest(google.protobuf.message.Message):
+    """Asks for the versions of a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    bot: builtins.str
+    """The bot, by name."""
+    limit: builtins.int
+    """At most so many versions, the newest; 50 where absent."""
+    before: builtins.int
+    """Only versions with a smaller number; all where absent. For the next page."""
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        bot: builtins.str = ...,
+        limit: builtins.int | None = ...,
+        before: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+
+global___ListVersionsRequest = ListVersionsRequest
+
+@typing.final
+class ListVersionsResponse(google.protobuf.message.Message):
+    """The versions of a bot that have a result in the game."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    VERSIONS_FIELD_NUMBER: builtins.int
+    @property
+    def versions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___VersionEntry]:
+        """The newest first."""
+
+    def __init__(
+        self,
+        *,
+        versions: collections.abc.Iterable[global___VersionEntry] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["versions", b"versions"]) -> None: ...
+
+global___ListVersionsResponse = ListVersionsResponse
+
+@typing.final
+class VersionEntry(google.protobuf.message.Message):
+    """One version of a bot in a game, rated by itself."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    SHOWN_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    FIRST_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
+    LIVE_FIELD_NUMBER: builtins.int
+    FITTED_FIELD_NUMBER: builtins.int
+    FITTED_DEVIATION_FIELD_NUMBER: builtins.int
+    DIFFERENCE_FIELD_NUMBER: builtins.int
+    DIFFERENCE_DEVIATION_FIELD_NUMBER: builtins.int
+    BETTER_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """Greater for a newer version; no two have the same."""
+    version: builtins.str
+    """What the bot said it was; empty where it said nothing."""
+    shown: builtins.bool
+    """Whether the ladder shows the bot by this version."""
+    matches: builtins.int
+    """Rated matches."""
+    live: builtins.float
+    """The rating that moves with every match."""
+    fitted: builtins.float
+    """The rating of the last fit, not shrunk; absent where that does not have the version yet."""
+    fitted_deviation: builtins.float
+    """Its standard error in Elo, without the scale's."""
+    difference: builtins.float
+    """Elo above the bot's version before it, by the last fit; absent for the first, and where the fit does not have both."""
+    difference_deviation: builtins.float
+    """Its standard error if the errors of the two were independent, which is more than it is."""
+    better: builtins.float
+    """The probability that it is better than the version before it, by these two."""
+    @property
+    def first(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When its first result was stored; absent where that is not known."""
+
+    @property
+    def last(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When its last result was stored."""
+
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        version: builtins.str = ...,
+        shown: builtins.bool = ...,
+        matches: builtins.int = ...,
+        first: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        last: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        live: builtins.float = ...,
+        fitted: builtins.float | None = ...,
+        fitted_deviation: builtins.float | None = ...,
+        difference: builtins.float | None = ...,
+        difference_deviation: builtins.float | None = ...,
+        better: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_better", b"_better", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_better", b"_better", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last", "live", b"live", "matches", b"matches", "number", b"number", "shown", b"shown", "version", b"version"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_better", b"_better"]) -> typing.Literal["better"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_difference", b"_difference"]) -> typing.Literal["difference"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_difference_deviation", b"_difference_deviation"]) -> typing.Literal["difference_deviation"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted", b"_fitted"]) -> typing.Literal["fitted"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted_deviation", b"_fitted_deviation"]) -> typing.Literal["fitted_deviation"] | None: ...
+
+global___VersionEntry = VersionEntry
+
+@typing.final
 class RatedMatch(google.protobuf.message.Message):
     """What one match did to the live rating of a bot."""
 

@@ -28,6 +28,7 @@ from arena.store.rows import (
     MatchState,
     RatedRow,
     SeatRow,
+    VersionRow,
 )
 from arena.transport.protobuf_rows import pack, unpack
 from arena.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
@@ -37,6 +38,7 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRow: ladder_pb2.Standing,
     LuckRow: ladder_pb2.Luck,
     RatedRow: ladder_pb2.RatedMatch,
+    VersionRow: ladder_pb2.VersionEntry,
     MatchRow: matches_pb2.MatchEntry,
     SeatRow: matches_pb2.MatchSeat,
     BotRow: bots_pb2.BotEntry,

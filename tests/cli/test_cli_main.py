@@ -12,7 +12,18 @@ import click
 import pytest
 
 from arena.cli.main import VERBS, main
-from arena.store.rows import JSON_KEY, BotEventRow, BotRow, LadderRow, LadderRows, LuckRow, MatchRow, RatedRow, SeatRow
+from arena.store.rows import (
+    JSON_KEY,
+    BotEventRow,
+    BotRow,
+    LadderRow,
+    LadderRows,
+    LuckRow,
+    MatchRow,
+    RatedRow,
+    SeatRow,
+    VersionRow,
+)
 from tests.cli.cli_rig import arena, shown
 
 
@@ -81,7 +92,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow)),
+        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow, VersionRow)),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
         (("bots", "events"), (BotEventRow,)),

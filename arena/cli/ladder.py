@@ -46,6 +46,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 )
 @click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
 @click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
+@click.option("--flags", is_flag=True, help="Say what stands out in the results instead: ⚑ on the ladder.")
 @takes_source
 @json_rows(LadderRows, RatedRow, VersionRow)
 @click.pass_context
@@ -55,6 +56,7 @@ def command(
     seats: int | None,
     bot: str | None,
     changed: str | None,
+    flags: bool,
     place: DataPlace,
     as_json: bool,
 ) -> None:
@@ -63,6 +65,7 @@ def command(
     A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
     bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Forced is the
     share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
+    ⚑ is a bot of whose results some stand out from what the ratings expect, which is no verdict: --flags says which.
     Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json
     none.
 
@@ -72,6 +75,7 @@ def command(
     standard error of 1500, common to all, "through" the last event in it.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
+    With --flags: {"games": [{"game", "flags"}]}, as in the ladder
     """
     if context.invoked_subcommand is not None:
         return
@@ -79,6 +83,8 @@ def command(
         raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
     if changed is not None and (bot is not None or seats is not None):
         raise click.UsageError("versions are compared by all their matches: give --versions without --history, --seats")
+    if flags and (bot is not None or changed is not None or seats is not None):
+        raise click.UsageError("flags are of all bots and tables: give --flags without --history, --versions, --seats")
     with place.open() as source:
         games = (game,) if game else source.games()
         if game is None and seats is not None:
@@ -95,6 +101,8 @@ def command(
         _print_history(bot, histories, as_json)
     elif changed is not None:
         _print_versions(changed, versions, as_json)
+    elif flags:
+        _print_flags(ladders, as_json)
     elif as_json:
         print_json({"ladders": ladders})
     else:
@@ -167,6 +175,20 @@ def _print_ladders(ladders: Sequence[LadderRows]) -> None:
         else:
             where = f" at a table for {ladder.seats}" if ladder.seats else ""
             console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
+
+
+def _print_flags(ladders: Sequence[LadderRows], as_json: bool) -> None:
+    if as_json:
+        print_json({"games": [{"game": ladder.game, "flags": ladder.flags} for ladder in ladders]})
+        return
+    from arena.cli.flags_table import flags_table
+
+    console = screen()
+    for ladder in ladders:
+        if ladder.flags:
+            console.print(flags_table(ladder.game, ladder.flags))
+        else:
+            console.print(f"Nothing stands out in {ladder.game}.", soft_wrap=True)
 
 
 def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_json: bool) -> None:

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.flags_table import MARK, flagged
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
 from arena.store.rows import LadderRow, LadderRows
@@ -88,10 +89,11 @@ def _columns(ladder: LadderRows) -> list[Column]:
         return Column(name, tuple(map(cell, rows)), justify)
 
     margin = max(len(_margin(row)) for row in rows)
+    marked = flagged(ladder.flags)
     columns = [
         column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", lambda row: bot_name(row.bot, row.house).append(unlisted(row), style="dim default"), "left"),
+        column("Bot", lambda row: _bot(row, row.bot in marked), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
         column("P(best)", lambda row: UNKNOWN if row.best is None else share(row.best)),
@@ -153,6 +155,8 @@ def _caption(ladder: LadderRows) -> str:
         words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
+    if any(row.bot in flagged(ladder.flags) for row in rows):
+        words.append(f"{MARK} results stand out, which is no verdict: --flags")
     if any(row.luck is not None for row in rows):
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
     if len(rows) == 1:
@@ -168,6 +172,11 @@ def _caption(ladder: LadderRows) -> str:
     if ladder.through is not None and any(row.best is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)
+
+
+def _bot(row: LadderRow, marked: bool) -> Text:
+    name = bot_name(row.bot, row.house).append(unlisted(row), style="dim default")
+    return name.append(f" {MARK}", style="yellow") if marked else name
 
 
 def _owner(row: LadderRow) -> str:

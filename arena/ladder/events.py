@@ -23,6 +23,14 @@ class Entrant(NamedTuple):
     """Whether it is its bot's newest version; only newest versions are ranked."""
 
 
+class Guest(NamedTuple):
+    """To whom a version belongs that is no house bot's."""
+
+    bot: int
+    owner: str
+    """Equal for all bots of one owner."""
+
+
 class MatchResult(NamedTuple):
     """Result of a rated match."""
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from arena.ladder.columns import NO_NODE, Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import FittedLadder, ladder
+from arena.ladder.flags import flags
 from arena.ladder.ladder import Ladder
 from arena.ladder.luck_columns import LuckColumns
 from arena.store import baselines, events, versions
@@ -36,7 +37,7 @@ class Fits:
     def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
         """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
 
-        The ladder of all tables includes the luck figures up to the last baseline.
+        The ladder of all tables includes the luck figures up to the last baseline, and flags.
         LadderError if the list of events is invalid; the next call then reads it from its beginning.
         """
         fitted = self._read(connection, game)
@@ -44,7 +45,8 @@ class Fits:
         if not seats:
             made = fitted.ladder(_entrants(connection, columns))
             luck = self._replayed(connection, game, made.through)
-            return replace(made, luck=luck.figures(), replayed=luck.through)
+            standing_out = flags(columns, made, versions.guests(connection))
+            return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
         few = columns.with_seats(seats)
         return ladder(_entrants(connection, few), few)
 
@@ -80,7 +82,8 @@ def recomputed(connection: Connection, game: str, through: int, replayed: int = 
     for match in baselines.read(connection, game, through=replayed):
         luck.take(match, void=match.match_id in voids)
     made = ladder(_entrants(connection, columns), columns)
-    return replace(made, luck=luck.figures(), replayed=luck.through)
+    standing_out = flags(columns, made, versions.guests(connection))
+    return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
 
 
 def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:

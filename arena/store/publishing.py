@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node
-from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
+from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
 from arena.ladder.rebase import replayed_since
@@ -15,6 +15,7 @@ from arena.store import events, schema
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
+_FLAGS: Final = schema.flags.c
 _SHOWN: Final = ("shrunk", "shrunk_error", "rank", "rank_low", "rank_high", "best")
 _LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
@@ -27,6 +28,7 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     if through(connection, game) > ladder.through:
         return False
     connection.execute(delete(schema.standings).where(_LINES.game == game))
+    connection.execute(delete(schema.flags).where(_FLAGS.game == game))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
@@ -39,6 +41,12 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     ]
     if rows:
         connection.execute(insert(schema.standings), rows)
+    standing_out = [
+        {"game": game, "number": number, **flag._asdict(), "kind": flag.kind.value}
+        for number, flag in enumerate(ladder.flags, start=1)
+    ]
+    if standing_out:
+        connection.execute(insert(schema.flags), standing_out)
     _restart_live_ratings(connection, game, ladder)
     return True
 
@@ -90,6 +98,10 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
             if line.replayed is not None
         ),
         row.replayed,
+        tuple(
+            Flag(FlagKind(each.kind), Node(each.node), each.other, each.matches, each.size, each.errors)
+            for each in connection.execute(select(schema.flags).where(_FLAGS.game == game).order_by(_FLAGS.number))
+        ),
     )
 
 

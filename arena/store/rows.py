@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final
 
+from arena.ladder.ladder import FlagKind
+
 JSON_KEY: Final = "json_key"
 """Key of a field's metadata with the name under which `--json` prints it."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,6 +95,30 @@ class LuckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FlagRow:
+    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+
+    kind: FlagKind
+    bot: str
+    """The bot that gains or that changed; of "owners" the one that gains most."""
+    version: str
+    """The version of a change, as the bot states it; else empty."""
+    owner: str
+    """The bot's owner; empty where that is not shown."""
+    other: str
+    """The bot that it gains from, of "owners" and "lift" the one of the owner's that it gains most from; of "change"
+    empty."""
+    other_owner: str
+    matches: int
+    """Results that were compared."""
+    size: float
+    """Of "pair" and "owners" the mean score beyond the expected one; of "lift" the Elo that the rating would be lower
+    without these results; of "change" the Elo of the newer half of results above the older one."""
+    errors: float
+    """`size` in standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
 class LadderRows:
     """The ladder of one game."""
 
@@ -110,6 +136,8 @@ class LadderRows:
     scale_error: float | None
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
     first fit."""
+    flags: tuple[FlagRow, ...] = ()
+    """What stands out in the last fit, the most certain first; none on ladders of one table size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,6 +270,20 @@ standings = Table(
     Column("adjusted_error", Real),
 )
 
+flags = Table(
+    "flags",
+    metadata,
+    Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
+    Column("number", Int, primary_key=True, comment="1 for the most certain one"),
+    Column("kind", Text, CheckConstraint("kind IN ('pair', 'owners', 'lift', 'change')", name="kind"), nullable=False),
+    Column("node", Int, ForeignKey("versions.id"), nullable=False, comment="of the bot that gains, or that changed"),
+    Column("other", Int, ForeignKey("versions.id"), comment="of the bot that it gains from; none of a change"),
+    Column("matches", Int, nullable=False),
+    Column("size", Real, nullable=False, comment="mean score beyond the expected one, or Elo"),
+    Column("errors", Real, nullable=False, comment="the same in standard errors"),
+)
+"""What stands out in the results of the published ladders. No rating depends on it."""
+
 replays = Table(
     "replays",
     metadata,

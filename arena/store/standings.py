@@ -17,6 +17,7 @@ from arena.ladder.luck_columns import LuckFigures
 from arena.store import bots, schema
 from arena.store.publishing import as_published
 from arena.store.rows import LadderRow, LadderRows, LuckRow, RatedRow, instant
+from arena.store.standing_out import standing_out
 
 MIN_ERROR: Final = 1e-6
 """Elo, far below any error."""
@@ -33,6 +34,7 @@ def current(connection: Connection, game: str) -> LadderRows:
         digest="" if row is None else row.digest,
         published=None if row is None else instant(row.at),
         scale_error=None if row is None else row.scale_error,
+        flags=standing_out(connection, game),
     )
 
 

@@ -7,11 +7,50 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _FlagKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _FlagKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FlagKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    FLAG_KIND_UNSPECIFIED: _FlagKind.ValueType  # 0
+    """Not said."""
+    FLAG_KIND_PAIR: _FlagKind.ValueType  # 1
+    """A bot does better against one other than their ratings say."""
+    FLAG_KIND_OWNERS: _FlagKind.ValueType  # 2
+    """The bots of one owner do better against those of one other than their ratings say."""
+    FLAG_KIND_LIFT: _FlagKind.ValueType  # 3
+    """A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+    FLAG_KIND_CHANGE: _FlagKind.ValueType  # 4
+    """A version was so many Elo better in the newer half of its results than in the older one."""
+
+class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
+    """What stands out."""
+
+FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
+"""Not said."""
+FLAG_KIND_PAIR: FlagKind.ValueType  # 1
+"""A bot does better against one other than their ratings say."""
+FLAG_KIND_OWNERS: FlagKind.ValueType  # 2
+"""The bots of one owner do better against those of one other than their ratings say."""
+FLAG_KIND_LIFT: FlagKind.ValueType  # 3
+"""A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+FLAG_KIND_CHANGE: FlagKind.ValueType  # 4
+"""A version was so many Elo better in the newer half of its results than in the older one."""
+global___FlagKind = FlagKind
 
 @typing.final
 class GetLadderRequest(google.protobuf.message.Message):
@@ -49,6 +88,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     DIGEST_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
+    FLAGS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -65,6 +105,10 @@ class GetLadderResponse(google.protobuf.message.Message):
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was published; absent before the first fit."""
 
+    @property
+    def flags(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Flag]:
+        """What stands out in the last fit, the most certain first; none where the ladder is of tables of one size."""
+
     def __init__(
         self,
         *,
@@ -74,15 +118,66 @@ class GetLadderResponse(google.protobuf.message.Message):
         digest: builtins.str = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         scale_error: builtins.float | None = ...,
+        flags: collections.abc.Iterable[global___Flag] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_through", b"_through"]) -> typing.Literal["through"] | None: ...
 
 global___GetLadderResponse = GetLadderResponse
+
+@typing.final
+class Flag(google.protobuf.message.Message):
+    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    OWNER_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
+    OTHER_OWNER_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    SIZE_FIELD_NUMBER: builtins.int
+    ERRORS_FIELD_NUMBER: builtins.int
+    kind: global___FlagKind.ValueType
+    """What stands out."""
+    bot: builtins.str
+    """The bot that gains or that changed; of owners the one that gains most."""
+    version: builtins.str
+    """The version of a change, as the bot said it was; else empty."""
+    owner: builtins.str
+    """The bot's owner; empty where that is not shown."""
+    other: builtins.str
+    """The bot that it gains from, of an owner's bots the one that it gains most from; empty where it changed."""
+    other_owner: builtins.str
+    """Its owner; empty where that is not shown."""
+    matches: builtins.int
+    """Results that were compared."""
+    size: builtins.float
+    """Of pairs the mean score beyond the expected one, else Elo."""
+    errors: builtins.float
+    """The same in standard errors."""
+    def __init__(
+        self,
+        *,
+        kind: global___FlagKind.ValueType = ...,
+        bot: builtins.str = ...,
+        version: builtins.str = ...,
+        owner: builtins.str = ...,
+        other: builtins.str = ...,
+        other_owner: builtins.str = ...,
+        matches: builtins.int = ...,
+        size: builtins.float = ...,
+        errors: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "errors", b"errors", "kind", b"kind", "matches", b"matches", "other", b"other", "other_owner", b"other_owner", "owner", b"owner", "size", b"size", "version", b"version"]) -> None: ...
+
+global___Flag = Flag
 
 @typing.final
 class Standing(google.protobuf.message.Message):

@@ -15,12 +15,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.ladder.ladder import FlagKind
 from arena.store import rows
 from arena.store.rows import (
     BotEventKind,
     BotEventRow,
     BotRow,
     DrainRow,
+    FlagRow,
     LadderRow,
     LadderRows,
     LuckRow,
@@ -37,6 +39,7 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRows: ladder_pb2.GetLadderResponse,
     LadderRow: ladder_pb2.Standing,
     LuckRow: ladder_pb2.Luck,
+    FlagRow: ladder_pb2.Flag,
     RatedRow: ladder_pb2.RatedMatch,
     VersionRow: ladder_pb2.VersionEntry,
     MatchRow: matches_pb2.MatchEntry,
@@ -119,6 +122,11 @@ def test_the_states_of_a_match_are_those_of_the_protocol() -> None:
 def test_the_kinds_of_events_are_those_of_the_protocol() -> None:
     kinds = {f"BOT_EVENT_KIND_{kind.name}" for kind in BotEventKind}
     assert kinds == set(bots_pb2.BotEventKind.keys()) - {"BOT_EVENT_KIND_UNSPECIFIED"}
+
+
+def test_the_kinds_of_flags_are_those_of_the_protocol() -> None:
+    kinds = {f"FLAG_KIND_{kind.name}" for kind in FlagKind}
+    assert kinds == set(ladder_pb2.FlagKind.keys()) - {"FLAG_KIND_UNSPECIFIED"}
 
 
 @every_row

@@ -16,6 +16,7 @@ from arena.store.rows import (
     JSON_KEY,
     BotEventRow,
     BotRow,
+    FlagRow,
     LadderRow,
     LadderRows,
     LuckRow,
@@ -92,7 +93,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow, VersionRow)),
+        (("ladder",), (LadderRows, LadderRow, LuckRow, FlagRow, RatedRow, VersionRow)),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
         (("bots", "events"), (BotEventRow,)),

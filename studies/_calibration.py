@@ -75,7 +75,7 @@ def duels(results: Results) -> Duels:
 def strengths(results: Results, bots: int) -> Floats:
     """Fit the strengths of all bots in log odds."""
     entrants = Entrants(Entrant(Node(bot)) for bot in range(bots))
-    return fit(Pairs.of(Columns.of_arrays(results.nodes, results.places), entrants), entrants.parents).strengths
+    return fit(Pairs.of(Columns.of_arrays(results.nodes, results.places), entrants)).strengths
 
 
 def simulated(results: Results, theta: Floats, chance: np.random.Generator) -> Results:

@@ -22,12 +22,14 @@ from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import Columns, EventValidator
 from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Event, MatchResult
-from arena.ladder.fit import Fit, Floats, fit
-from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, FieldFigures, Figure, Ladder, LadderLine
+from arena.ladder.fit import fit
+from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.live import NEW, SCALE
-from arena.ladder.pairs import Pairs
+from arena.ladder.pairs import Pairs, summed
 from arena.ladder.rank_intervals import chances_of_best, rank_bounds
-from arena.ladder.shrinkage import shrunk
+from arena.ladder.shrinkage import Posterior, shrunk
+from arena.ladder.standard_errors import field_shares, standard_errors
+from arena.ladder.symmetric import Floats
 
 ELO_GRID: Final = 2.0**-10
 CHANCE_GRID: Final = 2.0**-20
@@ -98,106 +100,65 @@ def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
 
 
 def _ladder(rated: Entrants, columns: Columns, pairs: Pairs) -> Ladder:
-    solution = fit(pairs, rated.parents)
-    field, anchors = _field(solution), _anchors(rated, pairs)
-    scale = anchors if anchors.any() else field
-    model = solution.covariance(solution.information)
-    empirical = solution.covariance(clustered(columns, rated, solution.expectations) + solution.prior)
-    own = np.diag(_on_scale(model, field))
-    uncertain = _uncertain(own)
-    strengths = solution.strengths - float((solution.strengths * scale).sum())
-    ratings = _on_grid(NEW.value + SCALE * strengths, ELO_GRID)
-    errors = _errors(_combined(own, np.diag(_on_scale(empirical, field)), uncertain))
-    both = uncertain | uncertain[:, None]
-    differences = SCALE**2 * _combined(_of_differences(model), _of_differences(empirical), both)
-    moved, moved_empirical = (np.array([_of_combination(each, scale - field)]) for each in (model, empirical))
-    scale_error = float(_errors(_combined(moved, moved_empirical, _uncertain(moved)))[0])
-    known = (ratings, errors, pairs.matches, _opponents(rated, pairs))
+    strengths, information = fit(pairs)
+    opponents = _opponents(rated, pairs)
+    anchors = _anchors(rated, opponents)
+    scale = anchors if anchors.any() else field_shares(information)
+    newest = np.array([at for at, entrant in enumerate(rated.entrants) if entrant.newest], np.int64)
+    found = standard_errors(information, clustered(columns, rated, strengths), newest, scale)
+    ratings = _on_grid(NEW.value + SCALE * (strengths - float((strengths * scale).sum())), ELO_GRID)
+    errors = _on_grid(found.own, ELO_GRID)
+    known = (ratings, errors, pairs.matches, opponents)
     figures = tuple(map(Figure, rated.nodes, *(each.tolist() for each in known)))
-    lines, centre, spread = _lines(rated, figures, ratings, errors, differences)
-    common = FieldFigures(scale_error, centre, spread)
+    posterior = shrunk(ratings[newest], errors[newest], _older(rated, ratings, errors))
+    lines = _lines(newest, figures, posterior, ratings[newest], found.differences)
+    centre, spread = _on_grid(np.array([posterior.centre, posterior.spread]), ELO_GRID).tolist()
+    common = FieldFigures(float(_on_grid(np.array(found.scale), ELO_GRID)), centre, spread)
     return Ladder(lines, figures, columns.through, _digest(lines, figures, common), common)
 
 
-def _errors(variances: Floats) -> Floats:
-    """Convert variances in squared log odds to standard errors in Elo."""
-    return _on_grid(SCALE * np.sqrt(np.maximum(variances, 0.0)), ELO_GRID)
-
-
-def _uncertain(variances: Floats) -> NDArray[np.bool_]:
-    uncertain: NDArray[np.bool_] = SCALE**2 * variances > ESTABLISHED_MAX_ERROR**2
-    return uncertain
-
-
-def _combined(model: Floats, empirical: Floats, uncertain: NDArray[np.bool_]) -> Floats:
-    """Choose between two estimates of variances: the empirical one, or the larger of both where `uncertain`.
-
-    The model's variances are too large where there are ties; empirical ones are too small where there are few matches.
-    """
-    return np.where(uncertain, np.maximum(model, empirical), empirical)
-
-
-def _field(solution: Fit) -> Floats:
-    """Compute the weights [n] of the field's mean: the information of each node's results; 0 if nobody has played."""
-    information = np.diag(solution.information) - np.diag(solution.prior)
-    total = float(information.sum())
-    return information / total if total > 0 else np.zeros_like(information)
-
-
-def _anchors(rated: Entrants, pairs: Pairs) -> Floats:
+def _anchors(rated: Entrants, opponents: NDArray[np.int64]) -> Floats:
     """Compute the weights [n] of the mean of the anchors that have played; 0 if none has."""
-    played = (pairs.played + pairs.played_alone).sum(axis=1) > 0
-    anchors = played & np.array([entrant.anchor for entrant in rated.entrants], np.bool_)
+    anchors = (opponents > 0) & np.array([entrant.anchor for entrant in rated.entrants], np.bool_)
     return np.where(anchors, 1 / max(1.0, float(anchors.sum())), 0.0)
-
-
-def _on_scale(covariance: Floats, shares: Floats) -> Floats:
-    """Compute the covariance of θ_i − Σ_k share_k·θ_k."""
-    common = (covariance * shares).sum(axis=1)
-    moved: Floats = covariance - common[:, None] - common + (common * shares).sum()
-    return moved
-
-
-def _of_combination(covariance: Floats, weights: Floats) -> float:
-    """Compute the variance of Σ_k weight_k·θ_k."""
-    return float(((covariance * weights).sum(axis=1) * weights).sum())
-
-
-def _of_differences(covariance: Floats) -> Floats:
-    """Compute the variances [n, n] of θ_i − θ_j."""
-    own = np.diag(covariance)
-    return np.maximum(own[:, None] + own - 2 * covariance, 0.0)
 
 
 def _opponents(rated: Entrants, pairs: Pairs) -> NDArray[np.int64]:
     """Count the distinct other bots [n] that each node has played; versions of one bot are one."""
-    met = np.zeros((len(rated), len(rated)), np.bool_)
-    for position, family in enumerate(rated.families):
-        met[:, family] |= (pairs.played + pairs.played_alone)[:, position] > 0
-    met[np.arange(len(rated)), rated.families] = False
-    opponents: NDArray[np.int64] = met.sum(axis=1)
+    both, alone = pairs.played.tocoo(), pairs.played_alone.tocoo()
+    own = np.concatenate((both.row, both.col, alone.row))
+    families = rated.families[np.concatenate((both.col, both.row, alone.col))]
+    others = families != rated.families[own]
+    met = summed(own[others], families[others], np.ones(int(others.sum()), np.int64), len(rated))
+    opponents: NDArray[np.int64] = np.diff(met.indptr).astype(np.int64)
     return opponents
 
 
+def _older(rated: Entrants, ratings: Floats, errors: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the ratings and errors of the older versions of each bot on the ladder, in their order."""
+    by_bot: dict[int, list[int]] = {}
+    for position, (entrant, family) in enumerate(zip(rated.entrants, rated.families.tolist(), strict=True)):
+        if not entrant.newest:
+            by_bot.setdefault(family, []).append(position)
+    newest = (family for entrant, family in zip(rated.entrants, rated.families.tolist(), strict=True) if entrant.newest)
+    return [(ratings[by_bot.get(family, [])], errors[by_bot.get(family, [])]) for family in newest]
+
+
 def _lines(
-    rated: Entrants, figures: Sequence[Figure], ratings: Floats, errors: Floats, differences: Floats
-) -> tuple[tuple[LadderLine, ...], float, float]:
-    """Rank the newest versions; returns the lines, and the centre and the spread of their strengths."""
-    newest = [position for position, entrant in enumerate(rated.entrants) if entrant.newest]
-    ratings, errors, differences = ratings[newest], errors[newest], differences[np.ix_(newest, newest)]
-    posterior = shrunk(ratings, errors)
+    newest: NDArray[np.int64], figures: Sequence[Figure], posterior: Posterior, ratings: Floats, differences: Floats
+) -> tuple[LadderLine, ...]:
+    """Rank the newest versions by their posterior strengths, with what their ratings and differences [k] leave open."""
     means, deviations = _on_grid(posterior.means, ELO_GRID), _on_grid(posterior.errors, ELO_GRID)
     lows, highs = rank_bounds(means, ratings, differences)
     chances = _on_grid(chances_of_best(means, deviations), CHANCE_GRID)
     ranks = 1 + (means[:, None] > means).sum(axis=0)
     found = (means, deviations, ranks, lows, highs, chances)
     lines = []
-    for position, *shown in zip(newest, *(each.tolist() for each in found), strict=True):
+    for position, *shown in zip(newest.tolist(), *(each.tolist() for each in found), strict=True):
         node, rating, error, matches, opponents = figures[position]
         mean, deviation, rank, low, high, best = shown
         lines.append(LadderLine(node, rating, error, mean, deviation, rank, low, high, best, matches, opponents))
-    centre, spread = _on_grid(np.array([posterior.centre, posterior.spread]), ELO_GRID).tolist()
-    return tuple(sorted(lines, key=lambda line: (line.rank, line.node))), centre, spread
+    return tuple(sorted(lines, key=lambda line: (line.rank, line.node)))
 
 
 def _on_grid(values: Floats, grid: float) -> Floats:

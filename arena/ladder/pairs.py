@@ -1,43 +1,49 @@
 """Pairwise results, summed over matches as integers: exact, and the same in any order of the matches.
 
 Every pair of seats of a match of n has the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the score of a
-pair (a win 1, a tie ½) are integers for every n from 2 to 7. So matches can be added and subtracted exactly.
+pair (a win 1, a tie ½) are integers for every n from 2 to 7; a unit is divided further, so that a pair may count in
+part, by a whole number of `SHARE`ths. So matches can be added and subtracted exactly. Only pairs that have met are
+stored: memory and time grow with these, not with the square of the versions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
-from typing import Final
+from itertools import combinations
+from typing import Final, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
-from arena.ladder.columns import Block, Columns, Ints
+from arena.ladder.columns import Block, Columns, Flags, Ints
 from arena.ladder.entrants import Entrants
 from arena.ladder.live import SEATS
 
-UNIT: Final = 1680
+SHARE: Final = 1 << 16
+"""Integer for a pair that counts as a whole."""
+WHOLE: Final = 1680
+UNIT: Final = WHOLE * SHARE
 """Integer for a weight of 1."""
-WEIGHTS: Final = {seats: UNIT * 3 // (seats + 1) for seats in SEATS}
-"""Weight of a pair in units of 1/`UNIT`, by the number of seats of its match."""
+WEIGHTS: Final = {seats: WHOLE * 3 // (seats + 1) for seats in SEATS}
+"""Weight of a pair in units of 1/`WHOLE`, by the number of seats of its match."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairwise sums over matches, by positions of n entrants, in units of 1/`UNIT`.
+    """Pairwise sums over matches, by positions of n entrants, in units of 1/`UNIT`: sparse matrices of integers.
 
-    Diagonals are 0: a node's seats do not play each other. Pairs that count for both nodes are in `won` and `played`,
-    and `won` + `won`ᵀ = `played`. Pairs that count for one node only are in that node's row of `won_alone` and
-    `played_alone`.
+    A node's seats do not play each other: diagonals are empty. Pairs that count for both nodes are stored once, above
+    the diagonal. Pairs that count for one node only are in that node's row of `won_alone` and `played_alone`.
     """
 
-    won: Ints
-    """[n, n], score of i against j."""
-    played: Ints
-    """[n, n], weight of the pairs of i and j."""
-    won_alone: Ints
+    won: csr_array
+    """[n, n], score of i against j, for i < j."""
+    played: csr_array
+    """[n, n], weight of the pairs of i and j, for i < j."""
+    won_alone: csr_array
     """[n, n], score of i against j in pairs that count for i only."""
-    played_alone: Ints
+    played_alone: csr_array
     """[n, n], weight of the pairs of i and j that count for i only."""
     matches: Ints
     """[n], number of matches that count for each node."""
@@ -46,61 +52,101 @@ class Pairs:
     def of(cls, columns: Columns, entrants: Entrants) -> Pairs:
         """Sum over all matches of the columns, whose nodes must all be entrants."""
         size = len(entrants)
-        hits = {seats: np.zeros(6 * size * size, np.int64) for seats in SEATS if (columns.seats == seats).any()}
+        won, played, won_alone, played_alone = (csr_array((size, size), dtype=np.int64) for _ in range(4))
         matches = np.zeros(size + 1, np.int64)
         for block in columns.blocks():
             positions = entrants.positions(block.nodes)
-            codes = _codes(block, positions, size)
-            hits[len(positions)] += np.bincount(codes, minlength=6 * size * size)
+            both, one = _sums(_of_both(block, positions), size), _sums(_of_one(block, positions), size)
+            won, played = won + both[0], played + both[1]
+            won_alone, played_alone = won_alone + one[0], played_alone + one[1]
             matches += np.bincount(_counted_nodes(block, positions, size), minlength=size + 1)
-        won, played = np.zeros((2, 2, size, size), np.int64)
-        for seats, found in hits.items():
-            lost, tied, beaten = np.moveaxis(found.reshape(2, size, size, 3), -1, 0)
-            won += WEIGHTS[seats] // 2 * (2 * beaten + tied)
-            played += WEIGHTS[seats] * (lost + tied + beaten)
-        others = ~np.eye(size, dtype=np.bool_)
-        return cls(won[0] * others, played[0] * others, won[1] * others, played[1] * others, matches[:-1])
+        return cls(won, played, won_alone, played_alone, matches[:-1])
 
     def __add__(self, more: Pairs) -> Pairs:
-        return Pairs(*map(np.add, self._sums(), more._sums()))
+        return Pairs(*(one + other for one, other in zip(self._all(), more._all(), strict=True)))
 
     def __sub__(self, less: Pairs) -> Pairs:
-        return Pairs(*map(np.subtract, self._sums(), less._sums()))
+        return Pairs(*(one - other for one, other in zip(self._all(), less._all(), strict=True)))
 
     def reindexed(self, entrants: Entrants, wider: Entrants) -> Pairs:
         """Rearrange sums over `entrants` by the positions of `wider`, which must include them all."""
         at = np.array([wider.position(node) for node in entrants.nodes], np.int64)
         size = len(wider)
-        moved = tuple(np.zeros((size,) * each.ndim, np.int64) for each in self._sums())
-        for target, source in zip(moved, self._sums(), strict=True):
-            target[np.ix_(*[at] * source.ndim)] = source
-        return Pairs(*moved)
+        matches = np.zeros(size, np.int64)
+        matches[at] = self.matches
 
-    def _sums(self) -> tuple[Ints, ...]:
+        def moved(sums: csr_array) -> csr_array:
+            entries = sums.tocoo()
+            return summed(at[entries.row], at[entries.col], entries.data, size)
+
+        sums = (self.won, self.played, self.won_alone, self.played_alone)
+        won, played, won_alone, played_alone = map(moved, sums)
+        return Pairs(won, played, won_alone, played_alone, matches)
+
+    def _all(self) -> tuple[csr_array, csr_array, csr_array, csr_array, Ints]:
         return self.won, self.played, self.won_alone, self.played_alone, self.matches
 
 
-def _codes(block: Block, positions: Ints, size: int) -> Ints:
-    """Encode each ordered pair of seats for `bincount`, with i and j their positions.
+class _Met(NamedTuple):
+    """Pairs of seats of some matches that count."""
 
-    The code is 3·(i·size + j) + 0, 1 or 2 where i lost, tied or won, plus 3·size² where the pair counts for i only.
-    Where it does not count for i, j is replaced by i: diagonals are discarded.
-    """
-    everything = block.whole
-    codes = []
-    for own, other in permutations(range(len(positions)), 2):
-        opponent = positions[other]
-        cell = positions[own] * size
-        if everything:
-            cell += opponent
-        else:
-            cell += np.where(block.moves(own, other), opponent, positions[own])
-            cell += np.where(block.moves(other, own), 0, size * size)
-        cell *= 3
-        cell += 1
-        cell += np.sign(block.places[other] - block.places[own])
-        codes.append(cell)
-    return np.concatenate(codes)
+    own: Ints
+    other: Ints
+    won: Ints
+    played: Ints
+
+
+def summed(rows: Ints, columns: Ints, values: Ints, size: int) -> csr_array:
+    """Sum values by row and column of a matrix [size, size]; sums of zero are not stored."""
+    found = coo_array((values, (rows, columns)), shape=(size, size)).tocsr()
+    found.eliminate_zeros()
+    return found
+
+
+def _sums(met: Iterator[_Met], size: int) -> tuple[csr_array, csr_array]:
+    """Sum scores and weights of the pairs of a block."""
+    parts = [*met]
+    if not parts:
+        return (csr_array((size, size), dtype=np.int64),) * 2
+    own, other, won, played = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return summed(own, other, won, size), summed(own, other, played, size)
+
+
+def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
+    """List the pairs of seats that count for both nodes, each once, the node of the lower position first."""
+    for one, other in combinations(range(len(positions)), 2):
+        first, second = positions[one], positions[other]
+        score = _scores(block, one, other)
+        turned = first > second
+        met = first != second
+        if not block.whole:
+            met &= block.moves(one, other) & block.moves(other, one)
+        own, against = np.where(turned, second, first), np.where(turned, first, second)
+        yield _weighted(block, met, own, against, np.where(turned, 2 - score, score))
+
+
+def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
+    """List the pairs of seats that count for the node in the first of them only."""
+    if block.whole:
+        return
+    for one, other in combinations(range(len(positions)), 2):
+        for own, against in ((one, other), (other, one)):
+            met = (positions[own] != positions[against]) & block.moves(own, against) & ~block.moves(against, own)
+            yield _weighted(block, met, positions[own], positions[against], _scores(block, own, against))
+
+
+def _scores(block: Block, own: int, other: int) -> Ints:
+    """Return twice the scores [matches] of one seat against another: 2 for a win, 1 for a tie."""
+    scores: Ints = 1 + np.sign(block.places[other] - block.places[own]).astype(np.int64)
+    return scores
+
+
+def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints) -> _Met:
+    """Weigh the pairs of a block that `met`; all count as a whole."""
+    weight = WEIGHTS[len(block.nodes)] * SHARE
+    if not met.all():
+        own, other, score = own[met], other[met], score[met]
+    return _Met(own, other, weight // 2 * score, np.full(len(own), weight))
 
 
 def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:

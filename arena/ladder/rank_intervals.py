@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.ladder.fit import Floats
+from arena.ladder.symmetric import Floats
 
 Z_95: Final = 1.959963984540054
 """Half width of a two-sided interval of 95 %, in standard errors."""

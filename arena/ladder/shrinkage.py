@@ -7,16 +7,22 @@ whose variance is spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ. Th
 field of eight does not tell its own. Its prior is ∝ s/(1 + (s/100)²)^(3/2): heavy-tailed, and nothing at 0, else small
 fields would be taken for equals too often (Chung et al. 2013). The centre has a flat prior, and is taken as normal
 about its maximum.
+
+That strength is a bot's. Each of its versions is off it by N(0, τ²), so that the luckiest of many versions is drawn
+towards its siblings, too. Each bot has a τ of its own, averaged over quantiles of a half-normal distribution by how
+likely it makes the ratings of its versions. For a given τ these come to one observation of the bot, their mean, each
+weighing 1/(error² + τ²). The one version of a bot is the bot: τ is 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.ladder.fit import Floats
+from arena.ladder.symmetric import Floats
 
 FREEDOM: Final = 4.0
 """Degrees of freedom of the distribution of strengths."""
@@ -27,6 +33,9 @@ SPREAD_SCALE: Final = 100.0
 """Elo, of the spread's prior, whose median is √3 times as much."""
 MIN_ERROR: Final = 1.0
 """Elo, lower bound of errors."""
+VERSION_SPREAD: Final = 60.0
+"""Elo, of the half-normal prior of how far a bot's versions are off their mean."""
+VERSION_LEVELS: Final = 12
 CENTRE_STEPS: Final = 15
 """Steps to the most probable centre; each is a weighted mean (expectation maximisation)."""
 
@@ -44,16 +53,18 @@ class Posterior(NamedTuple):
     """Elo, of a typical strength about the centre."""
 
 
-def shrunk(ratings: Floats, errors: Floats) -> Posterior:
+def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats]] = ()) -> Posterior:
     """Compute the posterior of the strengths [n] from ratings and their independent standard errors [n], in Elo.
 
-    One rating alone stays as it is: there is no field to compare it with.
+    `older` are the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are
+    none. One bot alone with one version stays as it is: there is no field to compare it with.
     """
-    variances = np.maximum(errors, MIN_ERROR) ** 2
-    if len(ratings) < 2:
-        return Posterior(ratings, np.sqrt(variances), float(ratings.sum()), 0.0)
+    versions = [*older] or [_NO_VERSIONS] * len(ratings)
+    if len(ratings) < 2 and not any(len(rated) for rated, _ in versions):
+        return Posterior(ratings, np.maximum(errors, MIN_ERROR), float(ratings.sum()), 0.0)
+    cases = _cases(ratings, np.maximum(errors, MIN_ERROR) ** 2, versions)
     multiples = _variance_multiples()[:, None]
-    found = [_given(ratings, variances, spread**2 * multiples) for spread in SPREADS.tolist()]
+    found = [_given(cases, spread**2 * multiples) for spread in SPREADS.tolist()]
     # The grid is even in log spread: a factor of the spread makes a density over the spread one over its logarithm.
     prior = np.log(SPREADS**2 / (1 + (SPREADS / SPREAD_SCALE) ** 2) ** 1.5)
     likelihoods = np.array([each.likelihood for each in found]) + prior
@@ -67,6 +78,47 @@ def shrunk(ratings: Floats, errors: Floats) -> Posterior:
     return Posterior(mean, np.sqrt(variance), centre, float(np.sqrt((weights * SPREADS**2).sum())))
 
 
+_NO_VERSIONS: Final = (np.zeros(0), np.zeros(0))
+
+
+class _Cases(NamedTuple):
+    """What the versions of a bot come to, for each τ that it may have: arrays [cases], those of a bot in a row."""
+
+    first: NDArray[np.int64]
+    """[n], of each bot."""
+    bot: NDArray[np.int64]
+    likelihood: Floats
+    """Logarithm, of how the versions differ from each other."""
+    observed: Floats
+    """Elo, the weighted mean of the versions."""
+    variance: Floats
+    """Of that mean beside the bot."""
+    rating: Floats
+    """Elo, of the newest version."""
+    own: Floats
+    """How much of the newest version's distance from the mean of the others is its own: τ²/(τ² + error²)."""
+    left: Floats
+    """What its results leave open of that: own · error²."""
+
+
+def _cases(ratings: Floats, variances: Floats, older: Sequence[tuple[Floats, Floats]]) -> _Cases:
+    rows, counts = [], []
+    for rating, variance, (others, errors) in zip(ratings, variances, older, strict=True):
+        spreads = _version_variances() if len(others) else np.zeros(1)
+        rated = np.append(others, rating)
+        precisions = 1 / (spreads[:, None] + np.append(np.maximum(errors, MIN_ERROR) ** 2, variance))
+        total = precisions.sum(axis=1)
+        observed = (precisions * rated).sum(axis=1) / total
+        apart = (precisions * (rated - observed[:, None]) ** 2).sum(axis=1)
+        likelihood = (np.log(precisions).sum(axis=1) - np.log(total) - apart) / 2
+        own = spreads / (spreads + variance)
+        same = np.full(len(spreads), rating)
+        rows.append((likelihood, observed, 1 / total, same, own, own * variance))
+        counts.append(len(spreads))
+    first = np.cumsum([0, *counts[:-1]])
+    return _Cases(first, np.repeat(np.arange(len(counts)), counts), *map(np.concatenate, zip(*rows, strict=True)))
+
+
 class _Given(NamedTuple):
     """The posterior for one spread."""
 
@@ -77,30 +129,37 @@ class _Given(NamedTuple):
     centre: float
 
 
-def _given(ratings: Floats, errors: Floats, spreads: Floats) -> _Given:
-    """Compute the posterior [n] from variances of the errors [n] and of the strengths, at each quantile [levels, 1]."""
-    variances = spreads + errors
-    centre = float(np.median(ratings))
+def _given(cases: _Cases, spreads: Floats) -> _Given:
+    """Compute the posterior [n] from the variance of the bots' strengths at each quantile [levels, 1]."""
+    variances = spreads + cases.variance
+    centre = float(np.median(cases.observed[cases.first]))
     for _ in range(CENTRE_STEPS):
-        weights = _shares(ratings - centre, variances)[0] / variances
-        centre = float((weights * ratings).sum() / weights.sum())
-    shares, densities = _shares(ratings - centre, variances)
+        weights = _shares(cases, centre, variances)[0] / variances
+        centre = float((weights * cases.observed).sum() / weights.sum())
+    shares, densities = _shares(cases, centre, variances)
     of_centre = 1 / float((shares / variances).sum())
-    kept = spreads / variances
-    means = centre + kept * (ratings - centre)
-    mean = (shares * means).sum(axis=0)
-    spread = kept * errors + (1 - kept) ** 2 * of_centre + (means - mean) ** 2
+    kept, others = spreads / variances, 1 - cases.own
+    means = others * (centre + kept * (cases.observed - centre)) + cases.own * cases.rating
+    mean = _by_bot(cases, shares * means)
+    unknown = others**2 * kept * cases.variance + cases.left + (others * (1 - kept)) ** 2 * of_centre
+    spread = _by_bot(cases, shares * (unknown + (means - mean[cases.bot]) ** 2))
     likelihood = float(densities.sum()) + np.log(of_centre) / 2
-    return _Given(likelihood, mean, (shares * spread).sum(axis=0), centre)
+    return _Given(likelihood, mean, spread, centre)
 
 
-def _shares(distances: Floats, variances: Floats) -> tuple[Floats, Floats]:
-    """Compute how probable each quantile [levels, n] is, and the log density [n] of each rating."""
-    logs = -(np.log(variances) + distances**2 / variances) / 2
-    largest = logs.max(axis=0)
-    shares = np.exp(logs - largest)
-    total = shares.sum(axis=0)
-    return shares / total, largest + np.log(total)
+def _shares(cases: _Cases, centre: float, variances: Floats) -> tuple[Floats, Floats]:
+    """Compute how probable each quantile and case [levels, cases] is of its bot, and the bots' log densities [n]."""
+    logs = cases.likelihood - (np.log(variances) + (cases.observed - centre) ** 2 / variances) / 2
+    largest = np.maximum.reduceat(logs.max(axis=0), cases.first)
+    shares = np.exp(logs - largest[cases.bot])
+    total = _by_bot(cases, shares)
+    return shares / total[cases.bot], largest + np.log(total)
+
+
+def _by_bot(cases: _Cases, values: Floats) -> Floats:
+    """Sum values [levels, cases] by bot [n]."""
+    sums: Floats = np.add.reduceat(values.sum(axis=0), cases.first)
+    return sums
 
 
 def _variance_multiples() -> NDArray[np.float64]:
@@ -110,3 +169,12 @@ def _variance_multiples() -> NDArray[np.float64]:
     middles = (np.arange(LEVELS) + 0.5) / LEVELS
     multiples: Floats = FREEDOM / 2 / gammaincinv(FREEDOM / 2, middles)
     return multiples
+
+
+def _version_variances() -> Floats:
+    """Compute τ² at the middles of `VERSION_LEVELS` equal shares of the half-normal prior of τ."""
+    from scipy.special import ndtri
+
+    middles = (np.arange(VERSION_LEVELS) + 0.5) / VERSION_LEVELS
+    variances: Floats = (VERSION_SPREAD * ndtri((1 + middles) / 2)) ** 2
+    return variances

@@ -1,8 +1,8 @@
 """Every version of a bot beside the one before it, from the last published fit: is the newer one better?
 
 Nothing is fitted for it. Published are the errors of single ratings, so that of a difference is taken as if the two
-were independent. Versions of a bot meet the same opponents, and the fit draws a bot's versions together: the errors of
-the two go the same way, and that of the difference is smaller than said, not larger.
+were independent. Versions of a bot meet the same opponents: their errors go the same way, and that of the difference is
+smaller than said, not larger.
 """
 
 from __future__ import annotations

@@ -16,13 +16,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.ladder import chart, collusion, coverage, evening, newcomers, ranking, rebuild
+from bench.ladder import chart, collusion, coverage, evening, growth, newcomers, ranking, rebuild, versions
 from bench.ladder.figures import Bar, Effort, Figure, Verdict
 
 PARTS = {
     "ranking": "Games until the ladder's order is right: 40 bots, 4 seats",
     "coverage": "95 % intervals that hold the truth",
+    "versions": "What versions gain",
     "rebuild": "A million matches, one core",
+    "growth": "Ten thousand versions, one core",
     "evening": "Live ratings beside fits, and tables, with the real scheduler",
     "collusion": "Bots that lose on purpose, and how often honest ones look like it",
     "newcomers": "The real scheduler beside random tables",
@@ -42,6 +44,10 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
             return coverage.measure(effort, seed)
         case "rebuild":
             return rebuild.measure(effort, seed)
+        case "versions":
+            return versions.measure(effort, seed)
+        case "growth":
+            return growth.measure(effort, seed)
         case "evening":
             return evening.measure(effort, seed)
         case "collusion":
@@ -69,6 +75,8 @@ def table(part: str, figures: list[Figure], seconds: float) -> Table:
 
 
 def _shown(bar: Bar) -> str:
+    if math.isinf(bar.high):
+        return f"≥ {bar.low:g}"
     if math.isinf(bar.low):
         return f"≤ {bar.high:g}"
     return f"{bar.low:g} – {bar.high:g}"

@@ -28,7 +28,6 @@ SMALLEST = {
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",
-    "studies.blas": "--size 10",
     "studies.forced": "--matches 2",
     "studies.house": "",
     "studies.luck": "--seats 2 --matches 10 --processes 1",

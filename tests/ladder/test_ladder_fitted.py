@@ -214,11 +214,16 @@ def test_groups_that_never_met_are_rated_and_their_difference_is_not_pretended_t
 
 def test_only_the_newest_versions_have_ranks_and_all_have_figures(season: Callable[..., list[MatchResult]]) -> None:
     old, young = FIELD[5]._replace(newest=False), Entrant(Node(30), Node(5))
-    made = ladder([*FIELD[:5], old, *FIELD[6:], young], Columns.of(season(7, range(12), 300)))
+    columns = Columns.of(season(7, range(12), 300))
+    made = ladder([*FIELD[:5], old, *FIELD[6:], young], columns)
     assert {line.node for line in made.lines} == {*range(12), 30} - {5}
     assert [figure.node for figure in made.figures] == [*range(12), 30]
-    assert figure(made, 30).rating == figure(made, 5).rating
-    assert figure(made, 30).error == pytest.approx(np.hypot(figure(made, 5).error, 60), abs=1)
+    assert figure(made, 30).matches == 0
+    assert figure(made, 30).error > 240, "what its parent is says nothing of its own results"
+    line = next(line for line in made.lines if line.node == 30)
+    before = next(line for line in ladder(FIELD, columns).lines if line.node == 5)
+    assert line.shrunk == pytest.approx(before.shrunk, abs=6), "but much of what it is likely to be"
+    assert 40 < line.shrunk_error < 90
 
 
 def test_versions_of_one_bot_are_one_opponent() -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from arena.ladder.columns import Columns
+from arena.ladder.columns import Columns, Ints
 from arena.ladder.entrants import TABLE_SIZE, Entrants
 from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
 from arena.ladder.events import Entrant, MatchResult, Node
-from arena.ladder.pairs import WEIGHTS, Pairs
+from arena.ladder.pairs import SHARE, UNIT, WEIGHTS, Pairs
 
 NODES = range(12)
 
@@ -22,11 +23,24 @@ def roster(nodes: range = NODES) -> Entrants:
     return Entrants(Entrant(Node(node)) for node in nodes)
 
 
+FIELDS = ("won", "played", "won_alone", "played_alone")
+
+
 def same(one: Pairs, other: Pairs) -> bool:
-    return all(
-        np.array_equal(getattr(one, field), getattr(other, field)) and getattr(one, field).dtype == np.int64
-        for field in ("won", "played", "won_alone", "played_alone", "matches")
+    """Whether two sums are equal, as they are stored, too: no sum of zero is."""
+    return np.array_equal(one.matches, other.matches) and all(
+        (mine := getattr(one, field)).dtype == np.int64
+        and mine.has_sorted_indices
+        and all(
+            np.array_equal(getattr(mine, part), getattr(getattr(other, field), part))
+            for part in ("data", "indices", "indptr")
+        )
+        for field in FIELDS
     )
+
+
+def dense(pairs: Pairs) -> dict[str, Ints]:
+    return {field: getattr(pairs, field).toarray() for field in FIELDS}
 
 
 def by_hand(results: list[MatchResult], size: int) -> Pairs:
@@ -43,16 +57,17 @@ def by_hand(results: list[MatchResult], size: int) -> Pairs:
                 if own in counted and own != other:
                     if other in spoilt:
                         continue
-                    weight = 1680 * 3 // (len(seats) + 1)
+                    weight = UNIT * 3 // (len(seats) + 1)
                     alone = int(other not in counted or own in spoilt)
                     played[alone, own, other] += weight
                     ahead, level = result.places[i] < result.places[j], result.places[i] == result.places[j]
                     won[alone, own, other] += weight * ahead + weight // 2 * level
-    return Pairs(won[0], played[0], won[1], played[1], matches)
+    both = csr_array(np.triu(won[0])), csr_array(np.triu(played[0]))
+    return Pairs(*both, csr_array(won[1]), csr_array(played[1]), matches)
 
 
 def test_a_pair_of_n_seats_has_the_weight_3_over_n_plus_1_and_its_half_is_whole() -> None:
-    assert {seats: weight / 1680 for seats, weight in WEIGHTS.items()} == {n: 3 / (n + 1) for n in range(2, 8)}
+    assert {seats: weight * SHARE / UNIT for seats, weight in WEIGHTS.items()} == {n: 3 / (n + 1) for n in range(2, 8)}
     assert all(weight % 2 == 0 for weight in WEIGHTS.values())
 
 
@@ -61,8 +76,7 @@ def test_the_counts_are_those_of_a_loop_over_the_seats(season: Callable[..., lis
     results = season(1, NODES, 400, seats=(2, 3, 4, 5, 6, 7), spoilt=spoilt)
     pairs = Pairs.of(Columns.of(results), roster())
     assert same(pairs, by_hand(results, 12))
-    assert (pairs.won + pairs.won.T == pairs.played).all()
-    assert pairs.played_alone.any() == (spoilt > 0)
+    assert (pairs.played_alone.nnz > 0) == (spoilt > 0)
 
 
 def test_seats_of_one_node_do_not_play_each_other() -> None:
@@ -76,30 +90,30 @@ def test_who_vanished_loses_and_the_others_play_each_other() -> None:
     spoilt = (True, False, False)
     results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, True, True), spoilt)]
     pairs = Pairs.of(Columns.of(results), roster())
-    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3]
-    assert not pairs.played_alone[1:].any()
-    assert not pairs.won_alone.any()
-    assert pairs.played[1, 2] == pairs.played[2, 1] == pairs.won[1, 2] == WEIGHTS[3]
-    assert pairs.played.sum() == 2 * WEIGHTS[3]
+    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3] * SHARE
+    assert pairs.played_alone.nnz == 2
+    assert pairs.won_alone.nnz == 0
+    assert pairs.played[1, 2] == pairs.won[1, 2] == WEIGHTS[3] * SHARE
+    assert pairs.played.nnz == 1
     assert pairs.matches.tolist() == [1, 1, 1] + 9 * [0]
 
 
 def test_two_who_vanished_have_nothing_between_them() -> None:
     nodes, spoilt = tuple(map(Node, range(4))), (True, True, False, False)
     pairs = Pairs.of(Columns.of([MatchResult(1, 1, nodes, (3, 3, 2, 1), (True,) * 4, spoilt)]), roster())
-    assert not (pairs.played + pairs.played_alone)[:2, :2].any()
-    assert (pairs.played_alone[:2, 2:4] == WEIGHTS[4]).all()
-    assert (pairs.played[2:4, 2:4] == WEIGHTS[4] * (1 - np.eye(2))).all()
+    sums = dense(pairs)
+    assert not (sums["played"] + sums["played_alone"])[:2, :2].any()
+    assert (sums["played_alone"][:2, 2:4] == WEIGHTS[4] * SHARE).all()
+    assert sums["played"][2:4, 2:4].tolist() == [[0, WEIGHTS[4] * SHARE], [0, 0]]
 
 
 def test_under_the_older_rule_the_others_gain_nothing() -> None:
     # the first seat vanished, and a house bot played most of it: this counts for the first seat alone
     results = [MatchResult(1, 1, (Node(0), Node(1), Node(2)), (3, 1, 2), (True, False, False))]
     pairs = Pairs.of(Columns.of(results), roster())
-    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3]
-    assert not pairs.played.any()
-    assert not pairs.won_alone.any()
-    assert not pairs.played_alone[1:].any()
+    assert pairs.played_alone[0, 1] == pairs.played_alone[0, 2] == WEIGHTS[3] * SHARE
+    assert pairs.played.nnz == pairs.won_alone.nnz == 0
+    assert pairs.played_alone.nnz == 2
     assert pairs.matches.tolist() == [1] + 11 * [0]
 
 

@@ -47,10 +47,9 @@ def sentence(flag: FlagRow) -> str:
             who = f"{flag.owner or flag.bot} score {100 * flag.size:.0f} points in 100 more against those of"
             return f"The bots of {who} {flag.other_owner or flag.other} than their ratings say, most of all {flag.bot}"
         case FlagKind.LIFT:
-            whose = f"the bots of {flag.other_owner}" if flag.other_owner else flag.other
-            return (
-                f"{bot} would stand {flag.size:.0f} Elo lower without its results against {whose}, such as {flag.other}"
-            )
+            alone = flag.other_owner in {"", flag.other}
+            whom = flag.other if alone else f"the bots of {flag.other_owner}, such as {flag.other}"
+            return f"{bot} would stand {flag.size:.0f} Elo lower without its results against {whom}"
         case FlagKind.CHANGE:
             version = f" as {flag.version}" if flag.version else ""
             how = "better" if flag.size > 0 else "worse"

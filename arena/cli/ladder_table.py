@@ -163,6 +163,8 @@ def _caption(ladder: LadderRows) -> str:
         words.append("a rating needs a second bot to compare with")
     elif ladder.scale_error:
         words.append(f"all ratings together ± {CONFIDENCE * ladder.scale_error:.0f}: 1500 is the house bots' mean")
+    if ladder.pair_quota:
+        words.append(f"two guests count {ladder.pair_quota} matches of a day together at most")
     if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:

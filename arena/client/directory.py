@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, matches, moderation, standings
+from arena.store import bots, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.store import open_readonly
@@ -101,7 +101,7 @@ class Directory:
         if seats not in able:
             raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
         try:
-            ladder = Fits().ladder(self._connection, game, seats)
+            ladder = Fits(publishing.pair_quota(self._connection, game)).ladder(self._connection, game, seats)
         except LadderError as error:
             raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
         return standings.of_tables(self._connection, game, seats, ladder)

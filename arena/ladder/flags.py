@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from arena.ladder.columns import Columns, Ints
+from arena.ladder.columns import SHARE, Columns, Ints, pair_number
 from arena.ladder.events import Guest, Node
-from arena.ladder.fit import PRIOR_DEVIATION, Floats
+from arena.ladder.fit import PRIOR_PRECISION
 from arena.ladder.ladder import Flag, FlagKind, Ladder
 from arena.ladder.live import SCALE, SEATS
+from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
@@ -121,7 +122,6 @@ def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
         rows = np.flatnonzero(columns.seats == size)
         if not rows.size:
             continue
-        weight = 3 / (size + 1)
         at = np.searchsorted(nodes, columns.nodes[rows, :size].T)
         places, counts = columns.places[rows, :size].T, (columns.counts & ~columns.spoilt)[rows, :size].T
         bots, strengths = field.bots[at], field.strengths[at]
@@ -130,6 +130,9 @@ def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
             for j in range(i):
                 expected = 1 / (1 + np.exp(strengths[j] - strengths[i]))
                 counted = counts[i] & counts[j] & (at[i] != at[j])
+                weight = np.full(len(rows), 3 / (size + 1))
+                if columns.shares is not None:
+                    weight *= columns.shares[rows, pair_number(i, j)] / SHARE
                 surplus = weight * counted * ((1 + np.sign(places[j] - places[i])) / 2 - expected)
                 information = weight * counted * expected * (1 - expected)
                 for seat, sign in ((i, 1), (j, -1)):
@@ -140,7 +143,7 @@ def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
                 turn = np.where(bots[i] < bots[j], 1, -1)[guests]
                 first, second = (each(bots[i], bots[j])[guests] for each in (np.minimum, np.maximum))
                 one, own, told_here = np.ones(len(first)), turn * surplus[guests], information[guests]
-                each = _Meetings(first, second, one, weight * one, own, own**2, weight * told_here, told_here)
+                each = _Meetings(first, second, one, weight[guests], own, own**2, weight[guests] * told_here, told_here)
                 meetings.append(each.summed(first, second))
         sat = counts & (bots >= 0)
         table.append(_Seats(at[sat], np.broadcast_to(columns.match_id[rows], at.shape)[sat], gained[sat], told[sat]))
@@ -178,7 +181,7 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
     both = meetings.both_ways()
     together = both.summed(both.first, field.owners[both.second])
     rest = np.maximum(told[together.first] - together.information, 0.0)
-    lifts = SCALE * together.surplus / (rest + (SCALE / PRIOR_DEVIATION) ** 2)
+    lifts = SCALE * together.surplus / (rest + PRIOR_PRECISION)
     for pair in np.flatnonzero((together.errors >= LIFT_ERRORS) & (lifts >= LIFT_ELO)).tolist():
         own = np.flatnonzero(
             (both.first == together.first[pair]) & (field.owners[both.second] == together.second[pair])

@@ -128,3 +128,5 @@ class Ladder:
     """Number of the last baseline included in the luck column."""
     flags: tuple[Flag, ...] = ()
     """What stands out, the most certain first. It is not part of the digest and affects no rating."""
+    pair_quota: int = 0
+    """So many matches of a day two guests count together at most; 0 for all. It is part of the digest unless 0."""

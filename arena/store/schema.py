@@ -194,6 +194,17 @@ ratings = Table(
     Index(None, "game"),
 )
 
+pair_days = Table(
+    "pair_days",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("day", Int, primary_key=True, comment="in UTC, in days since 1970"),
+    Column("first", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("second", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("matches", Int, nullable=False),
+)
+"""How often two guests have met, counted under a quota of pairs, for live ratings; the latest days only."""
+
 events = Table(
     "events",
     metadata,
@@ -246,6 +257,13 @@ ladders = Table(
     Column("scale_error", Real, nullable=False, comment="standard error that all ratings have in common"),
     Column("centre", Real, nullable=False, comment="of the strengths, which ratings are shrunk towards"),
     Column("spread", Real, nullable=False, comment="of the strengths about it"),
+    Column(
+        "pair_quota",
+        Int,
+        nullable=False,
+        server_default="0",
+        comment="matches of a day that two guests count; 0 for all",
+    ),
 )
 
 standings = Table(

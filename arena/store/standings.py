@@ -35,6 +35,7 @@ def current(connection: Connection, game: str) -> LadderRows:
         published=None if row is None else instant(row.at),
         scale_error=None if row is None else row.scale_error,
         flags=standing_out(connection, game),
+        pair_quota=0 if row is None else row.pair_quota,
     )
 
 
@@ -67,6 +68,7 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
         digest=ladder.digest,
         published=None,
         scale_error=ladder.field.scale_error,
+        pair_quota=ladder.pair_quota,
     )
 
 

@@ -89,6 +89,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     PUBLISHED_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
     FLAGS_FIELD_NUMBER: builtins.int
+    PAIR_QUOTA_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -97,6 +98,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
     scale_error: builtins.float
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
+    pair_quota: builtins.int
+    """So many matches of a day two guests count together at most; 0 for all."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -119,9 +122,10 @@ class GetLadderResponse(google.protobuf.message.Message):
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         scale_error: builtins.float | None = ...,
         flags: collections.abc.Iterable[global___Flag] | None = ...,
+        pair_quota: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "pair_quota", b"pair_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload

@@ -45,10 +45,13 @@ class FitClient(Protocol):
 
 
 @asynccontextmanager
-async def open_fit_client(directory: Path) -> AsyncIterator[FitClient]:
-    """A fit client of the database in a data directory; its process begins and ends with the block."""
+async def open_fit_client(directory: Path, pair_quota: int = 0) -> AsyncIterator[FitClient]:
+    """A fit client of the database in a data directory; its process begins and ends with the block.
+
+    Its ladders have this quota of pairs; 0 is none.
+    """
     async with trio.open_nursery() as nursery:
-        fit_client = _FitProcess(directory)
+        fit_client = _FitProcess(directory, pair_quota)
         nursery.start_soon(keep, fit_client.run)
         yield fit_client
         nursery.cancel_scope.cancel()
@@ -57,9 +60,10 @@ async def open_fit_client(directory: Path) -> AsyncIterator[FitClient]:
 class _FitProcess:
     """A fit client with one process."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, pair_quota: int) -> None:
         self.warm = False
         self._directory = directory
+        self._pair_quota = pair_quota
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
@@ -91,7 +95,7 @@ class _FitProcess:
             self._started = trio.Event()
         became_warm = False
         try:
-            async with helper(MODULE, str(self._directory)) as process:
+            async with helper(MODULE, str(self._directory), str(self._pair_quota)) as process:
                 calls = Calls(process.channel, LIMIT)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._warm_up, calls)

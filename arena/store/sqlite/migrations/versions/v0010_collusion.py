@@ -1,4 +1,4 @@
-"""When each version played first and last in a game, and flags: published ladders have none until they are fitted."""
+"""When each version played first and last; flags, which ladders have from their next fit on; quotas of pairs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,6 +15,7 @@ def upgrade() -> None:
     """Adds columns and tables, and fills the columns from the results."""
     _played()
     _flags()
+    _quota()
 
 
 def _played() -> None:
@@ -40,5 +41,19 @@ def _flags() -> None:
         sa.Column("matches", Int, nullable=False),
         sa.Column("size", Real, nullable=False, comment="mean score beyond the expected one, or Elo"),
         sa.Column("errors", Real, nullable=False, comment="the same in standard errors"),
+        sqlite_strict=True,
+    )
+
+
+def _quota() -> None:
+    comment = "matches of a day that two guests count; 0 for all"
+    op.add_column("ladders", sa.Column("pair_quota", Int, nullable=False, server_default="0", comment=comment))
+    op.create_table(
+        "pair_days",
+        sa.Column("game", sa.Text, primary_key=True),
+        sa.Column("day", Int, primary_key=True, comment="in UTC, in days since 1970"),
+        sa.Column("first", Int, sa.ForeignKey("bots.id"), primary_key=True),
+        sa.Column("second", Int, sa.ForeignKey("bots.id"), primary_key=True),
+        sa.Column("matches", Int, nullable=False),
         sqlite_strict=True,
     )

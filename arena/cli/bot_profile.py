@@ -47,7 +47,7 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
         bids=len(bids) or None,
         kept=sum(bids) if bids else None,
         think_95_us=None if standing is None else standing.think_95_us,
-        flags=tuple(flag for flag in ladder.flags if found.bot in flagged([flag])),
+        flags=flagged(ladder.flags, found.bot),
     )
 
 

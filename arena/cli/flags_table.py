@@ -20,9 +20,14 @@ MEANING: Final = (
 )
 
 
-def flagged(flags: Sequence[FlagRow]) -> frozenset[str]:
-    """Return the names of all bots that flags are about."""
-    return frozenset({flag.bot for flag in flags} | {flag.other for flag in flags} - {""})
+def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
+    """Return the flags that are about a bot; with `version`, of its changes only those of this version."""
+    return tuple(
+        flag
+        for flag in flags
+        if bot in {flag.bot, flag.other}
+        and (flag.kind is not FlagKind.CHANGE or version is None or flag.version == version)
+    )
 
 
 def flags_table(game: str, flags: Sequence[FlagRow]) -> RenderableType:

@@ -89,11 +89,10 @@ def _columns(ladder: LadderRows) -> list[Column]:
         return Column(name, tuple(map(cell, rows)), justify)
 
     margin = max(len(_margin(row)) for row in rows)
-    marked = flagged(ladder.flags)
     columns = [
         column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", lambda row: _bot(row, row.bot in marked), "left"),
+        column("Bot", lambda row: _bot(row, ladder), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
         column("P(best)", lambda row: UNKNOWN if row.best is None else share(row.best)),
@@ -155,7 +154,7 @@ def _caption(ladder: LadderRows) -> str:
         words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
-    if any(row.bot in flagged(ladder.flags) for row in rows):
+    if any(flagged(ladder.flags, row.bot, row.version) for row in rows):
         words.append(f"{MARK} results stand out, which is no verdict: --flags")
     if any(row.luck is not None for row in rows):
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
@@ -176,9 +175,9 @@ def _caption(ladder: LadderRows) -> str:
     return " · ".join(words)
 
 
-def _bot(row: LadderRow, marked: bool) -> Text:
+def _bot(row: LadderRow, ladder: LadderRows) -> Text:
     name = bot_name(row.bot, row.house).append(unlisted(row), style="dim default")
-    return name.append(f" {MARK}", style="yellow") if marked else name
+    return name.append(f" {MARK}", style="yellow") if flagged(ladder.flags, row.bot, row.version) else name
 
 
 def _owner(row: LadderRow) -> str:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
+from arena.cli.flags_table import MARK
 from arena.cli.ladder_table import CONFIDENCE, UNKNOWN, share
 from arena.store.rows import VersionRow
 
@@ -28,7 +29,8 @@ def versions_table(bot: str, game: str, rows: Sequence[VersionRow]) -> Renderabl
 
 
 def _name(row: VersionRow) -> Text:
-    return Text.assemble((row.version or "(none stated)", "bold" if row.shown else ""), " ●" if row.shown else "")
+    name = Text.assemble((row.version or "(none stated)", "bold" if row.shown else ""), " ●" if row.shown else "")
+    return name if row.changed is None else name.append(f" {MARK}", style="yellow")
 
 
 def _aligned(figures: Sequence[tuple[float | None, float | None]], *, signed: bool) -> list[Text]:
@@ -50,6 +52,8 @@ def _caption(rows: Sequence[VersionRow]) -> str:
     words.append("Elo as the results alone have it, not drawn towards the field")
     if any(row.difference is not None for row in rows):
         words.append("± of a difference as if the two were independent: it is that at most")
+    if any(row.changed is not None for row in rows):
+        words.append(f"{MARK} its newer half of results differs from its older half: `arena ladder --flags`")
     if any(row.fitted is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)

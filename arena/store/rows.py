@@ -183,6 +183,8 @@ class VersionRow:
     """Its standard error if the errors of the two were independent. They share opponents: it is that at most."""
     better: float | None
     """Probability that it is better than the version before it, by these two."""
+    changed: float | None = None
+    """Elo of its newer half of results above its older half, where that is flagged as a change; else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
+from arena.ladder.ladder import FlagKind
 from arena.store import bots, schema
 from arena.store.rows import VersionRow, instant
 
@@ -24,13 +25,18 @@ def version_standings(
 
     With `before` only those with smaller numbers.
     """
-    rating, version, fitted = schema.ratings, schema.versions.c, schema.standings
+    rating, version, fitted, flag = schema.ratings, schema.versions.c, schema.standings, schema.flags
     query = select(version.id, version.version, rating.c.matches, rating.c.rating.label("live"))
     query = query.add_columns(rating.c.first_at, rating.c.last_at)
-    query = query.add_columns(fitted.c.rating.label("fitted"), fitted.c.error, fitted.c.rank)
+    query = query.add_columns(
+        fitted.c.rating.label("fitted"), fitted.c.error, fitted.c.rank, flag.c.size.label("changed")
+    )
     joined = schema.versions.join(rating, and_(rating.c.node == version.id, rating.c.game == game))
     joined = joined.outerjoin(fitted, and_(fitted.c.node == version.id, fitted.c.game == game))
-    query = query.select_from(joined).where(version.bot_id == bots.known(connection, bot).id, rating.c.matches > 0)
+    change = and_(flag.c.node == version.id, flag.c.game == game, flag.c.kind == FlagKind.CHANGE.value)
+    query = query.select_from(joined.outerjoin(flag, change)).where(
+        version.bot_id == bots.known(connection, bot).id, rating.c.matches > 0
+    )
     if before is not None:
         query = query.where(version.id < before)
     found: Sequence[Any] = connection.execute(query.order_by(version.id.desc()).limit(limit + 1)).all()
@@ -56,4 +62,5 @@ def _compared(row: Row[Any], earlier: Row[Any] | None) -> VersionRow:
         difference=difference,
         difference_deviation=error,
         better=better,
+        changed=row.changed,
     )

@@ -78,6 +78,15 @@ def test_whoever_a_flag_is_about_has_a_mark_on_the_ladder() -> None:
     assert f"{MARK} results stand out, which is no verdict: --flags" in " ".join(marked.split())
 
 
+def test_a_change_of_a_version_that_is_not_shown_marks_nobody() -> None:
+    console = Console(width=100, color_system=None)
+    for version, marks in (("v1.2", True), ("v1.3", False)):
+        rows = ladder(replace(SETTLED, version=version), SECOND)
+        with console.capture() as capture:
+            console.print(ladder_table(replace(rows, flags=(CHANGE,)), 100))
+        assert (MARK in capture.get()) is marks
+
+
 def test_ladder_flags_and_profile_say_the_same(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(test_store_flags, "GAME", GAME)
     with open_to_amend(empty) as connection:
@@ -95,6 +104,10 @@ def test_ladder_flags_and_profile_say_the_same(empty: Path, monkeypatch: pytest.
     [of_ann] = json.loads(shown("bots", "show", "ann", "--json", *words))["games"]
     assert of_ann["flags"] == [flag for flag in whole["flags"] if "Ann" in {flag["bot"], flag["other"]}]
     assert "no verdict" in shown("bots", "show", "ann", *words)
+    [of_versions] = json.loads(shown("ladder", "--versions", "ann", "--json", *words))["games"]
+    [change] = [flag for flag in whole["flags"] if flag["kind"] == "change" and flag["bot"] == "Ann"]
+    assert [row["changed"] for row in of_versions["versions"]] == [change["size"]]
+    assert MARK in shown("ladder", "--versions", "ann", *words)
     assert "no verdict" not in shown("bots", "show", "cleo", *words)
 
 

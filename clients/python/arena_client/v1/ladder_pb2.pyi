@@ -477,6 +477,7 @@ class VersionEntry(google.protobuf.message.Message):
     DIFFERENCE_FIELD_NUMBER: builtins.int
     DIFFERENCE_DEVIATION_FIELD_NUMBER: builtins.int
     BETTER_FIELD_NUMBER: builtins.int
+    CHANGED_FIELD_NUMBER: builtins.int
     number: builtins.int
     """Greater for a newer version; no two have the same."""
     version: builtins.str
@@ -497,6 +498,8 @@ class VersionEntry(google.protobuf.message.Message):
     """Its standard error if the errors of the two were independent, which is more than it is."""
     better: builtins.float
     """The probability that it is better than the version before it, by these two."""
+    changed: builtins.float
+    """Elo of its newer half of results above its older half, where that is flagged as a change; else absent."""
     @property
     def first(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When its first result was stored; absent where that is not known."""
@@ -520,11 +523,14 @@ class VersionEntry(google.protobuf.message.Message):
         difference: builtins.float | None = ...,
         difference_deviation: builtins.float | None = ...,
         better: builtins.float | None = ...,
+        changed: builtins.float | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_better", b"_better", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_better", b"_better", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last", "live", b"live", "matches", b"matches", "number", b"number", "shown", b"shown", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_better", b"_better", "_changed", b"_changed", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "changed", b"changed", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_better", b"_better", "_changed", b"_changed", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "changed", b"changed", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last", "live", b"live", "matches", b"matches", "number", b"number", "shown", b"shown", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_better", b"_better"]) -> typing.Literal["better"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_difference", b"_difference"]) -> typing.Literal["difference"] | None: ...
     @typing.overload

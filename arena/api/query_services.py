@@ -14,6 +14,7 @@ from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store import kept_ladders, matches, standings
 from arena.store.rows import LadderRows, instant
+from arena.store.version_standings import version_standings
 from arena.transport.call import CallRefused, send_within
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
@@ -80,6 +81,16 @@ class QueryServices:
         rows = await looked_up(self._arena.store.read(job))
         return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
 
+    async def ListVersions(  # noqa: N802
+        self, request: ladder_pb2.ListVersionsRequest, _: Call
+    ) -> ladder_pb2.ListVersionsResponse:
+        """List the versions of a bot in a game, the newest first."""
+        self._game(request.game)
+        limit, before = row_limit(request), numbers_before(request)
+        job = partial(version_standings, bot=request.bot, game=request.game, limit=limit, before=before)
+        rows = await looked_up(self._arena.store.read(job))
+        return ladder_pb2.ListVersionsResponse(versions=[pack(row, ladder_pb2.VersionEntry) for row in rows])
+
     async def ListMatches(  # noqa: N802
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
@@ -131,6 +142,7 @@ class QueryServices:
 
 def row_limit(
     request: ladder_pb2.GetHistoryRequest
+    | ladder_pb2.ListVersionsRequest
     | matches_pb2.ListMatchesRequest
     | bots_pb2.ListBotsRequest
     | bots_pb2.ListBotEventsRequest,
@@ -147,7 +159,10 @@ def row_limit(
 
 
 def numbers_before(
-    request: ladder_pb2.GetHistoryRequest | matches_pb2.ListMatchesRequest | bots_pb2.ListBotEventsRequest,
+    request: ladder_pb2.GetHistoryRequest
+    | ladder_pb2.ListVersionsRequest
+    | matches_pb2.ListMatchesRequest
+    | bots_pb2.ListBotEventsRequest,
 ) -> int | None:
     """Return the number below which the next page begins; None for the first page."""
     return min(request.before, LARGEST_NUMBER) if request.HasField("before") else None

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.data_source import DataSource, all_matches
+from arena.cli.flags_table import flagged, flags_table
 from arena.cli.frame import framed
 from arena.cli.ladder_table import CONFIDENCE
 from arena.cli.tables import HOUSE, bot_name
@@ -35,7 +36,8 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
     found = profile(rows, name)
     if found is None:
         return None
-    standing = next((row for row in source.ladder(game).standings if row.bot == found.bot), None)
+    ladder = source.ladder(game)
+    standing = next((row for row in ladder.standings if row.bot == found.bot), None)
     bids: list[bool] = []
     with suppress(Refused):  # older replays may have been pruned
         for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
@@ -45,6 +47,7 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
         bids=len(bids) or None,
         kept=sum(bids) if bids else None,
         think_95_us=None if standing is None else standing.think_95_us,
+        flags=flagged(ladder.flags, found.bot),
     )
 
 
@@ -58,8 +61,10 @@ def _bids(source: DataSource, row: MatchRow, bot: str) -> Iterator[bool]:
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:
-    """Draw a bot in one game: by seat, by opponent, and its best and worst matches."""
-    return Group(_in_words(profile), _by_seat(profile), _by_opponent(profile), _extremes(profile))
+    """Draw a bot in one game: by seat, by opponent, its best and worst matches, and what stands out in them."""
+    tables = (_by_seat(profile), _by_opponent(profile), _extremes(profile))
+    standing_out = [flags_table(profile.game, profile.flags)] if profile.flags else []
+    return Group(_in_words(profile), *tables, *standing_out)
 
 
 def _in_words(profile: BotProfile) -> Text:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
@@ -35,6 +35,7 @@ class DataSource(Protocol):
     def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
     def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
     def matches(  # noqa: D102
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]: ...

@@ -12,7 +12,7 @@ from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import LARGEST_MATCH, takes_data, takes_source
 from arena.cli.rebuild import rebuild
 from arena.cli.screen import json_option, json_rows, print_json, screen
-from arena.store.rows import LadderRows, PastLadder, RatedRow
+from arena.store.rows import LadderRows, PastLadder, RatedRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,13 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
         at = datetime.min.replace(tzinfo=UTC)
     if at < EPOCH:
         raise click.BadParameter(f"{text!r} is no time since 1970, such as 2026-01-31 or 2026-01-31T18:00:00Z")
-    if at > (now := datetime.now(UTC)):
+    return at
+
+
+def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
+    """Return the same of an instant that is not to come."""
+    at, now = _instant(context, parameter, text), datetime.now(UTC)
+    if at is not None and at > now:
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
     return at
 
@@ -47,6 +53,8 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
     "--seats", metavar="N", type=click.IntRange(1, 99), help="Only from results at tables of this size; computed now."
 )
 @click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
+@click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
+@click.option("--flags", is_flag=True, help="Say what stands out in the results instead: ⚑ on the ladder.")
 @click.option(
     "--at",
     metavar="TIME",
@@ -54,13 +62,15 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
     help="As last published until then: 2026-01-31T18:00 (local) or …T18:00Z.",
 )
 @takes_source
-@json_rows(LadderRows, RatedRow, PastLadder)
+@json_rows(LadderRows, RatedRow, VersionRow, PastLadder)
 @click.pass_context
 def command(
     context: click.Context,
     game: str | None,
     seats: int | None,
     bot: str | None,
+    changed: str | None,
+    flags: bool,
     at: datetime | None,
     place: DataPlace,
     as_json: bool,
@@ -70,6 +80,7 @@ def command(
     A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
     bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Forced is the
     share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
+    ⚑ is a bot of whose results some stand out from what the ratings expect, which is no verdict: --flags says which.
     Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json
     none.
 
@@ -79,15 +90,16 @@ def command(
     standard error of 1500, common to all, "through" the last event in it, "not_fitted_since" and "not_fitted_why" are
     there where newer results cannot be fitted.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
+    With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
+    With --flags: {"games": [{"game", "flags"}]}, as in the ladder
     With --at: {"ladders": [PastLadder]}; every published ladder is kept for a day, one an hour for a month, then one a
     day; "published" is null where none is kept from before.
     """
     if context.invoked_subcommand is not None:
         return
-    if bot is not None and seats is not None:
-        raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
-    if at is not None and (bot is not None or seats is not None):
-        raise click.UsageError("what is kept are ladders of all tables together: give --at alone or with --game")
+    views = {"--seats": seats, "--history": bot, "--versions": changed, "--flags": flags or None, "--at": at}
+    if len(chosen := [name for name, value in views.items() if value is not None]) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} are different things to show: choose one of them")
     if at is not None:
         _print_past(at, game, place, as_json)
         return
@@ -99,10 +111,16 @@ def command(
             games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
         if bot is not None:
             histories = {name: source.history(bot, name) for name in games}
+        elif changed is not None:
+            versions = {name: source.versions(changed, name) for name in games}
         else:
             ladders = [source.ladder(name, seats or 0) for name in games]
     if bot is not None:
         _print_history(bot, histories, as_json)
+    elif changed is not None:
+        _print_versions(changed, versions, as_json)
+    elif flags:
+        _print_flags(ladders, as_json)
     elif as_json:
         print_json({"ladders": ladders})
     else:
@@ -113,7 +131,10 @@ def command(
 @click.argument("match_id", metavar="[MATCH]", required=False, type=click.IntRange(1, LARGEST_MATCH))
 @click.option("--bot", metavar="NAME", help="Every result of this bot that counts and was stored since --since.")
 @click.option(
-    "--since", metavar="TIME", callback=_instant, help="With --bot: 2026-01-31, 2026-01-31T18:00 (local) or …T18:00Z."
+    "--since",
+    metavar="TIME",
+    callback=_past_instant,
+    help="With --bot: 2026-01-31, 2026-01-31T18:00 (local) or …T18:00Z.",
 )
 @click.option("--reason", metavar="TEXT", required=True, help="Why, in at most 200 characters; everybody can read it.")
 @takes_data
@@ -191,6 +212,34 @@ def _print_ladders(ladders: Sequence[LadderRows]) -> None:
         else:
             where = f" at a table for {ladder.seats}" if ladder.seats else ""
             console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
+
+
+def _print_flags(ladders: Sequence[LadderRows], as_json: bool) -> None:
+    if as_json:
+        print_json({"games": [{"game": ladder.game, "flags": ladder.flags} for ladder in ladders]})
+        return
+    from arena.cli.flags_table import flags_table
+
+    console = screen()
+    for ladder in ladders:
+        if ladder.flags:
+            console.print(flags_table(ladder.game, ladder.flags))
+        else:
+            console.print(f"Nothing stands out in {ladder.game}.", soft_wrap=True)
+
+
+def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_json: bool) -> None:
+    if as_json:
+        print_json({"bot": bot, "games": [{"game": name, "versions": rows} for name, rows in versions.items()]})
+        return
+    from arena.cli.versions_table import versions_table
+
+    console = screen()
+    for name, rows in versions.items():
+        if rows:
+            console.print(versions_table(bot, name, rows))
+        else:
+            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
 
 
 def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:

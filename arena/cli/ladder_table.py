@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.flags_table import MARK, flagged
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
 from arena.store.rows import LadderRow, LadderRows
@@ -91,7 +92,7 @@ def _columns(ladder: LadderRows) -> list[Column]:
     columns = [
         column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", lambda row: bot_name(row.bot, row.house).append(unlisted(row), style="dim default"), "left"),
+        column("Bot", lambda row: _bot(row, ladder), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
         column("P(best)", lambda row: UNKNOWN if row.best is None else share(row.best)),
@@ -153,12 +154,16 @@ def _caption(ladder: LadderRows) -> str:
         words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
+    if any(flagged(ladder.flags, row.bot, row.version) for row in rows):
+        words.append(f"{MARK} results stand out, which is no verdict: --flags")
     if any(row.luck is not None for row in rows):
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
     elif ladder.scale_error:
         words.append(f"all ratings together ± {CONFIDENCE * ladder.scale_error:.0f}: 1500 is the house bots' mean")
+    if ladder.pair_quota:
+        words.append(f"two guests count {ladder.pair_quota} matches of a day together at most")
     if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:
@@ -171,6 +176,11 @@ def _caption(ladder: LadderRows) -> str:
     if ladder.through is not None and any(row.best is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)
+
+
+def _bot(row: LadderRow, ladder: LadderRows) -> Text:
+    name = bot_name(row.bot, row.house).append(unlisted(row), style="dim default")
+    return name.append(f" {MARK}", style="yellow") if flagged(ladder.flags, row.bot, row.version) else name
 
 
 def _owner(row: LadderRow) -> str:

@@ -12,7 +12,7 @@ from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from arena.cli.data_source import DataPlace, DataSource
     from arena.replay.replay import Replay
@@ -214,9 +214,10 @@ def verified(replay: Replay) -> ReplayVerdict:
         bots: Sequence[str],
         counts: Sequence[bool],
         spoilt: Sequence[bool],
+        beyond_quota: Collection[tuple[int, int]],
     ) -> list[RecordedRating]:
         ratings = [live.Rating(rating.value, rating.deviation) for rating in before]
-        after = live.update(ratings, places, bots, counts, spoilt)
+        after = live.update(ratings, places, bots, counts, spoilt, beyond_quota)
         return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
     return verify_replay(replay, rate)

@@ -8,7 +8,7 @@ import signal
 import ssl
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 import structlog
@@ -16,6 +16,7 @@ import trio
 
 from arena.api.server import serve_arena
 from arena.server.arena import open_arena
+from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.store.errors import StoreError, StoreReplaced
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
     from arena.server.config import Config
 
-LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 log = structlog.get_logger("arena")
 
@@ -56,7 +56,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
             open_store(data, now_us(), writer_process) as store,
-            open_fit_client(data) as fit_client,
+            open_fit_client(data, quota_in_force(config)) as fit_client,
             open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,
         ):
@@ -76,7 +76,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             )
             for match_id, why in store.lost.items():
                 log.error("match is void", match_id=match_id, error=why)
-            if credentials is None and host not in LOOPBACK:
+            if credentials is None and not on_loopback(config):
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.
             gc.collect()

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, kept_ladders, matches, moderation, standings
+from arena.store import bots, kept_ladders, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.rows import microseconds
 from arena.store.store import open_readonly
+from arena.store.version_standings import version_standings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 
 class UnknownGame(Refused):
@@ -69,6 +70,11 @@ class Directory:
         _require(game)
         return standings.history(self._connection, bot, game, limit)
 
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """See `Client.versions`."""
+        _require(game)
+        return version_standings(self._connection, bot, game, limit)
+
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]:
@@ -103,7 +109,7 @@ class Directory:
         if seats not in able:
             raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
         try:
-            ladder = Fits().ladder(self._connection, game, seats)
+            ladder = Fits(publishing.pair_quota(self._connection, game)).ladder(self._connection, game, seats)
         except LadderError as error:
             raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
         return standings.of_tables(self._connection, game, seats, ladder)

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Final
 
-from arena.store.rows import JSON_KEY, MatchRow, MatchState, SeatRow
+from arena.store.rows import JSON_KEY, FlagRow, MatchRow, MatchState, SeatRow
 
 BEST: Final = 3
 """Matches named as the best and as the worst."""
@@ -79,6 +79,8 @@ class BotProfile:
     """Those of them in which it took the tricks that it had said."""
     think_95_us: int | None = None
     """95th percentile of all its think times in microseconds; None if no decision is known."""
+    flags: tuple[FlagRow, ...] = ()
+    """What stands out in all its results, the most certain first."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:

@@ -12,7 +12,16 @@ import grpc
 from google.protobuf.message import Message
 
 from arena.store.errors import Refused
-from arena.store.rows import BotEventRow, BotRow, DrainRow, LadderRows, MatchRow, PastLadder, RatedRow
+from arena.store.rows import (
+    BotEventRow,
+    BotRow,
+    DrainRow,
+    LadderRows,
+    MatchRow,
+    PastLadder,
+    RatedRow,
+    VersionRow,
+)
 from arena.transport.protobuf_rows import unpack
 from arena.v1 import (
     bots_pb2,
@@ -102,6 +111,13 @@ class Client:
         with self._translated_errors():
             answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, RatedRow) for match in answer.matches)
+
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
+        request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit)
+        with self._translated_errors():
+            answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(version, VersionRow) for version in answer.versions)
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, triu
 
 from arena.ladder.columns import Block, Columns, Ints
 from arena.ladder.entrants import Entrants
-from arena.ladder.pairs import SHARE, UNIT, WEIGHTS, summed
+from arena.ladder.pairs import UNIT, WEIGHTS, summed
 from arena.ladder.symmetric import Floats, Symmetric
 
 ONE_WIN: Final = 1 << 16
@@ -57,7 +57,7 @@ def _scores(block: Block, strengths: Floats) -> Ints:
         weaker = np.rint(ONE_WIN * odds / (1 + odds)).astype(np.int64)
         score = (1 + np.sign(block.places[other] - block.places[one]).astype(np.int64)) * (ONE_WIN // 2)
         score -= np.where(ahead > 0, ONE_WIN - weaker, weaker)
-        score *= SHARE
+        score *= block.share(one, other)
         score[block.nodes[one] == block.nodes[other]] = 0
         if block.whole:
             scores[one] += score

@@ -28,12 +28,21 @@ from arena.ladder.live import SEATS
 Ints: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = NDArray[np.int8]
 Flags: TypeAlias = NDArray[np.bool_]
+Shares: TypeAlias = NDArray[np.int32]
 
 MAX_SEATS: Final = SEATS.stop - 1
+SHARE: Final = 1 << 16
+"""Integer for a pair of seats that counts as a whole."""
 NO_NODE: Final = -1
 """Filler in the columns beyond the last seat of a match."""
 CHUNK_ROWS: Final = 1 << 16
 """Rows processed at a time: few enough for the processor's cache."""
+
+
+def pair_number(one: int, other: int) -> int:
+    """Return the number, 0 to 20, of two seats."""
+    low, high = min(one, other), max(one, other)
+    return low * (2 * MAX_SEATS - low - 1) // 2 + high - low - 1
 
 
 class EventValidator:
@@ -75,6 +84,12 @@ class Block(NamedTuple):
     places: Places
     counts: Flags
     spoilt: Flags
+    shares: Shares | None = None
+    """[21, matches], as in `Columns`."""
+
+    def share(self, one: int, other: int) -> Ints | int:
+        """Return how much the pair of two seats counts in each match [matches], or in all, in `SHARE`ths."""
+        return SHARE if self.shares is None else self.shares[pair_number(one, other)].astype(np.int64)
 
     @property
     def whole(self) -> bool:
@@ -105,6 +120,11 @@ class Columns:
     """[M, 7] by seat, whether its opponents' ratings do not move by it; also the same for all seats of one node."""
     through: int
     """Number of the last event included."""
+    days: Ints
+    """[M], the day of each result, as in `MatchResult`."""
+    shares: Shares | None = None
+    """[M, 21] by `pair_number`, how much a pair of seats counts, in `SHARE`ths; None where all count as a whole. Joined
+    results have none: `arena.ladder.pair_quota` takes it from all of them."""
 
     @classmethod
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
@@ -128,7 +148,7 @@ class Columns:
 
         Raises WrongSeats, UnknownNode or NoRanking for a malformed result.
         """
-        for _, match, nodes, places, counts, spoilt in results:
+        for _, match, nodes, places, counts, spoilt, _ in results:
             if len(nodes) not in SEATS or not len(nodes) == len(places) == len(counts) == len(spoilt or nodes):
                 raise WrongSeats(match, len(nodes), len(places), len(counts))
         matches = len(results)
@@ -145,7 +165,8 @@ class Columns:
         bad[cells] = np.fromiter(chain.from_iterable(flags), np.bool_, total)
         numbers = np.fromiter((result.match_id for result in results), np.int64, matches)
         through = max((result.number for result in results), default=0)
-        return cls._validated(numbers, seats, who, ranks, does, bad, through)
+        days = np.fromiter((result.day for result in results), np.int64, matches)
+        return cls._validated(numbers, seats, who, ranks, does, bad, through, days)
 
     @classmethod
     def of_arrays(
@@ -156,11 +177,12 @@ class Columns:
         match_id: ArrayLike | None = None,
         through: int | None = None,
         spoilt: ArrayLike | None = None,
+        days: ArrayLike | None = None,
     ) -> Columns:
         """Build columns from arrays of [M, up to 7] by seat; seats that do not exist have node −1 and come last.
 
-        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, and `through` is M. Raises
-        WrongSeats, UnknownNode, NoRanking or MatchRepeated.
+        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, `through` is M, and all are of
+        day 0. Raises WrongSeats, UnknownNode, NoRanking or MatchRepeated.
         """
         given = np.asarray(nodes, np.int64)
         rows, width = given.shape
@@ -183,7 +205,8 @@ class Columns:
             first = int(gaps.argmax())
             raise WrongSeats(int(numbers[first]), *(3 * [int(seats[first])]))
         last = rows if through is None else through
-        columns = cls._validated(numbers, seats, wide, ranks, marks & there, bad & there, last)
+        when = np.zeros(rows, np.int64) if days is None else np.array(days, np.int64)
+        columns = cls._validated(numbers, seats, wide, ranks, marks & there, bad & there, last, when)
         if not (np.diff(numbers) > 0).all():
             ordered = np.sort(numbers)
             twice = ordered[1:][np.diff(ordered) == 0]
@@ -220,11 +243,13 @@ class Columns:
                 if rows.size:
                     pick = chunk if rows.size == len(self.seats[chunk]) else start + rows
                     nodes, places, counts, spoilt = self.nodes, self.places, self.counts, self.spoilt
+                    shares = None if self.shares is None else self.shares.T[:, pick]
                     yield Block(
                         nodes.T[:seats, pick],
                         places.T[:seats, pick],
                         counts.T[:seats, pick],
                         spoilt.T[:seats, pick],
+                        shares,
                     )
 
     def _select(self, rows: Flags) -> Columns:
@@ -236,6 +261,8 @@ class Columns:
             self.counts.T[:, rows].T,
             self.spoilt.T[:, rows].T,
             self.through,
+            self.days[rows],
+            None if self.shares is None else self.shares[rows],
         )
 
     @classmethod
@@ -248,11 +275,20 @@ class Columns:
             np.concatenate([part.counts.T for part in parts], axis=1).T,
             np.concatenate([part.spoilt.T for part in parts], axis=1).T,
             max(part.through for part in parts),
+            np.concatenate([part.days for part in parts]),
         )
 
     @classmethod
     def _validated(
-        cls, match_id: Ints, seats: Ints, nodes: Ints, places: Ints, counts: Flags, spoilt: Flags, through: int
+        cls,
+        match_id: Ints,
+        seats: Ints,
+        nodes: Ints,
+        places: Ints,
+        counts: Flags,
+        spoilt: Flags,
+        through: int,
+        days: Ints,
     ) -> Columns:
         """Build columns from arrays of [7, M] after checking that nodes are not negative and places form rankings."""
         there = np.arange(MAX_SEATS)[:, None] < seats
@@ -270,7 +306,7 @@ class Columns:
             raise NoRanking(int(match_id[row]), tuple(map(int, places[: seats[row], row])))
         counts, spoilt = (cls._of_nodes(nodes, there, flags) for flags in (counts, spoilt))
         ranking = np.where(there, places, 0).astype(np.int8)
-        return cls(match_id, seats.astype(np.int8), nodes.T, ranking.T, counts.T, spoilt.T, through)
+        return cls(match_id, seats.astype(np.int8), nodes.T, ranking.T, counts.T, spoilt.T, through, days)
 
     @staticmethod
     def _of_nodes(nodes: Ints, there: Flags, flags: Flags) -> Flags:

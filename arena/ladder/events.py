@@ -5,7 +5,10 @@ Events are never changed or removed. A ladder is a pure function of a prefix of 
 
 from __future__ import annotations
 
-from typing import NamedTuple, NewType, TypeAlias
+from typing import Final, NamedTuple, NewType, TypeAlias
+
+DAY: Final = 86_400_000_000
+"""Microseconds of a day."""
 
 Node = NewType("Node", int)
 """Number of a rated unit: one frozen version of one bot."""
@@ -23,6 +26,14 @@ class Entrant(NamedTuple):
     """Whether it is its bot's newest version; only newest versions are ranked."""
 
 
+class Guest(NamedTuple):
+    """To whom a version belongs that is no house bot's."""
+
+    bot: int
+    owner: str
+    """Equal for all bots of one owner."""
+
+
 class MatchResult(NamedTuple):
     """Result of a rated match."""
 
@@ -38,6 +49,8 @@ class MatchResult(NamedTuple):
     spoilt: tuple[bool, ...] = ()
     """By seat, whether house bots played too much of it to move its opponents: a pair of seats counts for one node if
     the result does and the other node's seat is not spoilt. Empty if no seat is."""
+    day: int = 0
+    """The day in UTC on which the result was stored, in days since 1970; only quotas of pairs ask for it."""
 
 
 class Void(NamedTuple):
@@ -50,3 +63,8 @@ class Void(NamedTuple):
 
 
 Event: TypeAlias = MatchResult | Void
+
+
+def day_of(at: int) -> int:
+    """Return the day in UTC, in days since 1970, of an instant in microseconds since then."""
+    return at // DAY

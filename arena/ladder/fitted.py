@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.ladder.clustered_errors import clustered
-from arena.ladder.columns import Columns, EventValidator
+from arena.ladder.columns import SHARE, Columns, EventValidator
 from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Event, MatchResult
 from arena.ladder.fit import fit
 from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.live import NEW, SCALE
+from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.ladder.pairs import Pairs, summed
 from arena.ladder.rank_intervals import chances_of_best, rank_bounds
 from arena.ladder.shrinkage import Posterior, shrunk
@@ -67,8 +68,8 @@ class FittedLadder:
         kept = self._columns.without(self._voided)
         return replace(kept.joined(Columns.of_results(tuple(self._new.values()))), through=self.through)
 
-    def ladder(self, entrants: Iterable[Entrant]) -> Ladder:
-        """Fit the ladder of all events taken, bit for bit equal to `ladder(entrants, self.columns())`.
+    def ladder(self, entrants: Iterable[Entrant], quota: PairQuota | None = None) -> Ladder:
+        """Fit the ladder of all events taken, bit for bit equal to `ladder(entrants, self.columns(), quota)`.
 
         Raises LadderError as `ladder`; the events remain taken, and the call can be repeated with other entrants.
         """
@@ -84,10 +85,14 @@ class FittedLadder:
                 pairs -= Pairs.of(self._columns.only(self._voided), rated)
         self._rated, self._pairs, self._columns = rated, pairs, columns
         self._new, self._voided = {}, []
-        return _ladder(rated, columns, pairs)
+        weighed = under_quota(columns, quota)
+        if weighed.shares is not None:  # counts are kept without a quota, which changes with every match of a day
+            beyond = weighed.only(weighed.match_id[(weighed.shares != SHARE).any(axis=1)])
+            pairs = pairs - Pairs.of(replace(beyond, shares=None), rated) + Pairs.of(beyond, rated)
+        return _ladder(rated, weighed, pairs, quota)
 
 
-def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
+def ladder(entrants: Iterable[Entrant], columns: Columns, quota: PairQuota | None = None) -> Ladder:
     """Fit the ladder of these results; the order of entrants and results does not matter.
 
     Without entrants it is empty; without results every rating is the prior's and provisional. Raises NodeRepeated,
@@ -96,10 +101,11 @@ def ladder(entrants: Iterable[Entrant], columns: Columns) -> Ladder:
     """
     rated = Entrants(entrants)
     rated.check_known(columns)
-    return _ladder(rated, columns, Pairs.of(columns, rated))
+    weighed = under_quota(columns, quota)
+    return _ladder(rated, weighed, Pairs.of(weighed, rated), quota)
 
 
-def _ladder(rated: Entrants, columns: Columns, pairs: Pairs) -> Ladder:
+def _ladder(rated: Entrants, columns: Columns, pairs: Pairs, quota: PairQuota | None) -> Ladder:
     strengths, information = fit(pairs)
     opponents = _opponents(rated, pairs)
     anchors = _anchors(rated, opponents)
@@ -114,7 +120,9 @@ def _ladder(rated: Entrants, columns: Columns, pairs: Pairs) -> Ladder:
     lines = _lines(newest, figures, posterior, ratings[newest], found.differences)
     centre, spread = _on_grid(np.array([posterior.centre, posterior.spread]), ELO_GRID).tolist()
     common = FieldFigures(float(_on_grid(np.array(found.scale), ELO_GRID)), centre, spread)
-    return Ladder(lines, figures, columns.through, _digest(lines, figures, common), common)
+    matches = 0 if quota is None else quota.matches
+    digest = _digest(lines, figures, common, matches)
+    return Ladder(lines, figures, columns.through, digest, common, pair_quota=matches)
 
 
 def _anchors(rated: Entrants, opponents: NDArray[np.int64]) -> Floats:
@@ -166,8 +174,10 @@ def _on_grid(values: Floats, grid: float) -> Floats:
     return rounded
 
 
-def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures) -> str:
+def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, quota: int) -> str:
     digest = hashlib.sha256(struct.pack("<ddd", *common))
+    if quota:
+        digest.update(struct.pack("<q", quota))
     for figure in figures:
         digest.update(struct.pack("<qddqq", *figure))
     for line in lines:

@@ -6,6 +6,7 @@ It does not import NumPy, which the server's own process never loads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
@@ -71,6 +72,35 @@ class LadderLine(NamedTuple):
     opponents: int
 
 
+class FlagKind(Enum):
+    """What stands out."""
+
+    PAIR = "pair"
+    """A bot does better against one other than their ratings say."""
+    OWNERS = "owners"
+    """The bots of one owner do better against those of one other than their ratings say."""
+    LIFT = "lift"
+    """A bot's rating would be lower without its results against the bots of one owner."""
+    CHANGE = "change"
+    """A version's newer half of results differs from its older half."""
+
+
+class Flag(NamedTuple):
+    """Results that stand out from what the fit expects. It is no verdict, and no rating depends on it."""
+
+    kind: FlagKind
+    node: Node
+    """The bot that gains, by the version on the ladder; of owners, the one of their bots that gains most."""
+    other: Node | None
+    """The bot, or one of the owner's, that it gains from; None for a change."""
+    matches: int
+    """Results that were compared."""
+    size: float
+    """Of pairs, the mean score above the expected one; else Elo."""
+    errors: float
+    """`size` in standard errors."""
+
+
 class FieldFigures(NamedTuple):
     """What is common to all ratings of a ladder, in Elo."""
 
@@ -99,3 +129,7 @@ class Ladder:
     """The luck column, by node. It is not part of the digest and affects no rating."""
     replayed: int = 0
     """Number of the last baseline included in the luck column."""
+    flags: tuple[Flag, ...] = ()
+    """What stands out, the most certain first. It is not part of the digest and affects no rating."""
+    pair_quota: int = 0
+    """So many matches of a day two guests count together at most; 0 for all. It is part of the digest unless 0."""

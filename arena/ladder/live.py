@@ -8,13 +8,15 @@ new RD, K = RD²/c and R += K·w_n·Σ (S−E). K shrinks without a floor: a fro
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, hypot, log, sqrt
-from typing import Final
+from typing import Final, TypeAlias
 
 SCALE: Final = 400 / log(10)
 """c: Elo per unit of log odds."""
+SeatPair: TypeAlias = tuple[int, int]
+"""Two seats of a match, the lower first."""
 SEATS: Final = range(2, 8)
 """Numbers of seats that a rated match may have."""
 
@@ -39,6 +41,8 @@ class RatingChange:
 
     before: Rating
     after: Rating
+    beyond_quota: tuple[int, ...] = ()
+    """Seats whose pair with this one counts for neither: the two have met too often that day."""
 
     @property
     def change(self) -> float:
@@ -66,6 +70,7 @@ def update(
     bots: Sequence[Hashable] | None = None,
     counts: Sequence[bool] | None = None,
     spoilt: Sequence[bool] = (),
+    beyond_quota: Collection[SeatPair] = (),
 ) -> tuple[Rating, ...]:
     """Compute the ratings after a match, by seat.
 
@@ -73,8 +78,8 @@ def update(
     belong to one bot (default: each seat to another): pairs within a bot do not count, the changes of its seats are
     added, and all its seats get the same rating. `counts` tells by seat whether the result counts for its bot (default:
     for all); the ratings of other bots stay as they are. Nobody's rating moves by a seat that is `spoilt` (default:
-    none), and all other pairs keep their weight: whoever vanishes steers nothing. The order of the seats does not
-    matter, to the last bit.
+    none), and all other pairs keep their weight: whoever vanishes steers nothing. Pairs of seats `beyond_quota` count
+    for neither. The order of the seats does not matter, to the last bit.
     Raises ValueError for other than 2–7 seats, lengths that differ, or one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots
@@ -97,6 +102,8 @@ def update(
             after[bot] = rating
             continue
         pairs = [(i, j) for i in seats for j in seats if owners[i] == bot != owners[j] and owners[j] not in unmoving]
+        if beyond_quota:
+            pairs = [(i, j) for i, j in pairs if (min(i, j), max(i, j)) not in beyond_quota]
         expectations = [expected(rating.value, ratings[j].value) for _, j in pairs]
         information = weight * fsum(e * (1 - e) for e in expectations) / SCALE**2
         variance = 1 / (rating.deviation**-2 + information)

@@ -16,12 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from arena.ladder.columns import Block, Columns, Flags, Ints
+from arena.ladder.columns import SHARE, Block, Columns, Flags, Ints
 from arena.ladder.entrants import Entrants
 from arena.ladder.live import SEATS
 
-SHARE: Final = 1 << 16
-"""Integer for a pair that counts as a whole."""
 WHOLE: Final = 1680
 UNIT: Final = WHOLE * SHARE
 """Integer for a weight of 1."""
@@ -122,7 +120,7 @@ def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
         if not block.whole:
             met &= block.moves(one, other) & block.moves(other, one)
         own, against = np.where(turned, second, first), np.where(turned, first, second)
-        yield _weighted(block, met, own, against, np.where(turned, 2 - score, score))
+        yield _weighted(block, met, own, against, np.where(turned, 2 - score, score), block.share(one, other))
 
 
 def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
@@ -132,7 +130,8 @@ def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
     for one, other in combinations(range(len(positions)), 2):
         for own, against in ((one, other), (other, one)):
             met = (positions[own] != positions[against]) & block.moves(own, against) & ~block.moves(against, own)
-            yield _weighted(block, met, positions[own], positions[against], _scores(block, own, against))
+            score = _scores(block, own, against)
+            yield _weighted(block, met, positions[own], positions[against], score, block.share(one, other))
 
 
 def _scores(block: Block, own: int, other: int) -> Ints:
@@ -141,12 +140,12 @@ def _scores(block: Block, own: int, other: int) -> Ints:
     return scores
 
 
-def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints) -> _Met:
-    """Weigh the pairs of a block that `met`; all count as a whole."""
-    weight = WEIGHTS[len(block.nodes)] * SHARE
+def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, share: Ints | int) -> _Met:
+    """Weigh the pairs of a block that `met`, which count as so many `SHARE`ths."""
+    weight = np.broadcast_to(WEIGHTS[len(block.nodes)] * np.asarray(share), own.shape)
     if not met.all():
-        own, other, score = own[met], other[met], score[met]
-    return _Met(own, other, weight // 2 * score, np.full(len(own), weight))
+        own, other, score, weight = own[met], other[met], score[met], weight[met]
+    return _Met(own, other, weight // 2 * score, weight)
 
 
 def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:

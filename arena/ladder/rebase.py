@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.ladder import Ladder
-from arena.ladder.live import Rating, start, update
+from arena.ladder.live import Rating, SeatPair, start, update
 
 
 def rebased(ladder: Ladder) -> dict[Node, Rating]:
@@ -19,12 +19,18 @@ def rebased(ladder: Ladder) -> dict[Node, Rating]:
     return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures if figure.matches}
 
 
-def replayed_since(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable[Event]) -> dict[Node, Rating]:
+def replayed_since(
+    ladder: Ladder,
+    entrants: Iterable[Entrant],
+    events: Iterable[Event],
+    beyond_quota: Callable[[MatchResult], Collection[SeatPair]] = lambda _: (),
+) -> dict[Node, Rating]:
     """Compute the live ratings after the last of the events, which are in order; events in the ladder are skipped.
 
     A node not on the ladder gets a rating with its first match, from its nearest ancestor that has one. Nodes that are
     not on the ladder and have not played are left out. A void of a match after the ladder takes effect here, one of an
-    older match only with the next ladder. Raises UnknownNode for a seat of a node that is no entrant.
+    older match only with the next ladder. `beyond_quota` tells which pairs of seats of a result do not count; it is
+    asked for those results that do, in their order. Raises UnknownNode for a seat of a node that is no entrant.
     """
     ratings = rebased(ladder)
     parents = {entrant.node: entrant.parent for entrant in entrants}
@@ -44,6 +50,6 @@ def replayed_since(ladder: Ladder, entrants: Iterable[Entrant], events: Iterable
     for event in later:
         if isinstance(event, MatchResult) and event.match_id not in voided:
             before = [rating(node, event.match_id) for node in event.nodes]
-            after = update(before, event.places, event.nodes, event.counts, event.spoilt)
+            after = update(before, event.places, event.nodes, event.counts, event.spoilt, beyond_quota(event))
             ratings |= {node: new for node, new, does in zip(event.nodes, after, event.counts, strict=True) if does}
     return ratings

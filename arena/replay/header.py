@@ -125,6 +125,9 @@ class ChangeLike(Protocol):
     @property
     def after(self) -> RatingLike: ...  # noqa: D102
 
+    @property
+    def beyond_quota(self) -> Sequence[int]: ...  # noqa: D102
+
 
 Entry: TypeAlias = tuple[Input, Sequence[Effect]]
 """An input and its effects."""

@@ -156,6 +156,7 @@ def ratings_line(ratings: Sequence[ChangeLike], names: Sequence[str]) -> str:
                     "before_deviation": rating.before.deviation,
                     "after": rating.after.value,
                     "after_deviation": rating.after.deviation,
+                    **({"beyond_quota": [*rating.beyond_quota]} if rating.beyond_quota else {}),
                 }
                 for name, rating in zip(names, ratings, strict=True)
             ]

@@ -213,13 +213,18 @@ class _Reader:
             self._fail("the file ends before the ratings that its first line promises")
         check(line, shape.RATINGS_LINE)
         for each in line["ratings"]:
-            check(each, shape.RATING)
+            check(each, {**shape.RATING, **shape.OF_A_QUOTA} if "beyond_quota" in each else shape.RATING)
         if len(line["ratings"]) != seats:
             self._fail(f"{len(line['ratings'])} ratings for {seats} seats")
+        for seat, each in enumerate(line["ratings"]):
+            others = each.get("beyond_quota")
+            if others is not None and (not others or others != sorted({*others} & {*range(seats)} - {seat})):
+                self._fail(f'the field "beyond_quota" of seat {seat} holds {others} where other seats belong, in order')
         return tuple(
             RecordedRatingChange(
                 RecordedRating(each["before"], each["before_deviation"]),
                 RecordedRating(each["after"], each["after_deviation"]),
+                tuple(each.get("beyond_quota", ())),
             )
             for each in line["ratings"]
         )

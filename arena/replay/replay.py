@@ -33,6 +33,8 @@ class RecordedRatingChange:
 
     before: RecordedRating
     after: RecordedRating
+    beyond_quota: tuple[int, ...] = ()
+    """Seats whose pair with this one counts for neither."""
 
 
 @dataclass(frozen=True, slots=True)

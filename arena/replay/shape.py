@@ -154,6 +154,7 @@ RATING: Final[Shape] = {
     "after": NUMBER,
     "after_deviation": NUMBER,
 }
+OF_A_QUOTA: Final[Shape] = {"beyond_quota": NATURALS}
 
 
 def check(line: Mapping[str, Any], shape: Shape, extra: FieldKind | None = None) -> None:

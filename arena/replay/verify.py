@@ -7,7 +7,7 @@ are checked by the digests of `arena.replay.view_digests`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,10 +18,18 @@ from arena.replay.replay import RecordedRating, RecordedRatingChange, RecordedRe
 from engine.deal import opens
 
 Rate: TypeAlias = Callable[
-    [Sequence[RecordedRating], Sequence[int], Sequence[str], Sequence[bool], Sequence[bool]], Sequence[RecordedRating]
+    [
+        Sequence[RecordedRating],
+        Sequence[int],
+        Sequence[str],
+        Sequence[bool],
+        Sequence[bool],
+        Collection[tuple[int, int]],
+    ],
+    Sequence[RecordedRating],
 ]
 """Computes the ratings after a match from those before it, the places, the bots' names, for whom it counts and which
-seats are spoilt (empty: none), by seat."""
+seats are spoilt (empty: none), by seat, and the pairs of seats beyond a quota, the lower seat first."""
 
 
 class ReplayDifference(NamedTuple):
@@ -106,8 +114,11 @@ def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...
         return replay.ratings
     before = [change.before for change in replay.ratings]
     result, names = replay.result, [bot.name for bot in replay.header.bots]
-    after = rate(before, result.places, names, result.counts, result.spoilt)
-    return tuple(RecordedRatingChange(*pair) for pair in zip(before, after, strict=True))
+    seats = range(len(names))
+    pairs = {(min(seat, other), max(seat, other)) for seat in seats for other in replay.ratings[seat].beyond_quota}
+    after = rate(before, result.places, names, result.counts, result.spoilt, pairs)
+    beyond = [tuple(sorted(sum(pair) - seat for pair in pairs if seat in pair)) for seat in seats]
+    return tuple(RecordedRatingChange(*each) for each in zip(before, after, beyond, strict=True))
 
 
 def _difference_text(expected: str | None, found: str) -> str:

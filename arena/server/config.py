@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from arena.house import LUCK
 from arena.match.policy import Policy
@@ -20,6 +20,11 @@ from arena.server.sessions.limits import Limits
 from arena.transport.settings import TransportSettings
 from engine.game import Game, Option
 from engine.registry import GAMES
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+"""Addresses at which only this machine's programs come in."""
+OPEN_QUOTA: Final = 40
+"""The quota of pairs where anybody may register bots under any names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,14 @@ class Config:
             "take a core.",
         },
     )
+    pair_quota: int | None = field(
+        default=None,
+        metadata={
+            "help": "Matches of a UTC day that two guests count together at most, however often they meet, so that "
+            "friends who lose on purpose gain little; 0 for all. By default 40 with open registration, and 0 with "
+            "invitations or on a loopback address."
+        },
+    )
     keep_replays: int | None = field(
         default=None,
         metadata={
@@ -167,3 +180,15 @@ class Config:
     def games(self) -> tuple[Game, ...]:
         """The games played."""
         return tuple(offer.game for offer in self.offers)
+
+
+def quota_in_force(config: Config) -> int:
+    """Return so many matches of a day as two guests count together at most on this server; 0 for all."""
+    if config.pair_quota is not None:
+        return config.pair_quota
+    return OPEN_QUOTA if config.registration == "open" and not on_loopback(config) else 0
+
+
+def on_loopback(config: Config) -> bool:
+    """Return whether only programs of this machine can come in."""
+    return config.address.rpartition(":")[0] in LOOPBACK

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, select
 
-from arena.ladder.events import Event, MatchResult, Node, Void
+from arena.ladder.events import Event, MatchResult, Node, Void, day_of
 from arena.store import schema
 from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
 from arena.store.statements import Statement
@@ -25,7 +25,7 @@ _ADD: Final = Statement(
 )
 _READ: Final = (
     select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
-    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts, _COLUMNS.spoilt)
+    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts, _COLUMNS.spoilt, _COLUMNS.at)
     .where(_COLUMNS.game == bindparam("of_game"), _COLUMNS.number > bindparam("after"))
     .order_by(_COLUMNS.number)
 )
@@ -72,12 +72,12 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
     """Yield the events of a game in order of their numbers: above `after`, up to `through` if given."""
     query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
     rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
-    for number, match_id, kind, reason, nodes, places, counts, spoilt in rows:
+    for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
         if kind == "void":
             yield Void(number, match_id, reason)
         else:
             flags = flags_of(counts), flags_of(spoilt)
-            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags)
+            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags, day_of(at))
 
 
 def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
@@ -92,7 +92,7 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
         select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
     ).one()
     flags = flags_of(row.counts), flags_of(row.spoilt)
-    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), *flags)
+    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), *flags, day_of(row.at))
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:

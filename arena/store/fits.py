@@ -11,8 +11,10 @@ from sqlalchemy import Connection
 from arena.ladder.columns import NO_NODE, Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import FittedLadder, ladder
+from arena.ladder.flags import flags
 from arena.ladder.ladder import Ladder
 from arena.ladder.luck_columns import LuckColumns
+from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.store import baselines, events, versions
 
 MANY: Final = 10_000
@@ -22,7 +24,9 @@ MANY: Final = 10_000
 class Fits:
     """Fitted ladders and luck figures of one database, kept between fits so that only new events are read."""
 
-    def __init__(self) -> None:
+    def __init__(self, pair_quota: int = 0) -> None:
+        """Two guests count so many matches of a day together at most; 0 for all."""
+        self._pair_quota = pair_quota
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
         """By game: number of the last event read, void matches up to it, and the luck columns without them."""
@@ -36,17 +40,19 @@ class Fits:
     def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
         """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
 
-        The ladder of all tables includes the luck figures up to the last baseline.
+        The ladder of all tables includes the luck figures up to the last baseline, and flags.
         LadderError if the list of events is invalid; the next call then reads it from its beginning.
         """
         fitted = self._read(connection, game)
         columns = fitted.columns()
         if not seats:
-            made = fitted.ladder(_entrants(connection, columns))
+            quota = _quota(connection, self._pair_quota)
+            made = fitted.ladder(_entrants(connection, columns), quota)
             luck = self._replayed(connection, game, made.through)
-            return replace(made, luck=luck.figures(), replayed=luck.through)
+            standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
+            return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
         few = columns.with_seats(seats)
-        return ladder(_entrants(connection, few), few)
+        return ladder(_entrants(connection, few), few, _quota(connection, self._pair_quota))
 
     def _read(self, connection: Connection, game: str) -> FittedLadder:
         """Return the fitted ladder of a game with all its events added."""
@@ -70,17 +76,24 @@ class Fits:
         return luck
 
 
-def recomputed(connection: Connection, game: str, through: int, replayed: int = 0) -> Ladder:
+def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, pair_quota: int = 0) -> Ladder:
     """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
 
-    `through` and `replayed` are the numbers of that event and that baseline. LadderError if the list is invalid.
+    `through` and `replayed` are the numbers of that event and that baseline; `pair_quota` is that of the ladder.
+    LadderError if the list is invalid.
     """
     columns = Columns.of(events.read(connection, game, through=through))
     voids, luck = events.voided(connection, game, 0, through), LuckColumns()
     for match in baselines.read(connection, game, through=replayed):
         luck.take(match, void=match.match_id in voids)
-    made = ladder(_entrants(connection, columns), columns)
-    return replace(made, luck=luck.figures(), replayed=luck.through)
+    quota = _quota(connection, pair_quota)
+    made = ladder(_entrants(connection, columns), columns, quota)
+    standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
+    return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
+
+
+def _quota(connection: Connection, pair_quota: int) -> PairQuota | None:
+    return PairQuota(pair_quota, versions.guests(connection)) if pair_quota else None
 
 
 def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:

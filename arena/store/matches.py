@@ -13,7 +13,7 @@ from arena.ladder.events import Node
 from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import with_chain
 from arena.replay.thinking import Thinking
-from arena.store import events, ratings, schema, versions
+from arena.store import events, pair_days, ratings, schema, versions
 from arena.store.bots import Bot, BotId, bot_of, known
 from arena.store.errors import MatchNotPlaying, NoReplay, ReplayPruned, StoreError, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
@@ -81,6 +81,7 @@ def finish(
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
     rated: bool = True,
+    pair_quota: int = 0,
 ) -> tuple[RatingChange, ...]:
     """Store the result of a match: event, seats, live ratings and replay. Return the rating changes, by seat.
 
@@ -89,6 +90,7 @@ def finish(
     Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
     too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
     without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
+    With a `pair_quota` two guests move each other's live ratings in so many matches of a day only.
     UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match_id)
@@ -97,7 +99,8 @@ def finish(
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if rated:
-        changes = ratings.rate(connection, game, nodes, places, counts, spoilt, thinking)
+        beyond = pair_days.count(connection, game, match_id, at, pair_quota) if pair_quota else ()
+        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, beyond)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [
         {
@@ -129,7 +132,9 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     game = events.add_void(connection, match_id, reason, at)
-    ratings.take_back(connection, game, events.result_of(connection, match_id))
+    result = events.result_of(connection, match_id)
+    ratings.take_back(connection, game, result)
+    pair_days.take_back(connection, game, result)
     return game
 
 

@@ -6,15 +6,16 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from arena.ladder.events import Entrant, Node
-from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
+from arena.ladder.events import Entrant, Node, day_of
+from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
 from arena.ladder.rebase import replayed_since
-from arena.store import events, kept_ladders, schema
+from arena.store import events, kept_ladders, pair_days, schema
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
+_FLAGS: Final = schema.flags.c
 _SHOWN: Final = ("shrunk", "shrunk_error", "rank", "rank_low", "rank_high", "best")
 _LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
@@ -27,8 +28,10 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     if through(connection, game) > ladder.through:
         return False
     connection.execute(delete(schema.standings).where(_LINES.game == game))
+    connection.execute(delete(schema.flags).where(_FLAGS.game == game))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
+    row |= {"pair_quota": ladder.pair_quota}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
     lines = {line.node: {name: getattr(line, name) for name in _SHOWN} for line in ladder.lines}
     luck = {each.node: _luck(each) for each in ladder.luck}
@@ -39,14 +42,26 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     ]
     if rows:
         connection.execute(insert(schema.standings), rows)
+    standing_out = [
+        {"game": game, "number": number, **flag._asdict(), "kind": flag.kind.value}
+        for number, flag in enumerate(ladder.flags, start=1)
+    ]
+    if standing_out:
+        connection.execute(insert(schema.flags), standing_out)
     kept_ladders.keep(connection, game, ladder, at)
     _restart_live_ratings(connection, game, ladder)
+    pair_days.forget(connection, game, before=day_of(at) - 1)
     return True
 
 
 def through(connection: Connection, game: str) -> int:
     """Return the number of the last event in the published ladder of a game; 0 before the first fit."""
     return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
+
+
+def pair_quota(connection: Connection, game: str) -> int:
+    """Return the quota of pairs of the published ladder of a game; 0 if it has none."""
+    return connection.scalar(select(schema.ladders.c.pair_quota).where(schema.ladders.c.game == game)) or 0
 
 
 def replayed(connection: Connection, game: str) -> int:
@@ -91,6 +106,11 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
             if line.replayed is not None
         ),
         row.replayed,
+        tuple(
+            Flag(FlagKind(each.kind), Node(each.node), each.other, each.matches, each.size, each.errors)
+            for each in connection.execute(select(schema.flags).where(_FLAGS.game == game).order_by(_FLAGS.number))
+        ),
+        row.pair_quota,
     )
 
 
@@ -101,7 +121,9 @@ def _luck(luck: LuckFigures) -> dict[str, float | None]:
 def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> None:
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(Node(row.id), row.parent) for row in versions]
-    ratings = replayed_since(ladder, entrants, events.read(connection, game, after=ladder.through))
+    later = tuple(events.read(connection, game, after=ladder.through))
+    beyond = pair_days.counted_again(connection, game, later, ladder.pair_quota)
+    ratings = replayed_since(ladder, entrants, later, beyond)
     rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
     move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))
     seated = {node: ratings.get(node, start(None)) for node in rated}

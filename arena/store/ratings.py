@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from arena.ladder import live, think_times
 from arena.ladder.events import MatchResult, Node
-from arena.ladder.live import Rating, RatingChange
+from arena.ladder.live import Rating, RatingChange, SeatPair
 from arena.replay.thinking import Thinking
 from arena.store import schema
 from arena.store.statements import Statement
@@ -30,6 +30,9 @@ class _Row(NamedTuple):
     missed: int
     think: str
     """Histogram of think times, as JSON."""
+    first_at: int | None
+    last_at: int | None
+    """When its first and its last result were stored, in microseconds since 1970; void ones included."""
 
 
 _COLUMNS: Final = schema.ratings.c
@@ -46,18 +49,24 @@ def rate(
     nodes: Sequence[Node],
     places: Sequence[int],
     counts: Sequence[bool],
+    at: int,
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
+    beyond_quota: Collection[SeatPair] = (),
 ) -> tuple[RatingChange, ...]:
-    """Apply a match to the live ratings of the versions for which it counts; return the changes, by seat.
+    """Apply a match stored at the instant `at` to the live ratings of the versions for which it counts.
+
+    Return the changes, by seat.
 
     A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
-    over its seats. Its decisions and think times are added from `thinking`, if given.
+    over its seats. Its decisions and think times are added from `thinking`, if given. Pairs of seats `beyond_quota` do
+    not count.
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
-    after = live.update(before, places, nodes, counts, spoilt)
-    changes = tuple(RatingChange(*pair) for pair in zip(before, after, strict=True))
+    after = live.update(before, places, nodes, counts, spoilt, beyond_quota)
+    beyond = [tuple(sorted(sum(pair) - seat for pair in beyond_quota if seat in pair)) for seat in range(len(nodes))]
+    changes = tuple(RatingChange(*each) for each in zip(before, after, beyond, strict=True))
 
     for node, change in {node: each for node, each, does in zip(nodes, changes, counts, strict=True) if does}.items():
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
@@ -70,6 +79,8 @@ def rate(
             "rank_sum": (row.rank_sum if row else 0.0) + _rank(own, places),
             "last_change": change.change,
             **_added(row, [thinking[seat] for seat in own] if thinking else ()),
+            "first_at": at if row is None else row.first_at,
+            "last_at": at,
         }
         if row:
             _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
@@ -80,7 +91,7 @@ def rate(
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
     """Subtract a void match from the totals; the ratings themselves are corrected by the next fit."""
-    _, _, nodes, places, counts, _ = result
+    nodes, places, counts = result.nodes, result.places, result.counts
     rows = _rows(connection, game, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Final
 
+from arena.ladder.ladder import FlagKind
+
 JSON_KEY: Final = "json_key"
 """Key of a field's metadata with the name under which `--json` prints it."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,6 +95,30 @@ class LuckRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FlagRow:
+    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+
+    kind: FlagKind
+    bot: str
+    """The bot that gains or that changed; of "owners" the one that gains most."""
+    version: str
+    """The version of a change, as the bot states it; else empty."""
+    owner: str
+    """The bot's owner; empty where that is not shown."""
+    other: str
+    """The bot that it gains from, of "owners" and "lift" the one of the owner's that it gains most from; of "change"
+    empty."""
+    other_owner: str
+    matches: int
+    """Results that were compared."""
+    size: float
+    """Of "pair" and "owners" the mean score beyond the expected one; of "lift" the Elo that the rating would be lower
+    without these results; of "change" the Elo of the newer half of results above the older one."""
+    errors: float
+    """`size` in standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
 class LadderRows:
     """The ladder of one game."""
 
@@ -114,6 +140,10 @@ class LadderRows:
     """Since when newer results cannot be fitted; None where they can, and where no server says so."""
     not_fitted_why: str = ""
     """Why they cannot; empty where they can."""
+    flags: tuple[FlagRow, ...] = ()
+    """What stands out in the last fit, the most certain first; none on ladders of one table size."""
+    pair_quota: int = 0
+    """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +200,37 @@ class RatedRow:
     deviation: float
     voided: bool
     """Whether the result is void."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One version of a bot in one game, rated by itself."""
+
+    number: int
+    """Greater for a newer version; no two have the same."""
+    version: str
+    """As the bot states it; may be empty."""
+    shown: bool
+    """Whether the ladder shows the bot by this version."""
+    matches: int
+    first: datetime | None
+    """When its first result was stored; None if that is not known."""
+    last: datetime | None
+    """When its last result was stored."""
+    live: float
+    """The live rating, in Elo."""
+    fitted: float | None
+    """Elo, the rating of the last fit, not shrunk; None if it does not include the version yet."""
+    fitted_deviation: float | None
+    """Its standard error in Elo, without that of the scale."""
+    difference: float | None
+    """Elo above the bot's version before it, by the fit; None for the first, and if either is not in it yet."""
+    difference_deviation: float | None
+    """Its standard error if the errors of the two were independent. They share opponents: it is that at most."""
+    better: float | None
+    """Probability that it is better than the version before it, by these two."""
+    changed: float | None = None
+    """Elo of its newer half of results above its older half, where that is flagged as a change; else None."""
 
 
 @dataclass(frozen=True, slots=True)

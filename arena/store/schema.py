@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0008"
+REVISION: Final = "0010"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -189,8 +189,21 @@ ratings = Table(
     Column("decisions", Int, nullable=False, server_default="0"),
     Column("missed", Int, nullable=False, server_default="0", comment="decisions that others made for it"),
     Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
+    Column("first_at", Int, comment="when its first result was stored"),
+    Column("last_at", Int, comment="when its last result was stored"),
     Index(None, "game"),
 )
+
+pair_days = Table(
+    "pair_days",
+    metadata,
+    Column("game", Text, primary_key=True),
+    Column("day", Int, primary_key=True, comment="in UTC, in days since 1970"),
+    Column("first", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("second", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("matches", Int, nullable=False),
+)
+"""How often two guests have met, counted under a quota of pairs, for live ratings; the latest days only."""
 
 events = Table(
     "events",
@@ -244,6 +257,13 @@ ladders = Table(
     Column("scale_error", Real, nullable=False, comment="standard error that all ratings have in common"),
     Column("centre", Real, nullable=False, comment="of the strengths, which ratings are shrunk towards"),
     Column("spread", Real, nullable=False, comment="of the strengths about it"),
+    Column(
+        "pair_quota",
+        Int,
+        nullable=False,
+        server_default="0",
+        comment="matches of a day that two guests count; 0 for all",
+    ),
 )
 
 standings = Table(
@@ -298,6 +318,20 @@ kept_standings = Table(
     Column("opponents", Int, nullable=False),
 )
 """Their lines: figures as in `standings`, of the versions that stood on the ladder."""
+
+flags = Table(
+    "flags",
+    metadata,
+    Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
+    Column("number", Int, primary_key=True, comment="1 for the most certain one"),
+    Column("kind", Text, CheckConstraint("kind IN ('pair', 'owners', 'lift', 'change')", name="kind"), nullable=False),
+    Column("node", Int, ForeignKey("versions.id"), nullable=False, comment="of the bot that gains, or that changed"),
+    Column("other", Int, ForeignKey("versions.id"), comment="of the bot that it gains from; none of a change"),
+    Column("matches", Int, nullable=False),
+    Column("size", Real, nullable=False, comment="mean score beyond the expected one, or Elo"),
+    Column("errors", Real, nullable=False, comment="the same in standard errors"),
+)
+"""What stands out in the results of the published ladders. No rating depends on it."""
 
 replays = Table(
     "replays",

@@ -18,6 +18,7 @@ from arena.ladder.luck_columns import LuckFigures
 from arena.store import bots, schema
 from arena.store.publishing import as_published
 from arena.store.rows import LadderRow, LadderRows, LuckRow, RatedRow, instant
+from arena.store.standing_out import standing_out
 
 MIN_ERROR: Final = 1e-6
 """Elo, far below any error."""
@@ -34,6 +35,8 @@ def current(connection: Connection, game: str) -> LadderRows:
         digest="" if row is None else row.digest,
         published=None if row is None else instant(row.at),
         scale_error=None if row is None else row.scale_error,
+        flags=standing_out(connection, game),
+        pair_quota=0 if row is None else row.pair_quota,
     )
 
 
@@ -66,6 +69,7 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
         digest=ladder.digest,
         published=None,
         scale_error=ladder.field.scale_error,
+        pair_quota=ladder.pair_quota,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from arena.house import random_bot
-from arena.ladder.events import Entrant, Node
+from arena.ladder.events import Entrant, Guest, Node
 from arena.store import schema
 from arena.store.bots import BotId
 from arena.store.statements import Statement
@@ -64,6 +64,13 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
         for row in sorted(rows, key=lambda row: row.id)
         if row.id in latest
     )
+
+
+def guests(connection: Connection) -> dict[Node, Guest]:
+    """Return to whom each version belongs that is no house bot's; a deleted bot, whose owner is gone, to itself."""
+    bot = schema.bots.c
+    query = select(_COLUMNS.id, _COLUMNS.bot_id, bot.owner).join(schema.bots).where(bot.house == 0)
+    return {Node(row.id): Guest(row.bot_id, row.owner.lower() or str(row.bot_id)) for row in connection.execute(query)}
 
 
 def titles(connection: Connection) -> dict[Node, tuple[BotId, str]]:

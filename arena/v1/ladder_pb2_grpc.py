@@ -50,6 +50,11 @@ class LadderServiceStub(object):
                 request_serializer=arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.FromString,
                 _registered_method=True)
+        self.ListVersions = channel.unary_unary(
+                '/arena.v1.LadderService/ListVersions',
+                request_serializer=arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.FromString,
+                _registered_method=True)
 
 
 class LadderServiceServicer(object):
@@ -81,6 +86,14 @@ class LadderServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListVersions(self, request, context):
+        """The versions of a bot, each beside the one before it.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LadderServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -98,6 +111,11 @@ def add_LadderServiceServicer_to_server(servicer, server):
                     servicer.GetHistory,
                     request_deserializer=arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.FromString,
                     response_serializer=arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.SerializeToString,
+            ),
+            'ListVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListVersions,
+                    request_deserializer=arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -182,6 +200,33 @@ class LadderService(object):
             '/arena.v1.LadderService/GetHistory',
             arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.SerializeToString,
             arena_dot_v1_dot_ladder__pb2.GetHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.LadderService/ListVersions',
+            arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.SerializeToString,
+            arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

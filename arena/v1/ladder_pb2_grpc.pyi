@@ -46,6 +46,14 @@ class LadderServiceStub:
     NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
     """
 
+    ListVersions: grpc.UnaryUnaryMultiCallable[
+        arena.v1.ladder_pb2.ListVersionsRequest,
+        arena.v1.ladder_pb2.ListVersionsResponse,
+    ]
+    """The versions of a bot, each beside the one before it.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+    """
+
 class LadderServiceAsyncStub:
     """Who is how strong."""
 
@@ -72,6 +80,14 @@ class LadderServiceAsyncStub:
     ]
     """How the live rating of a bot moved.
     NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
+    """
+
+    ListVersions: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.ladder_pb2.ListVersionsRequest,
+        arena.v1.ladder_pb2.ListVersionsResponse,
+    ]
+    """The versions of a bot, each beside the one before it.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
     """
 
 class LadderServiceServicer(metaclass=abc.ABCMeta):
@@ -106,6 +122,16 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena.v1.ladder_pb2.GetHistoryResponse, collections.abc.Awaitable[arena.v1.ladder_pb2.GetHistoryResponse]]:
         """How the live rating of a bot moved.
         NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
+        """
+
+    @abc.abstractmethod
+    def ListVersions(
+        self,
+        request: arena.v1.ladder_pb2.ListVersionsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.ladder_pb2.ListVersionsResponse, collections.abc.Awaitable[arena.v1.ladder_pb2.ListVersionsResponse]]:
+        """The versions of a bot, each beside the one before it.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
         """
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.ladder import chart, coverage, evening, growth, newcomers, ranking, rebuild, versions
+from bench.ladder import chart, collusion, coverage, evening, growth, newcomers, quota, ranking, rebuild, versions
 from bench.ladder.figures import Bar, Effort, Figure, Verdict
 
 PARTS = {
@@ -26,6 +26,7 @@ PARTS = {
     "rebuild": "A million matches, one core",
     "growth": "Ten thousand versions, one core",
     "evening": "Live ratings beside fits, and tables, with the real scheduler",
+    "collusion": "Bots that lose on purpose, and how often honest ones look like it",
     "newcomers": "The real scheduler beside random tables",
 }
 COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "yellow"}
@@ -49,6 +50,8 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
             return growth.measure(effort, seed)
         case "evening":
             return evening.measure(effort, seed)
+        case "collusion":
+            return [*collusion.measure(effort, seed), *quota.measure(effort, seed)]
         case _:
             return newcomers.measure(effort, seed)
 

@@ -242,6 +242,6 @@ def bradley_terry(scores: Floats, weights: Floats) -> Floats:
         hessian = np.diag(information.sum(axis=1)) - information + 1 / len(scores)
         step = solve(hessian, won - (weights * chances).sum(axis=1), assume_a="pos")
         ratings += step
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < 1e-9:  # rounding allows no less in a season of many matches
             return np.asarray(SCALE * ratings)
     raise ArithmeticError("no Bradley–Terry ratings found: are all bots connected by their matches?")

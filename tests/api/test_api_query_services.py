@@ -422,6 +422,24 @@ async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockC
         assert (await refused(rig.query_services.GetHistory(request, CALL)))[0] is code
 
 
+async def test_versions_come_in_pages_the_newest_first(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.finish(rig.begin(rig.bots("ann", "bob")), [5, 3])
+    ask = partial(ladder_pb2.ListVersionsRequest, game=GAME.name)
+    (entry,) = (await rig.query_services.ListVersions(ask(bot="ANN"), CALL)).versions
+    assert (entry.version, entry.matches, entry.shown, entry.HasField("fitted")) == ("", 1, False, False)
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    (entry,) = (await rig.query_services.ListVersions(ask(bot="ann"), CALL)).versions
+    assert (entry.shown, entry.fitted) == (True, ladder.lines[0].rating)
+    assert not (await rig.query_services.ListVersions(ask(bot="ann", before=entry.number), CALL)).versions
+    for request, code in (
+        (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),
+        (ask(bot="ann", limit=1001), grpc.StatusCode.INVALID_ARGUMENT),
+        (ladder_pb2.ListVersionsRequest(game="chess", bot="ann"), grpc.StatusCode.NOT_FOUND),
+    ):
+        assert (await refused(rig.query_services.ListVersions(request, CALL)))[0] is code
+
+
 async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: MockClock) -> None:
     match = rig.begin(rig.bots("ann", "bob"))
     rig.finish(match, [5, 3])

@@ -15,12 +15,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.ladder.ladder import FlagKind
 from arena.store import rows
 from arena.store.rows import (
     BotEventKind,
     BotEventRow,
     BotRow,
     DrainRow,
+    FlagRow,
     LadderRow,
     LadderRows,
     LuckRow,
@@ -30,6 +32,7 @@ from arena.store.rows import (
     PastLadderRow,
     RatedRow,
     SeatRow,
+    VersionRow,
 )
 from arena.transport.protobuf_rows import pack, unpack
 from arena.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
@@ -38,9 +41,11 @@ MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRows: ladder_pb2.GetLadderResponse,
     LadderRow: ladder_pb2.Standing,
     LuckRow: ladder_pb2.Luck,
+    FlagRow: ladder_pb2.Flag,
     RatedRow: ladder_pb2.RatedMatch,
     PastLadder: ladder_pb2.GetPastLadderResponse,
     PastLadderRow: ladder_pb2.PastStanding,
+    VersionRow: ladder_pb2.VersionEntry,
     MatchRow: matches_pb2.MatchEntry,
     SeatRow: matches_pb2.MatchSeat,
     BotRow: bots_pb2.BotEntry,
@@ -121,6 +126,11 @@ def test_the_states_of_a_match_are_those_of_the_protocol() -> None:
 def test_the_kinds_of_events_are_those_of_the_protocol() -> None:
     kinds = {f"BOT_EVENT_KIND_{kind.name}" for kind in BotEventKind}
     assert kinds == set(bots_pb2.BotEventKind.keys()) - {"BOT_EVENT_KIND_UNSPECIFIED"}
+
+
+def test_the_kinds_of_flags_are_those_of_the_protocol() -> None:
+    kinds = {f"FLAG_KIND_{kind.name}" for kind in FlagKind}
+    assert kinds == set(ladder_pb2.FlagKind.keys()) - {"FLAG_KIND_UNSPECIFIED"}
 
 
 @every_row

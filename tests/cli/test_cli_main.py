@@ -16,6 +16,7 @@ from arena.store.rows import (
     JSON_KEY,
     BotEventRow,
     BotRow,
+    FlagRow,
     LadderRow,
     LadderRows,
     LuckRow,
@@ -24,6 +25,7 @@ from arena.store.rows import (
     PastLadderRow,
     RatedRow,
     SeatRow,
+    VersionRow,
 )
 from tests.cli.cli_rig import arena, shown
 
@@ -93,7 +95,10 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        (("ladder",), (LadderRows, LadderRow, LuckRow, RatedRow, PastLadder, PastLadderRow)),
+        (
+            ("ladder",),
+            (LadderRows, LadderRow, LuckRow, FlagRow, RatedRow, VersionRow, PastLadder, PastLadderRow),
+        ),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
         (("bots", "events"), (BotEventRow,)),

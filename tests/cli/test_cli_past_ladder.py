@@ -63,8 +63,8 @@ def test_before_the_first_there_is_none(source: tuple[str, str]) -> None:
     ("words", "said"),
     [
         (("--at", "yesterday"), "'yesterday' is no time since 1970"),
-        (("--at", TOMORROW, "--seats", "3"), "all tables together"),
-        (("--at", TOMORROW, "--history", "rules"), "all tables together"),
+        (("--at", TOMORROW, "--seats", "3"), "are different things to show"),
+        (("--at", TOMORROW, "--history", "rules"), "are different things to show"),
     ],
 )
 def test_what_cannot_be_asked_is_named(played: Played, words: tuple[str, ...], said: str) -> None:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -239,9 +239,15 @@ def why(address: str, match_id: int, bot: str) -> dict[str, Any]:
 
 
 def rate(
-    before: Sequence[Any], places: Sequence[int], bots: Sequence[str], counts: Sequence[bool], spoilt: Sequence[bool]
+    before: Sequence[Any],
+    places: Sequence[int],
+    bots: Sequence[str],
+    counts: Sequence[bool],
+    spoilt: Sequence[bool],
+    beyond_quota: Collection[tuple[int, int]] = (),
 ) -> Sequence[Any]:
-    return live.update([live.Rating(each.value, each.deviation) for each in before], places, bots, counts, spoilt)
+    ratings = [live.Rating(each.value, each.deviation) for each in before]
+    return live.update(ratings, places, bots, counts, spoilt, beyond_quota)
 
 
 @dataclass

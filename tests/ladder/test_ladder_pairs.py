@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from arena.ladder.columns import Columns, Ints
+from arena.ladder.columns import SHARE, Columns, Ints
 from arena.ladder.entrants import TABLE_SIZE, Entrants
 from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
 from arena.ladder.events import Entrant, MatchResult, Node
-from arena.ladder.pairs import SHARE, UNIT, WEIGHTS, Pairs
+from arena.ladder.pairs import UNIT, WEIGHTS, Pairs
 
 NODES = range(12)
 

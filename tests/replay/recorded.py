@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from random import Random
@@ -130,9 +130,11 @@ def rate(
     bots: Sequence[str],
     counts: Sequence[bool],
     spoilt: Sequence[bool],
+    beyond_quota: Collection[tuple[int, int]] = (),
 ) -> list[RecordedRating]:
     """The ladder's arithmetic, as who verifies a replay passes it in."""
-    after = update([Rating(rating.value, rating.deviation) for rating in before], places, bots, counts, spoilt)
+    ratings = [Rating(rating.value, rating.deviation) for rating in before]
+    after = update(ratings, places, bots, counts, spoilt, beyond_quota)
     return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from arena.ladder.live import RatingChange, update
+from arena.match.effects import Over
 from arena.match.inputs import Acted, Instant, StoodIn
 from arena.replay.hash_chain import Chain, pack, with_chain
 from arena.replay.read import read
@@ -93,6 +95,30 @@ def test_replay_under_the_new_rule_says_who_is_spoilt_and_under_the_old_one_does
     objects[0]["rating_rule"] = 1
     with pytest.raises(ReplayError, match='"spoilt" does not belong'):
         read(forged(objects))
+
+
+def test_replay_says_which_pairs_were_beyond_their_quota_and_their_ratings_follow_from_it() -> None:
+    header, entries = play(3)
+    free = changes(entries)
+    before = [change.before for change in free]
+    over = next(effect for _, effects in entries for effect in effects if isinstance(effect, Over))
+    after = update(before, over.places, [bot.name for bot in header.bots], beyond_quota=[(0, 2)])
+    beyond = [(2,), (), (0,)]
+    bound = [RatingChange(*each) for each in zip(before, after, beyond, strict=True)]
+    objects: list[Any] = objects_of(encode(header, entries, bound))
+    assert [each.get("beyond_quota") for each in objects[-1]["ratings"]] == [[2], None, [0]]
+    assert verify(read(forged(objects)), rate).verified
+    for change in objects[-1]["ratings"]:
+        change.pop("beyond_quota", None)
+    line, words = verdict_on(objects)
+    assert line == len(objects)
+    assert "ratings" in words
+    objects[-1]["ratings"][0]["beyond_quota"] = [2]
+    assert verify(read(forged(objects)), rate).difference is not None, "a pair is beyond it for both or for neither"
+    for lie in (["2"], [], [0], [3], [2, 1], [2, 2]):
+        objects[-1]["ratings"][0]["beyond_quota"] = lie
+        with pytest.raises(ReplayError, match="beyond_quota"):
+            read(forged(objects))
 
 
 def test_replay_ratings_are_not_claimed_to_be_checked_when_they_were_not() -> None:
@@ -348,9 +374,9 @@ def test_replay_verdict_tells_what_was_played() -> None:
 def test_replay_rating_function_sees_ratings_places_and_names() -> None:
     seen: list[Any] = []
 
-    def spy(before: Any, places: Any, bots: Any, counts: Any, spoilt: Any) -> list[RecordedRating]:
+    def spy(before: Any, places: Any, bots: Any, counts: Any, spoilt: Any, beyond: Any) -> list[RecordedRating]:
         seen.append((list(before), places, bots))
-        return rate(before, places, bots, counts, spoilt)
+        return rate(before, places, bots, counts, spoilt, beyond)
 
     verify(read(WHOLE), spy)
     assert seen[0][0][1] == RecordedRating(1510.0, 149.0)

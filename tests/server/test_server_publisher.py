@@ -70,7 +70,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
     """A server with a database and a process that fits."""
     async with (
         open_store(path, 1) as store,
-        open_fit_client(path) as fit_client,
+        open_fit_client(path, changes.get("pair_quota", 0)) as fit_client,
         open_arena(config(**{"fit_seconds": 3600.0, **changes}), store, fit_client=fit_client) as arena,
     ):
         yield store, arena
@@ -376,6 +376,28 @@ async def test_without_a_process_there_are_no_ladders_until_one_starts(
                 await warm(fit_client)
                 assert (await fit_client.fit(GAME.name)).through == 5
     assert {line["event"] for line in logs} == {"the process that fits ladders cannot be started"}
+
+
+@pytest.mark.process
+async def test_another_quota_of_pairs_is_another_ladder_of_the_same_results(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store:
+        await store.write(partial(played, count=20))
+    seen = []
+    for quota in (0, 3, 0):
+        async with real(tmp_path, pair_quota=quota) as (store, _):
+            published = partial(as_published, game=GAME.name)
+
+            async def done(store: Store = store, published: Any = published, quota: int = quota) -> bool:
+                ladder = await store.read(published)
+                return ladder is not None and ladder.pair_quota == quota
+
+            await until(done)
+            ladder = await store.read(published)
+            assert ladder is not None
+            assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20, pair_quota=quota))
+            assert (await store.read(partial(verify, game=GAME.name))).identical
+            seen.append(ladder.digest)
+    assert seen[0] == seen[2] != seen[1]
 
 
 @pytest.mark.process

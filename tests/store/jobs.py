@@ -75,9 +75,15 @@ def audit(connection: Connection) -> set[int]:
             for seat in seats
         )
         players = [seat.node for seat in seats]
-        (result,) = [each for each in events.read(connection, row.game) if each.match_id == row.id]
+        result = events.result_of(connection, row.id)
         assert result == MatchResult(
-            result.number, row.id, tuple(players), tuple(seat.place for seat in seats), (True,) * len(seats)
+            result.number,
+            row.id,
+            tuple(players),
+            tuple(seat.place for seat in seats),
+            (True,) * len(seats),
+            (),
+            result.day,
         )
         after = live.update([change.before for change in changes], [seat.place for seat in seats], players)
         assert after == tuple(change.after for change in changes)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from arena.ladder import live
-from arena.ladder.events import MatchResult, Node
+from arena.ladder.events import MatchResult, Node, day_of
 from arena.ladder.live import Rating
 from arena.store import bots, events, matches
 from arena.store.rebuild import rebuild, verify
@@ -108,7 +108,8 @@ def test_a_spoilt_seat_loses_the_others_play_each_other_and_the_event_says_so(da
         assert (ada.after, bob.after, eve.after) == among
         assert ada.change < eve.change < 0 < bob.change == -eve.change
         [event] = events.read(connection, GAME)
-        assert event == MatchResult(1, 1, tuple(map(Node, (1, 2, 3))), (3, 1, 2), (True,) * 3, spoilt)
+        nodes = tuple(map(Node, (1, 2, 3)))
+        assert event == MatchResult(1, 1, nodes, (3, 1, 2), (True,) * 3, spoilt, day_of(NOW))
         assert events.result_of(connection, 1) == event
         assert [seat.spoilt for seat in matches.get_match(connection, 1).seats] == [*spoilt]
         published = rebuild(connection, GAME, NOW)

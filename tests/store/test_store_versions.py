@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.ladder import live
-from arena.ladder.events import Entrant, MatchResult, Node, Void
+from arena.ladder.events import Entrant, MatchResult, Node, Void, day_of
 from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
 from arena.store import events, matches, schema, versions
@@ -19,6 +19,8 @@ from arena.store.standings import history, standings
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
 from tests.store.older import older_database
+
+TODAY = day_of(NOW)
 
 
 def seated(connection: Connection, *players: tuple[int, str]) -> tuple[Node, ...]:
@@ -71,12 +73,12 @@ def test_a_result_is_an_event_and_a_void_another(data: Path) -> None:
         assert matches.void(connection, second, "the table was rigged", NOW) == GAME
         nodes = seated(connection, *((player, "") for player in players))
         assert list(events.read(connection, GAME)) == [
-            MatchResult(1, second, nodes[:2], (2, 1), (True, True)),
-            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True)),
+            MatchResult(1, second, nodes[:2], (2, 1), (True, True), (), TODAY),
+            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True), (), TODAY),
             Void(3, second, "the table was rigged"),
         ]
         assert list(events.read(connection, GAME, after=1, through=2)) == [
-            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True))
+            MatchResult(2, first, nodes, (1, 2, 3), (True, True, True), (), TODAY)
         ]
         assert (events.newest(connection, GAME), events.newest(connection, "skat"), events.newest(connection, "")) == (
             3,

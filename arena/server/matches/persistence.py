@@ -18,6 +18,7 @@ from arena.replay.read import read_unfinished
 from arena.replay.record import Draft
 from arena.replay.replay import ReplayError
 from arena.replay.thinking import Thinking
+from arena.server.config import quota_in_force
 from arena.server.runtime.wall_clock import now_us
 from arena.store import bots, matches, parking
 from arena.store.errors import StoreError
@@ -145,6 +146,7 @@ class MatchPersistence:
                     thinking=[tuple(each) for each in recording.thinking],
                     troubles=troubles,
                     park_after=self._config.park_after,
+                    quota=quota_in_force(self._config),
                     rated=recording.header.kind is MatchKind.RATED,
                 )
                 figures, parked = await self._store.write(finish)
@@ -187,6 +189,7 @@ def _finish(
     thinking: Sequence[tuple[Any, ...]],
     troubles: Sequence[bool | None],
     park_after: int,
+    quota: int,
     rated: bool,
 ) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
     """The result, what it does to the ladder and to those in trouble: one transaction.
@@ -205,6 +208,7 @@ def _finish(
         at=at,
         replay=Draft(*draft).complete,
         rated=rated,
+        pair_quota=quota,
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]

@@ -60,10 +60,13 @@ class FitClient(Protocol):
 
 
 @asynccontextmanager
-async def open_fit_client(directory: Path) -> AsyncIterator[FitClient]:
-    """A fit client of the database in a data directory; its process begins and ends with the block."""
+async def open_fit_client(directory: Path, pair_quota: int = 0) -> AsyncIterator[FitClient]:
+    """A fit client of the database in a data directory; its process begins and ends with the block.
+
+    Its ladders have this quota of pairs; 0 is none.
+    """
     async with trio.open_nursery() as nursery:
-        fit_client = _FitProcess(directory)
+        fit_client = _FitProcess(directory, pair_quota)
         nursery.start_soon(keep, fit_client.run)
         yield fit_client
         nursery.cancel_scope.cancel()
@@ -94,9 +97,10 @@ class _Limit:
 class _FitProcess:
     """A fit client with one process."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, pair_quota: int) -> None:
         self.warm = False
         self._directory = directory
+        self._pair_quota = pair_quota
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
@@ -152,7 +156,7 @@ class _FitProcess:
         became_warm = False
         self._busy = ("is starting", trio.current_time())
         try:
-            async with helper(MODULE, str(self._directory)) as process:
+            async with helper(MODULE, str(self._directory), str(self._pair_quota)) as process:
                 calls = Calls(process.channel, self._reading.seconds)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._warm_up, calls)

@@ -1,7 +1,8 @@
-"""The process that fits ladders, a helper of its server: `python -m arena.server.ratings.fit_process DIRECTORY`.
+"""The process that fits ladders, a helper of its server: `python -m arena.server.ratings.fit_process DIRECTORY QUOTA`.
 
 It reads the database and never writes. A game and a number of seats ask for a ladder, and the answer is that, or in
-words why there is none; None has it read what there is, so that later requests take but a moment.
+words why there is none; None has it read what there is, so that later requests take but a moment. Two guests count
+QUOTA matches of a day together at most, all if it is 0.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ YIELDING: Final = 10
 Request: TypeAlias = tuple[str, int] | None
 
 
-def serve(server: Parent, directory: Path) -> None:
+def serve(server: Parent, directory: Path, pair_quota: int) -> None:
     """Answer until the server is gone."""
-    fits = Fits()
+    fits = Fits(pair_quota)
     while requests := server.receive():
         for request in requests:
             server.send([_answer(fits, directory, request)])
@@ -46,4 +47,4 @@ def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | str:
 if __name__ == "__main__":
     os.nice(YIELDING)
     with connected() as parent:
-        serve(parent, Path(sys.argv[1]))
+        serve(parent, Path(sys.argv[1]), int(sys.argv[2]))

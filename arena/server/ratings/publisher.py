@@ -12,6 +12,7 @@ import trio
 
 from arena.ladder.live import Rating
 from arena.scheduling.information_gain import match_values
+from arena.server.config import quota_in_force
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store import baselines, events, publishing, versions
@@ -180,6 +181,9 @@ class LadderPublisher:
         """How many events of each game its published ladder does not have, and how many baselines."""
         new, replays = Counter[str](), Counter[str]()
         for game in (game.name for game in self._config.games):
-            new[game] = events.newest(connection, game) - publishing.through(connection, game)
+            newest = events.newest(connection, game)
+            new[game] = newest - publishing.through(connection, game)
+            if newest and publishing.pair_quota(connection, game) != quota_in_force(self._config):
+                new[game] = max(1, new[game])  # another quota makes another ladder of the same results
             replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
         return +new, +replays

@@ -7,11 +7,50 @@ import builtins
 import collections.abc
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
+import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
 import google.protobuf.timestamp_pb2
+import sys
 import typing
 
+if sys.version_info >= (3, 10):
+    import typing as typing_extensions
+else:
+    import typing_extensions
+
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
+
+class _FlagKind:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _FlagKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FlagKind.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    FLAG_KIND_UNSPECIFIED: _FlagKind.ValueType  # 0
+    """Not said."""
+    FLAG_KIND_PAIR: _FlagKind.ValueType  # 1
+    """A bot does better against one other than their ratings say."""
+    FLAG_KIND_OWNERS: _FlagKind.ValueType  # 2
+    """The bots of one owner do better against those of one other than their ratings say."""
+    FLAG_KIND_LIFT: _FlagKind.ValueType  # 3
+    """A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+    FLAG_KIND_CHANGE: _FlagKind.ValueType  # 4
+    """A version was so many Elo better in the newer half of its results than in the older one."""
+
+class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
+    """What stands out."""
+
+FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
+"""Not said."""
+FLAG_KIND_PAIR: FlagKind.ValueType  # 1
+"""A bot does better against one other than their ratings say."""
+FLAG_KIND_OWNERS: FlagKind.ValueType  # 2
+"""The bots of one owner do better against those of one other than their ratings say."""
+FLAG_KIND_LIFT: FlagKind.ValueType  # 3
+"""A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+FLAG_KIND_CHANGE: FlagKind.ValueType  # 4
+"""A version was so many Elo better in the newer half of its results than in the older one."""
+global___FlagKind = FlagKind
 
 @typing.final
 class GetLadderRequest(google.protobuf.message.Message):
@@ -51,6 +90,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     SCALE_ERROR_FIELD_NUMBER: builtins.int
     NOT_FITTED_SINCE_FIELD_NUMBER: builtins.int
     NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
+    FLAGS_FIELD_NUMBER: builtins.int
+    PAIR_QUOTA_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -61,6 +102,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
     not_fitted_why: builtins.str
     """Why they cannot; empty where they can."""
+    pair_quota: builtins.int
+    """So many matches of a day two guests count together at most; 0 for all."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -73,6 +116,10 @@ class GetLadderResponse(google.protobuf.message.Message):
     def not_fitted_since(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Since when newer results could not be fitted; absent where they can be."""
 
+    @property
+    def flags(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Flag]:
+        """What stands out in the last fit, the most certain first; none where the ladder is of tables of one size."""
+
     def __init__(
         self,
         *,
@@ -84,15 +131,67 @@ class GetLadderResponse(google.protobuf.message.Message):
         scale_error: builtins.float | None = ...,
         not_fitted_since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         not_fitted_why: builtins.str = ...,
+        flags: collections.abc.Iterable[global___Flag] | None = ...,
+        pair_quota: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_through", b"_through"]) -> typing.Literal["through"] | None: ...
 
 global___GetLadderResponse = GetLadderResponse
+
+@typing.final
+class Flag(google.protobuf.message.Message):
+    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    OWNER_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
+    OTHER_OWNER_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    SIZE_FIELD_NUMBER: builtins.int
+    ERRORS_FIELD_NUMBER: builtins.int
+    kind: global___FlagKind.ValueType
+    """What stands out."""
+    bot: builtins.str
+    """The bot that gains or that changed; of owners the one that gains most."""
+    version: builtins.str
+    """The version of a change, as the bot said it was; else empty."""
+    owner: builtins.str
+    """The bot's owner; empty where that is not shown."""
+    other: builtins.str
+    """The bot that it gains from, of an owner's bots the one that it gains most from; empty where it changed."""
+    other_owner: builtins.str
+    """Its owner; empty where that is not shown."""
+    matches: builtins.int
+    """Results that were compared."""
+    size: builtins.float
+    """Of pairs the mean score beyond the expected one, else Elo."""
+    errors: builtins.float
+    """The same in standard errors."""
+    def __init__(
+        self,
+        *,
+        kind: global___FlagKind.ValueType = ...,
+        bot: builtins.str = ...,
+        version: builtins.str = ...,
+        owner: builtins.str = ...,
+        other: builtins.str = ...,
+        other_owner: builtins.str = ...,
+        matches: builtins.int = ...,
+        size: builtins.float = ...,
+        errors: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "errors", b"errors", "kind", b"kind", "matches", b"matches", "other", b"other", "other_owner", b"other_owner", "owner", b"owner", "size", b"size", "version", b"version"]) -> None: ...
+
+global___Flag = Flag
 
 @typing.final
 class Standing(google.protobuf.message.Message):
@@ -456,6 +555,144 @@ class GetHistoryResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["matches", b"matches"]) -> None: ...
 
 global___GetHistoryResponse = GetHistoryResponse
+
+@typing.final
+class ListVersionsRequest(google.protobuf.message.Message):
+    """Asks for the versions of a bot."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    bot: builtins.str
+    """The bot, by name."""
+    limit: builtins.int
+    """At most so many versions, the newest; 50 where absent."""
+    before: builtins.int
+    """Only versions with a smaller number; all where absent. For the next page."""
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        bot: builtins.str = ...,
+        limit: builtins.int | None = ...,
+        before: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+
+global___ListVersionsRequest = ListVersionsRequest
+
+@typing.final
+class ListVersionsResponse(google.protobuf.message.Message):
+    """The versions of a bot that have a result in the game."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    VERSIONS_FIELD_NUMBER: builtins.int
+    @property
+    def versions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___VersionEntry]:
+        """The newest first."""
+
+    def __init__(
+        self,
+        *,
+        versions: collections.abc.Iterable[global___VersionEntry] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["versions", b"versions"]) -> None: ...
+
+global___ListVersionsResponse = ListVersionsResponse
+
+@typing.final
+class VersionEntry(google.protobuf.message.Message):
+    """One version of a bot in a game, rated by itself."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    SHOWN_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    FIRST_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
+    LIVE_FIELD_NUMBER: builtins.int
+    FITTED_FIELD_NUMBER: builtins.int
+    FITTED_DEVIATION_FIELD_NUMBER: builtins.int
+    DIFFERENCE_FIELD_NUMBER: builtins.int
+    DIFFERENCE_DEVIATION_FIELD_NUMBER: builtins.int
+    BETTER_FIELD_NUMBER: builtins.int
+    CHANGED_FIELD_NUMBER: builtins.int
+    number: builtins.int
+    """Greater for a newer version; no two have the same."""
+    version: builtins.str
+    """What the bot said it was; empty where it said nothing."""
+    shown: builtins.bool
+    """Whether the ladder shows the bot by this version."""
+    matches: builtins.int
+    """Rated matches."""
+    live: builtins.float
+    """The rating that moves with every match."""
+    fitted: builtins.float
+    """The rating of the last fit, not shrunk; absent where that does not have the version yet."""
+    fitted_deviation: builtins.float
+    """Its standard error in Elo, without the scale's."""
+    difference: builtins.float
+    """Elo above the bot's version before it, by the last fit; absent for the first, and where the fit does not have both."""
+    difference_deviation: builtins.float
+    """Its standard error if the errors of the two were independent, which is more than it is."""
+    better: builtins.float
+    """The probability that it is better than the version before it, by these two."""
+    changed: builtins.float
+    """Elo of its newer half of results above its older half, where that is flagged as a change; else absent."""
+    @property
+    def first(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When its first result was stored; absent where that is not known."""
+
+    @property
+    def last(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When its last result was stored."""
+
+    def __init__(
+        self,
+        *,
+        number: builtins.int = ...,
+        version: builtins.str = ...,
+        shown: builtins.bool = ...,
+        matches: builtins.int = ...,
+        first: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        last: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        live: builtins.float = ...,
+        fitted: builtins.float | None = ...,
+        fitted_deviation: builtins.float | None = ...,
+        difference: builtins.float | None = ...,
+        difference_deviation: builtins.float | None = ...,
+        better: builtins.float | None = ...,
+        changed: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_better", b"_better", "_changed", b"_changed", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "changed", b"changed", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_better", b"_better", "_changed", b"_changed", "_difference", b"_difference", "_difference_deviation", b"_difference_deviation", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "better", b"better", "changed", b"changed", "difference", b"difference", "difference_deviation", b"difference_deviation", "first", b"first", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "last", b"last", "live", b"live", "matches", b"matches", "number", b"number", "shown", b"shown", "version", b"version"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_better", b"_better"]) -> typing.Literal["better"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_difference", b"_difference"]) -> typing.Literal["difference"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_difference_deviation", b"_difference_deviation"]) -> typing.Literal["difference_deviation"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted", b"_fitted"]) -> typing.Literal["fitted"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fitted_deviation", b"_fitted_deviation"]) -> typing.Literal["fitted_deviation"] | None: ...
+
+global___VersionEntry = VersionEntry
 
 @typing.final
 class RatedMatch(google.protobuf.message.Message):

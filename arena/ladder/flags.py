@@ -1,0 +1,237 @@
+"""Flags: results that stand out from what the fitted ladder expects. They are shown, and change no rating.
+
+A pair of seats has the surplus w·(S − E), its score beyond what the ratings expect by the weight of the match. Over the
+matches of two bots it adds up to 0 but for chance. The variance of the sum is that of the single matches, and at least
+the model's: few results vary too little by chance. Guests have one seat at a table, and so has an owner, so that the
+matches of a pair are the clusters. Far from 0 is a bot that loses on purpose, or one whose way to play suits the other.
+
+How far a rating rests on the results against one owner's bots is Newton's step from the fit to the one without them,
+all other ratings kept: surplus / (information of the other results + the prior's).
+
+The surplus of a version's newer half of results, divided by their information, is how far above its rating it played in
+them. It differs from that of the older half where a bot was changed under one version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from arena.ladder.columns import SHARE, Columns, Ints, pair_number
+from arena.ladder.events import Guest, Node
+from arena.ladder.fit import PRIOR_PRECISION
+from arena.ladder.ladder import Flag, FlagKind, Ladder
+from arena.ladder.live import SCALE, SEATS
+from arena.ladder.symmetric import Floats
+
+PAIR_ERRORS: Final = 4.2
+PAIR_SURPLUS: Final = 0.1
+"""Standard errors, and mean surplus of score, from which on a pair is flagged: honest bots, too, suit each other."""
+LIFT_ERRORS: Final = 3.5
+LIFT_ELO: Final = 15.0
+"""Standard errors and Elo from which on a rating is flagged that rests on one owner's bots."""
+CHANGE_ERRORS: Final = 3.0
+CHANGE_MATCHES: Final = 50
+"""Standard errors from which on a version is flagged, and matches in each half before it is looked at."""
+GRID: Final = 2.0**-10
+
+
+class _Meetings(NamedTuple):
+    """Sums over the matches of pairs; arrays of one length."""
+
+    first: Ints
+    second: Ints
+    matches: Floats
+    weight: Floats
+    surplus: Floats
+    """Of the first against the second."""
+    variance: Floats
+    model: Floats
+    """The variance by the model."""
+    information: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """The surplus in standard errors."""
+        errors: Floats = self.surplus / np.sqrt(np.maximum(np.maximum(self.variance, self.model), GRID**2))
+        return errors
+
+    def summed(self, first: Ints, second: Ints) -> _Meetings:
+        """Add up what has equal numbers in `first` and in `second`, of which there is one for each pair."""
+        size = int(second.max(initial=0)) + 1
+        codes, where = np.unique(first * size + second, return_inverse=True)
+        sums = [np.bincount(where, each, len(codes)).astype(np.float64) for each in self[2:]]
+        return _Meetings(codes // size, codes % size, *sums)
+
+    def both_ways(self) -> _Meetings:
+        """Give each pair in either order."""
+        turned = self._replace(first=self.second, second=self.first, surplus=-self.surplus)
+        return _Meetings(*(np.concatenate(each) for each in zip(self, turned, strict=True)))
+
+
+class _Seats(NamedTuple):
+    """Every seat of a guest; arrays of one length."""
+
+    position: Ints
+    match_id: Ints
+    surplus: Floats
+    information: Floats
+
+
+class _Field:
+    """The versions of a ladder by position, and the bots and owners to whom they belong, by number."""
+
+    def __init__(self, ladder: Ladder, guests: Mapping[Node, Guest]) -> None:
+        self.nodes = [figure.node for figure in ladder.figures]
+        self.strengths = np.array([figure.rating for figure in ladder.figures]) / SCALE
+        bots = sorted({guests[node].bot for node in self.nodes if node in guests})
+        numbers = {bot: number for number, bot in enumerate(bots)}
+        owned = {numbers[guests[node].bot]: guests[node].owner for node in self.nodes if node in guests}
+        owners = {owner: number for number, owner in enumerate(sorted({*owned.values()}))}
+        self.bots = np.array([numbers[guests[node].bot] if node in guests else -1 for node in self.nodes], np.int64)
+        self.owners = np.array([owners[owned[bot]] for bot in range(len(bots))], np.int64)
+        newest = {numbers[guests[line.node].bot]: line.node for line in ladder.lines if line.node in guests}
+        self.shown = [newest[bot] for bot in range(len(bots))]
+
+
+def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
+    """Find what stands out in the results from which a ladder was fitted; the most certain first.
+
+    `guests` are the versions of all bots but the house's: of these nothing is flagged.
+    """
+    field = _Field(ladder, guests)
+    if not len(columns) or not field.shown:
+        return ()
+    meetings, seats = _compared(field, columns)
+    found = [
+        *_pairs(field, meetings),
+        *_owners(field, meetings),
+        *_lifts(field, meetings, seats),
+        *_changes(field, seats),
+    ]
+    return tuple(sorted(found, key=lambda flag: (-abs(flag.errors), flag.kind.value, flag.node, flag.other or 0)))
+
+
+def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
+    """Compare all results with what the ratings expect; the meetings of guests of different owners, once a pair."""
+    nodes = np.array(field.nodes, np.int64)
+    meetings, table = [], []
+    for size in SEATS:
+        rows = np.flatnonzero(columns.seats == size)
+        if not rows.size:
+            continue
+        at = np.searchsorted(nodes, columns.nodes[rows, :size].T)
+        places, counts = columns.places[rows, :size].T, (columns.counts & ~columns.spoilt)[rows, :size].T
+        bots, strengths = field.bots[at], field.strengths[at]
+        gained, told = np.zeros((2, *at.shape))
+        for i in range(size):
+            for j in range(i):
+                expected = 1 / (1 + np.exp(strengths[j] - strengths[i]))
+                counted = counts[i] & counts[j] & (at[i] != at[j])
+                weight = np.full(len(rows), 3 / (size + 1))
+                if columns.shares is not None:
+                    weight *= columns.shares[rows, pair_number(i, j)] / SHARE
+                surplus = weight * counted * ((1 + np.sign(places[j] - places[i])) / 2 - expected)
+                information = weight * counted * expected * (1 - expected)
+                for seat, sign in ((i, 1), (j, -1)):
+                    gained[seat] += sign * surplus
+                    told[seat] += information
+                guests = counted & (bots[i] >= 0) & (bots[j] >= 0)
+                guests[guests] = field.owners[bots[i][guests]] != field.owners[bots[j][guests]]
+                turn = np.where(bots[i] < bots[j], 1, -1)[guests]
+                first, second = (each(bots[i], bots[j])[guests] for each in (np.minimum, np.maximum))
+                one, own, told_here = np.ones(len(first)), turn * surplus[guests], information[guests]
+                each = _Meetings(first, second, one, weight[guests], own, own**2, weight[guests] * told_here, told_here)
+                meetings.append(each.summed(first, second))
+        sat = counts & (bots >= 0)
+        table.append(_Seats(at[sat], np.broadcast_to(columns.match_id[rows], at.shape)[sat], gained[sat], told[sat]))
+    joined = _Meetings(*(np.concatenate(each) for each in zip(*meetings, strict=True)))
+    return (
+        joined.summed(joined.first, joined.second),
+        _Seats(*(np.concatenate(each) for each in zip(*table, strict=True))),
+    )
+
+
+def _pairs(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
+    for pair in _apart(meetings):
+        yield _flag(FlagKind.PAIR, field, meetings, pair)
+
+
+def _owners(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
+    """Flag owners who have several pairs of bots; of them the one is named that gains most."""
+    of = field.owners[meetings.first], field.owners[meetings.second]
+    turned = of[0] > of[1]
+    either = _Meetings(*(np.where(turned, b, a) for a, b in zip(meetings, _turned(meetings), strict=True)))
+    first, second = field.owners[either.first], field.owners[either.second]
+    together = either.summed(first, second)
+    for pair in _apart(together):
+        own = np.flatnonzero((first == together.first[pair]) & (second == together.second[pair]))
+        if len(own) > 1:
+            most = int(own[np.argmax(either.surplus[own] * np.sign(together.surplus[pair]))])
+            named = together._replace(first=np.full_like(together.first, either.first[most]))
+            named = named._replace(second=np.full_like(together.second, either.second[most]))
+            yield _flag(FlagKind.OWNERS, field, named, pair)
+
+
+def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
+    """Flag bots whose rating would be lower without the results against the bots of one owner."""
+    told = np.bincount(field.bots[seats.position], seats.information, len(field.shown))
+    both = meetings.both_ways()
+    together = both.summed(both.first, field.owners[both.second])
+    rest = np.maximum(told[together.first] - together.information, 0.0)
+    lifts = SCALE * together.surplus / (rest + PRIOR_PRECISION)
+    for pair in np.flatnonzero((together.errors >= LIFT_ERRORS) & (lifts >= LIFT_ELO)).tolist():
+        own = np.flatnonzero(
+            (both.first == together.first[pair]) & (field.owners[both.second] == together.second[pair])
+        )
+        other = int(both.second[own[np.argmax(both.surplus[own])]])
+        node, matches = field.shown[int(together.first[pair])], int(together.matches[pair])
+        sized = _rounded(lifts[pair]), _rounded(together.errors[pair])
+        yield Flag(FlagKind.LIFT, node, field.shown[other], matches, *sized)
+
+
+def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
+    """Flag versions whose newer half of results differs from the older half."""
+    order = np.lexsort((seats.match_id, seats.position))
+    _, starts, counts = np.unique(seats.position[order], return_index=True, return_counts=True)
+    edges = np.stack((starts, starts + counts // 2), axis=1)[counts >= 2 * CHANGE_MATCHES].ravel()
+    if not edges.size:
+        return
+    ends = np.stack((starts + counts // 2, starts + counts), axis=1)[counts >= 2 * CHANGE_MATCHES].ravel()
+    sums = [
+        np.concatenate(([0.0], np.cumsum(each[order]))) for each in (seats.surplus, seats.surplus**2, seats.information)
+    ]
+    surplus, squares, told = ((each[ends] - each[edges]).reshape(-1, 2) for each in sums)
+    variance = np.maximum(squares, told) / told**2
+    moved = SCALE * (surplus[:, 1] / told[:, 1] - surplus[:, 0] / told[:, 0])
+    errors = moved / (SCALE * np.sqrt(variance.sum(axis=1)))
+    at = seats.position[order][edges[::2]]
+    for which in np.flatnonzero(np.abs(errors) >= CHANGE_ERRORS).tolist():
+        matches = int(ends[2 * which + 1] - edges[2 * which])
+        sized = _rounded(moved[which]), _rounded(errors[which])
+        yield Flag(FlagKind.CHANGE, field.nodes[int(at[which])], None, matches, *sized)
+
+
+def _apart(meetings: _Meetings) -> list[int]:
+    """Find the pairs that are too far apart from what is expected."""
+    far = np.abs(meetings.errors) >= PAIR_ERRORS
+    pairs: list[int] = np.flatnonzero(far & (np.abs(meetings.surplus) >= PAIR_SURPLUS * meetings.weight)).tolist()
+    return pairs
+
+
+def _turned(meetings: _Meetings) -> _Meetings:
+    return meetings._replace(first=meetings.second, second=meetings.first, surplus=-meetings.surplus)
+
+
+def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int) -> Flag:
+    """Make the flag of a pair, with the one that gains first."""
+    either = meetings if meetings.surplus[pair] > 0 else _turned(meetings)
+    node, other = (field.shown[int(each[pair])] for each in (either.first, either.second))
+    sized = _rounded(either.surplus[pair] / either.weight[pair]), _rounded(either.errors[pair])
+    return Flag(kind, node, other, int(either.matches[pair]), *sized)
+
+
+def _rounded(value: float) -> float:
+    return float(round(float(value) / GRID) * GRID)

@@ -1,0 +1,182 @@
+"""Bots that lose on purpose: what a friend gains by it, whether it is seen, and how often honest bots look like it.
+
+In a night of sybils, three accomplices sit alone with a bot of the middle of the field and lose to it on purpose, after
+they have played as well as they can by day. Every bot has its own owner, as sybils would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from arena.ladder.columns import Columns
+from arena.ladder.events import Entrant, Guest, Node
+from arena.ladder.flags import flags
+from arena.ladder.ladder import FlagKind
+from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
+from bench.ladder.source import Fitted, fit
+from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, Conditions, Floats, Ints, Luck, play
+
+DAY: Final = 100
+"""Rounds that a field plays a day."""
+DAYS: Final = 4
+"""Days of the field before the night."""
+NIGHT: Final = 300
+"""Tables of the night."""
+ACCOMPLICES: Final = 3
+LOOK_EVERY: Final = 28
+"""Rounds between two fits whose flags are looked at."""
+WEEK: Final = 7 * DAY
+HONEST: Final = {
+    "four seats": Conditions(),
+    "two seats": Conditions((2,)),
+    "six seats, 30 % ties": Conditions((6,), ties=0.3),
+    "changing field, 15 % ties": Conditions(ties=0.15, changing=True),
+    "heavy-tailed luck, 15 % ties": Conditions(ties=0.15, luck=Luck.HEAVY),
+    "a cycle as large as the spread": Conditions(cycle=0.2),
+}
+
+
+class Night(NamedTuple):
+    """A field with a night of sybils after its days."""
+
+    entrants: tuple[Entrant, ...]
+    columns: Columns
+    without: Columns
+    """The results without the night."""
+    head: int
+    accomplices: tuple[int, ...]
+
+
+def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
+    """Simulate a field and then a night in which the median guest wins every table against its accomplices."""
+    chance = np.random.default_rng([*seed])
+    season = play(Conditions(), DAYS * DAY, chance)
+    guests = ANCHORS + np.argsort(season.strengths[ANCHORS:])
+    head = int(guests[len(guests) // 2])
+    accomplices = tuple(int(bot) for bot in chance.permutation(guests[guests != head])[:ACCOMPLICES])
+    nodes, places = np.full((tables, SEATS), NOBODY), np.zeros((tables, SEATS), np.int64)
+    nodes[:, : ACCOMPLICES + 1] = (head, *accomplices)
+    places[:, 0] = 1
+    places[:, 1 : ACCOMPLICES + 1] = 2 + chance.random((tables, ACCOMPLICES)).argsort(axis=1)
+    all_nodes, all_places = np.concatenate((season.nodes, nodes)), np.concatenate((season.places, places))
+    before = Columns.of_arrays(season.nodes, season.places)
+    return Night(season.entrants, Columns.of_arrays(all_nodes, all_places), before, head, accomplices)
+
+
+def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
+    """Give every bot an owner of its own; versions belong to one bot, anchors are the house's."""
+    roots: dict[Node, Node] = {}
+    for entrant in entrants:
+        roots[entrant.node] = entrant.node if entrant.parent is None else roots[entrant.parent]
+    return {
+        entrant.node: Guest(roots[entrant.node], f"owner {roots[entrant.node]}")
+        for entrant in entrants
+        if not entrant.anchor
+    }
+
+
+def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
+    """Return the entrants with a result, of which those without a later version stand on the ladder."""
+    there = {int(node) for node in np.unique(nodes)} - {NOBODY}
+    known = [each for each in entrants if each.node in there]
+    parents = {each.parent for each in known}
+    return tuple(
+        each._replace(parent=each.parent if each.parent in there else None, newest=each.node not in parents)
+        for each in known
+    )
+
+
+def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
+    """Count the flags that are raised at any time of a week in fields of honest bots."""
+    raised: dict[FlagKind, list[int]] = {kind: [] for kind in FlagKind}
+    bots = 0
+    for number in with_progress(range(worlds), what):
+        season = play(conditions, WEEK, np.random.default_rng([*seed, number]))
+        guests = guests_of(season.entrants)
+        bots += BOTS - ANCHORS
+        seen = set()
+        for rounds in range(LOOK_EVERY, WEEK + 1, LOOK_EVERY):
+            now = len(season.nodes) * rounds // WEEK
+            results = Columns.of_arrays(season.nodes[:now], season.places[:now])
+            ladder = fit(played(season.entrants, season.nodes[:now]), results).ladder
+            for flag in flags(results, ladder, guests):
+                other = None if flag.other is None else guests[flag.other].bot
+                seen.add((flag.kind, flag.node if other is None else guests[flag.node].bot, other))
+        for kind in FlagKind:
+            raised[kind].append(sum(each[0] is kind for each in seen))
+    note = f"{bots:,} bot-weeks of {WEEK} matches, looked at {WEEK // LOOK_EVERY} times"
+    return [
+        Figure(f"{what}: {kind.value}", 100 * sum(found) / bots, ".2f", "%", 100 * _error(found, bots), note=note)
+        for kind, found in raised.items()
+        if kind is not FlagKind.OWNERS
+    ]
+
+
+def _error(found: Sequence[int], cases: int) -> float:
+    """Compute the standard error of a rate of rare events by world, at least that of one event."""
+    return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)
+
+
+class _Seen(NamedTuple):
+    gain: float
+    lift: float
+    """Elo of the head without its first accomplice's results, by Newton's step."""
+    refitted: float
+    """The same by a fit without them."""
+    flagged: Mapping[FlagKind, bool]
+    first: bool
+    """Whether it stands first."""
+
+
+def _look(world: Night) -> _Seen:
+    """Fit a night and look at its flags."""
+    guests, head = guests_of(world.entrants), world.head
+    fitted, before = fit(world.entrants, world.columns), fit(world.entrants, world.without)
+    found = flags(world.columns, fitted.ladder, guests)
+    own = [flag for flag in found if head in (flag.node, flag.other)]
+    lifts = {flag.other: flag.size for flag in own if flag.kind is FlagKind.LIFT}
+    accomplice = world.accomplices[0]
+    refitted = fitted.ratings[head] - _without(world, accomplice).ratings[head]
+    flagged = {kind: any(flag.kind is kind for flag in own) for kind in FlagKind}
+    gain = float(fitted.ratings[head] - before.ratings[head])
+    lift = lifts.get(Node(accomplice), np.nan)
+    return _Seen(gain, lift, float(refitted), flagged, fitted.ladder.lines[0].node == head)
+
+
+def _without(world: Night, bot: int) -> Fitted:
+    """Fit without the results of a bot: no pair with it moves anybody's rating."""
+    nodes = np.where(world.columns.nodes == NOBODY, NOBODY, world.columns.nodes)
+    spoilt = nodes == bot
+    columns = Columns.of_arrays(nodes, world.columns.places, match_id=world.columns.match_id, spoilt=spoilt)
+    return fit(world.entrants, columns)
+
+
+def nights(worlds: int, seed: int) -> list[Figure]:
+    """Measure what a night gains, and whether it is seen."""
+    seen = [_look(night((seed, 7, number))) for number in with_progress(range(worlds), "nights of sybils")]
+    gains: Floats = np.array([each.gain for each in seen])
+    note = f"{worlds} worlds; first of the ladder in {sum(each.first for each in seen)}"
+    figures = [Figure("a night of sybils gains", gains.mean(), ".0f", "Elo", _mean_error(gains), note=note)]
+    for kind in (FlagKind.PAIR, FlagKind.LIFT, FlagKind.CHANGE):
+        share = 100 * float(np.mean([each.flagged[kind] for each in seen]))
+        figures.append(Figure(f"flagged: {kind.value}", share, ".0f", "%", bar=Bar(95, 100)))
+    lifts: Floats = np.array([each.lift for each in seen if np.isfinite(each.lift)])
+    apart: Floats = np.array([abs(each.lift - each.refitted) for each in seen if np.isfinite(each.lift)])
+    figures.append(Figure("its rating without one accomplice is lower by", lifts.mean(), ".0f", "Elo"))
+    figures.append(Figure("Newton's step from a fit without it, mean", apart.mean(), ".1f", "Elo", bar=at_most(5)))
+    return figures
+
+
+def _mean_error(values: Floats) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def measure(effort: Effort, seed: int) -> list[Figure]:
+    """Measure a night of sybils and the flags of honest fields."""
+    figures = nights(effort.of(3, 20, 100), seed)
+    for number, (what, conditions) in enumerate(HONEST.items()):
+        figures += false_flags(conditions, effort.of(1, 10, 50), (seed, 8, number), what)
+    return figures

@@ -1,0 +1,59 @@
+"""The benchmark's colluders: they do what is said of them, and honest fields are honest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.ladder.collusion import DAYS, NIGHT, guests_of, night, played
+from bench.ladder.quota import FIELDS, OWN_SHARE, RING, days_of, half_changing, of_night, ring, veterans_and_newcomers
+from bench.ladder.world import ANCHORS, BOTS, NOBODY
+
+
+def test_a_night_is_the_last_day_and_its_head_wins_every_table() -> None:
+    world = night((1, 2))
+    columns = world.columns
+    late = slice(len(world.without), None)
+    assert len(columns) - len(world.without) == NIGHT
+    assert set(columns.nodes[late].ravel().tolist()) == {NOBODY, world.head, *world.accomplices}
+    assert (columns.places[late][columns.nodes[late] == world.head] == 1).all()
+    assert (np.sort(columns.places[late, :4]) == [1, 2, 3, 4]).all()
+    days = days_of(len(columns), world)
+    assert (days[late] == DAYS).all()
+    assert set(days[: len(world.without)].tolist()) == set(range(DAYS))
+    assert {guest.owner for guest in guests_of(world.entrants).values()} == {f"owner {n}" for n in range(ANCHORS, BOTS)}
+
+
+def test_a_quota_bounds_a_night() -> None:
+    world = night((1, 3))
+    gains = [of_night(world, quota) for quota in (0, 40, 5)]
+    assert gains[0] > 90
+    assert 0 < gains[2] < gains[1] < 45
+
+
+def test_the_head_of_a_ring_wins_where_it_meets_its_own() -> None:
+    season, days = ring(np.random.default_rng(1), 50, OWN_SHARE)
+    head = int(season.nodes[0, 0])
+    own = season.nodes[:, 0] == head
+    met = season.nodes[own, 1]
+    bots, times = np.unique(met, return_counts=True)
+    members = bots[np.argsort(-times)[: RING - 1]]
+    assert (season.places[own][np.isin(met, members), 0] == 1).all()
+    assert np.isin(met, members).mean() == pytest.approx(OWN_SHARE, abs=0.06)
+    assert set(days.tolist()) == set(range(7))
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_honest_field_is_whole(name: str) -> None:
+    season, days = FIELDS[name](np.random.default_rng(2))
+    assert len(days) == len(season.nodes) == len(season.places)
+    assert (np.diff(days) >= 0).all()
+    assert len(played(season.entrants, season.nodes)) == len({*np.unique(season.nodes).tolist()} - {NOBODY})
+
+
+def test_half_the_guests_change_and_newcomers_come_after_the_veterans() -> None:
+    season, _ = half_changing(np.random.default_rng(3))
+    assert sum(each.parent is not None for each in season.entrants) == (BOTS - ANCHORS + 1) // 2
+    season, days = veterans_and_newcomers(np.random.default_rng(4))
+    assert season.nodes[days < DAYS].max() < ANCHORS + 6
+    assert season.nodes[days >= DAYS].max() == len(season.entrants) - 1

@@ -1,0 +1,138 @@
+"""Quotas of pairs: what a day's matches of two guests weigh is a function of the set of results, to the bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+
+from arena.ladder.columns import SHARE, Columns, pair_number
+from arena.ladder.events import Entrant, Event, Guest, MatchResult, Node, Void
+from arena.ladder.fitted import FittedLadder, ladder
+from arena.ladder.live import NEW, update
+from arena.ladder.pair_quota import PairQuota, under_quota
+from arena.ladder.pairs import UNIT, Pairs
+from tests.ladder.conftest import Season
+
+HOUSE = (Node(0), Node(1))
+GUESTS = {Node(node): Guest(node if node != 9 else 8, f"o{node}") for node in range(2, 10)}
+"""Nodes 8 and 9 are versions of one bot."""
+ENTRANTS = [Entrant(Node(node), Node(8) if node == 9 else None, node in HOUSE, node != 8) for node in range(10)]
+
+
+def duels(count: int, day: int, first: int = 1, nodes: tuple[int, int] = (2, 3)) -> list[MatchResult]:
+    both = (Node(nodes[0]), Node(nodes[1]))
+    return [MatchResult(first + number, first + number, both, (1, 2), (True, True), (), day) for number in range(count)]
+
+
+def weighed(results: list[MatchResult], quota: int) -> Columns:
+    return under_quota(Columns.of_results(results), PairQuota(quota, GUESTS))
+
+
+def weight(results: list[MatchResult], quota: int, node: int = 2, other: int = 3) -> float:
+    """What the matches of two versions weigh together, in matches of two."""
+    from arena.ladder.entrants import Entrants
+
+    pairs = Pairs.of(weighed(results, quota), Entrants(ENTRANTS))
+    return float(pairs.played.toarray()[node, other]) / UNIT
+
+
+@pytest.mark.parametrize(("count", "together"), [(1, 1), (39, 39), (40, 40), (41, 40), (400, 40)])
+def test_a_pair_counts_so_many_matches_of_a_day_at_most(count: int, together: int) -> None:
+    assert weight(duels(count, 7), 40) == pytest.approx(together, rel=1e-4)
+
+
+def test_every_day_has_a_quota_of_its_own() -> None:
+    assert weight(duels(60, 7) + duels(60, 8, 61), 40) == pytest.approx(80, rel=1e-4)
+
+
+def test_all_matches_of_a_day_weigh_the_same_and_a_void_one_gives_its_weight_back() -> None:
+    shares = weighed(duels(60, 7), 40).shares
+    assert shares is not None
+    assert set(shares[:, pair_number(0, 1)].tolist()) == {round(SHARE * 40 / 60)}
+    assert (np.delete(shares, pair_number(0, 1), axis=1) == SHARE).all()
+    assert weight(duels(60, 7)[5:], 40) == pytest.approx(40, rel=1e-4)
+    assert weighed(duels(60, 7)[20:], 40).shares is None
+
+
+def test_the_house_has_no_quota_and_versions_of_a_bot_share_one() -> None:
+    assert weight(duels(90, 7, nodes=(0, 2)), 40, 0, 2) == 90
+    assert weight(duels(90, 7, nodes=(0, 1)), 40, 0, 1) == 90
+    both = duels(60, 7, nodes=(2, 8)) + duels(60, 7, 61, nodes=(9, 2))
+    assert weight(both, 40, 2, 8) == weight(both, 40, 2, 9) == pytest.approx(20, rel=1e-4)
+
+
+def test_at_a_larger_table_each_pair_has_its_own_weight(season: Season) -> None:
+    table = (Node(2), Node(3), Node(0), Node(4))
+    results = duels(10, 7) + [
+        MatchResult(number, number, table, (1, 2, 3, 4), (True,) * 4, (), 7) for number in range(11, 21)
+    ]
+    shares = weighed(results, 10).shares
+    assert shares is not None
+    of_table = shares[10]
+    assert of_table[pair_number(0, 1)] == SHARE // 2
+    assert of_table[pair_number(0, 3)] == of_table[pair_number(0, 2)] == SHARE
+
+
+def test_numbers_of_pairs_are_a_row() -> None:
+    numbers = [pair_number(one, other) for one in range(7) for other in range(one + 1, 7)]
+    assert numbers == [*range(21)]
+    assert pair_number(5, 2) == pair_number(2, 5)
+
+
+def dated(results: list[MatchResult]) -> list[MatchResult]:
+    return [each._replace(day=each.number // 60) for each in results]
+
+
+def test_ratings_under_a_quota_do_not_depend_on_the_order(season: Season) -> None:
+    results = dated(season(5, range(10), 400, (2, 4)))
+    quota, made = PairQuota(3, GUESTS), set()
+    for seed in range(5):
+        shuffled = Random(seed).sample(results, len(results))
+        made.add(ladder(ENTRANTS, Columns.of_results(shuffled), quota).digest)
+    assert len(made) == 1
+    assert made != {ladder(ENTRANTS, Columns.of_results(results)).digest}
+    assert made != {ladder(ENTRANTS, Columns.of_results(results), PairQuota(4, GUESTS)).digest}
+
+
+def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season) -> None:
+    """Also where a day's weights change with each match, and when a match of long ago is void."""
+    results = dated(season(6, range(10), 300, (2, 4)))
+    quota, kept = PairQuota(3, GUESTS), FittedLadder()
+    voided = Void(301, results[10].match_id, "a test")
+    events: list[Event] = [*results, voided]
+    for event in events:
+        kept.take(event)
+        if event.number % 75 == 0 or event is voided:
+            standing = [each for each in results[: event.number] if event is not voided or each is not results[10]]
+            columns = replace(Columns.of_results(standing), through=event.number)
+            assert kept.ladder(ENTRANTS, quota) == ladder(ENTRANTS, columns, quota)
+    assert kept.ladder(ENTRANTS) == ladder(ENTRANTS, replace(columns, through=301)), "and without a quota"
+
+
+def test_a_quota_that_nobody_reaches_changes_the_digest_and_no_rating(season: Season) -> None:
+    columns = Columns.of_results(dated(season(7, range(10), 100)))
+    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(10_000, GUESTS))
+    assert (bound.lines, bound.figures, bound.field) == (free.lines, free.figures, free.field)
+    assert (free.pair_quota, bound.pair_quota) == (0, 10_000)
+    assert bound.digest != free.digest
+
+
+def test_where_all_results_count_less_alike_the_errors_are_still_those_of_the_results(season: Season) -> None:
+    """The errors are taken from how much the results vary, not from what they weigh."""
+    columns = Columns.of_results([each._replace(day=7) for each in season(8, range(2, 8), 600)])
+    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(30, GUESTS))
+    for one, other in zip(free.figures, bound.figures, strict=True):
+        if one.matches:
+            assert other.matches == one.matches
+            assert 0.9 * one.error < other.error < 1.2 * one.error
+
+
+def test_a_pair_of_seats_beyond_its_quota_moves_neither() -> None:
+    ratings, places = [NEW] * 3, [1, 2, 3]
+    after = update(ratings, places, beyond_quota=[(0, 1)])
+    assert after[0] == update([NEW] * 3, places, spoilt=[False, True, False])[0]
+    assert after[2] == update(ratings, places)[2]
+    assert update(ratings, places, beyond_quota=[(0, 1), (0, 2), (1, 2)]) == tuple(ratings)

@@ -1,0 +1,110 @@
+"""Versions of a bot beside each other: from the published fit, with what the database knows of their matches."""
+
+from __future__ import annotations
+
+from math import hypot
+from pathlib import Path
+from statistics import NormalDist
+
+import pytest
+from sqlalchemy import Connection, select, text
+
+from arena.store import matches, schema
+from arena.store.errors import UnknownBot
+from arena.store.fits import Fits
+from arena.store.publishing import publish
+from arena.store.rows import instant
+from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.version_standings import version_standings
+from tests.store.jobs import GAME, NOW, add_bots, begin, finish
+from tests.store.older import older_database
+
+HOUR = 3_600_000_000
+
+
+def play(connection: Connection, players: list[int], said: list[str], places: list[int], at: int) -> int:
+    match = matches.begin(connection, GAME, {}, players, at, said=said)  # type: ignore[arg-type]
+    finish(connection, match, places, at)
+    return match
+
+
+def fitted(connection: Connection) -> None:
+    publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+
+
+def test_each_version_stands_beside_the_one_before_it(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players: list[int] = [*add_bots(connection, "Ada", "Bob")]
+        for number, (version, place) in enumerate([("1", 2), ("1", 1), ("2", 1), ("2", 1), ("2", 1), ("1", 2)]):
+            play(connection, players, [version, ""], [place, 3 - place], NOW + number * HOUR)
+        fitted(connection)
+        play(connection, players, ["3", ""], [1, 2], NOW + 6 * HOUR)
+        third, second, first = version_standings(connection, "ADA", GAME)
+        query = select(schema.versions.c.version, schema.standings.c.rating, schema.standings.c.error)
+        nodes = {row.version: row for row in connection.execute(query.join(schema.standings)) if row.version}
+    assert [row.version for row in (first, second, third)] == ["1", "2", "3"]
+    assert [row.matches for row in (first, second, third)] == [3, 3, 1]
+    assert [row.shown for row in (first, second, third)] == [True, False, False], "it went back to the first"
+    assert (first.first, first.last) == (instant(NOW), instant(NOW + 5 * HOUR))
+    assert (second.first, second.last) == (instant(NOW + 2 * HOUR), instant(NOW + 4 * HOUR))
+    assert third.first == third.last == instant(NOW + 6 * HOUR)
+    assert (second.fitted, second.fitted_deviation) == (nodes["2"].rating, nodes["2"].error)
+    assert second.difference is not None
+    assert second.difference == nodes["2"].rating - nodes["1"].rating > 0
+    assert second.difference_deviation == hypot(nodes["2"].error, nodes["1"].error)
+    assert second.better == pytest.approx(NormalDist(0, second.difference_deviation).cdf(second.difference))
+    assert (first.difference, first.difference_deviation, first.better) == (None,) * 3
+    assert (third.fitted, third.difference, third.better) == (None,) * 3, "no fit has it yet"
+    assert third.live > 1500
+
+
+def test_pages_of_versions_compare_across_their_edge(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players: list[int] = [*add_bots(connection, "Ada", "Bob")]
+        for version in "abcde":
+            play(connection, players, [version, ""], [1, 2], NOW)
+        fitted(connection)
+        every = version_standings(connection, "Ada", GAME)
+        page = version_standings(connection, "Ada", GAME, limit=2)
+        rest = version_standings(connection, "Ada", GAME, limit=9, before=page[-1].number)
+    assert "".join(row.version for row in every) == "edcba"
+    assert page + rest == every
+    assert page[-1].difference is not None
+
+
+def test_a_version_whose_only_result_is_void_is_not_listed(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players: list[int] = [*add_bots(connection, "Ada", "Bob")]
+        void = play(connection, players, ["1", ""], [1, 2], NOW)
+        play(connection, players, ["2", ""], [1, 2], NOW + 1)
+        matches.void(connection, void, "a test", NOW)
+        (row,) = version_standings(connection, "Ada", GAME)
+        assert (row.version, row.difference) == ("2", None)
+        with pytest.raises(UnknownBot):
+            version_standings(connection, "nobody", GAME)
+        assert version_standings(connection, "Ada", "skat") == ()
+
+
+async def test_when_versions_of_before_played_is_found_in_the_results(directory: Path, data: Path) -> None:
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "Ada", "Bob")
+        for number in range(3):
+            finish(connection, begin(connection, players), [1, 2], at=NOW + number)
+        finish(connection, begin(connection, players, "skat"), [1, 2], at=NOW + 7)
+        begin(connection, players)
+        tables = {
+            name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))]
+            for name in ("bots", "names", "versions", "matches", "match_seats", "ratings", "events")
+        }
+    old = directory.parent / "old"
+    with older_database(old, "0007") as database:
+        for name, rows in tables.items():
+            kept = [row[:-2] if name == "ratings" else row for row in rows]
+            places = ",".join("?" * len(kept[0]))
+            database.executemany(f"INSERT INTO {name} VALUES ({places})", kept)
+    async with open_store(old, NOW):
+        pass
+    with open_readonly(old) as connection:
+        for game, first, last in ((GAME, NOW, NOW + 2), ("skat", NOW + 7, NOW + 7)):
+            (row,) = version_standings(connection, "Ada", game)
+            assert (row.first, row.last) == (instant(first), instant(last))

@@ -12,7 +12,7 @@ from arena.api.catalog import encode_catalog
 from arena.api.statuses import LARGEST_NUMBER, looked_up
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store import matches, standings
+from arena.store import kept_ladders, matches, standings
 from arena.store.rows import LadderRows, instant
 from arena.store.version_standings import version_standings
 from arena.transport.call import CallRefused, send_within
@@ -53,7 +53,22 @@ class QueryServices:
             ladder = await self._of_tables(game, request.seats)
         else:
             ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
+            if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
+                since = instant(unfitted.since)
+                ladder = replace(ladder, not_fitted_since=since, not_fitted_why=unfitted.why)
         return pack(ladder, ladder_pb2.GetLadderResponse)
+
+    async def GetPastLadder(  # noqa: N802
+        self, request: ladder_pb2.GetPastLadderRequest, _: Call
+    ) -> ladder_pb2.GetPastLadderResponse:
+        """Return the last ladder of a game that was published until an instant."""
+        self._game(request.game)
+        try:
+            at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
+        except ValueError as error:
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"at: {error}") from error
+        job = partial(kept_ladders.published_until, game=request.game, at=at)
+        return pack(await looked_up(self._arena.store.read(job)), ladder_pb2.GetPastLadderResponse)
 
     async def GetHistory(  # noqa: N802
         self, request: ladder_pb2.GetHistoryRequest, _: Call

@@ -14,9 +14,11 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow, VersionRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
@@ -31,6 +33,7 @@ class DataSource(Protocol):
 
     def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
     def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
+    def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
     def matches(  # noqa: D102

@@ -12,7 +12,7 @@ from arena.cli.authorization import AuthorizedChange
 from arena.cli.data_source import LARGEST_MATCH, takes_data, takes_source
 from arena.cli.rebuild import rebuild
 from arena.cli.screen import json_option, json_rows, print_json, screen
-from arena.store.rows import LadderRows, RatedRow, VersionRow
+from arena.store.rows import LadderRows, PastLadder, RatedRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,8 +47,14 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 @click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
 @click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
 @click.option("--flags", is_flag=True, help="Say what stands out in the results instead: ⚑ on the ladder.")
+@click.option(
+    "--at",
+    metavar="TIME",
+    callback=_instant,
+    help="As last published until then: 2026-01-31T18:00 (local) or …T18:00Z.",
+)
 @takes_source
-@json_rows(LadderRows, RatedRow, VersionRow)
+@json_rows(LadderRows, RatedRow, VersionRow, PastLadder)
 @click.pass_context
 def command(
     context: click.Context,
@@ -57,6 +63,7 @@ def command(
     bot: str | None,
     changed: str | None,
     flags: bool,
+    at: datetime | None,
     place: DataPlace,
     as_json: bool,
 ) -> None:
@@ -72,19 +79,20 @@ def command(
     \b
     JSON: {"ladders": [LadderRows]};
     "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
-    standard error of 1500, common to all, "through" the last event in it.
+    standard error of 1500, common to all, "through" the last event in it, "not_fitted_since" and "not_fitted_why" are
+    there where newer results cannot be fitted.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     With --flags: {"games": [{"game", "flags"}]}, as in the ladder
+    With --at: {"ladders": [PastLadder]}; every published ladder is kept for a day, one an hour for a month, then one a
+    day; "published" is null where none is kept from before.
     """
     if context.invoked_subcommand is not None:
         return
-    if bot is not None and seats is not None:
-        raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
-    if changed is not None and (bot is not None or seats is not None):
-        raise click.UsageError("versions are compared by all their matches: give --versions without --history, --seats")
-    if flags and (bot is not None or changed is not None or seats is not None):
-        raise click.UsageError("flags are of all bots and tables: give --flags without --history, --versions, --seats")
+    _check_alone(seats, bot, changed, at, flags)
+    if at is not None:
+        _print_past(at, game, place, as_json)
+        return
     with place.open() as source:
         games = (game,) if game else source.games()
         if game is None and seats is not None:
@@ -107,6 +115,18 @@ def command(
         print_json({"ladders": ladders})
     else:
         _print_ladders(ladders)
+
+
+def _check_alone(seats: int | None, bot: str | None, changed: str | None, at: datetime | None, flags: bool) -> None:
+    """Raise UsageError for options that ask for different things."""
+    if bot is not None and seats is not None:
+        raise click.UsageError("a live rating counts all table sizes together: choose one of --history and --seats")
+    if changed is not None and (bot is not None or seats is not None):
+        raise click.UsageError("versions are compared by all their matches: give --versions without --history, --seats")
+    if flags and (bot is not None or changed is not None or seats is not None):
+        raise click.UsageError("flags are of all bots and tables: give --flags without --history, --versions, --seats")
+    if at is not None and (bot is not None or seats is not None or changed is not None or flags):
+        raise click.UsageError("what is kept are ladders of all tables together: give --at alone or with --game")
 
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
@@ -163,6 +183,22 @@ def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_j
     else:
         results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
         click.echo(f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.")
+
+
+def _print_past(at: datetime, game: str | None, place: DataPlace, as_json: bool) -> None:
+    with place.open() as source:
+        ladders = [source.past_ladder(name, at) for name in ((game,) if game else source.games())]
+    if as_json:
+        print_json({"ladders": ladders})
+        return
+    from arena.cli.past_ladder_table import past_ladder_table
+
+    for ladder in ladders:
+        if ladder.published is not None:
+            screen().print(past_ladder_table(ladder))
+        else:
+            until = f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+            screen().print(f"No ladder of {ladder.game} is kept that was published until {until}.", soft_wrap=True)
 
 
 def _print_ladders(ladders: Sequence[LadderRows]) -> None:

@@ -170,6 +170,9 @@ def _caption(ladder: LadderRows) -> str:
         words.append(f"fitted {ladder.published.astimezone():%d %b %H:%M:%S} up to event {ladder.through}")
     else:
         words.append(f"fitted now up to event {ladder.through}")
+    if ladder.not_fitted_since is not None:
+        since = f"{ladder.not_fitted_since.astimezone():%d %b %H:%M:%S}"
+        words.append(f"newer results are not fitted since {since}: {ladder.not_fitted_why}")
     if ladder.through is not None and any(row.best is None for row in rows):
         words.append("– not in the fit yet")
     return " · ".join(words)

@@ -7,17 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, matches, moderation, publishing, standings
+from arena.store import bots, kept_ladders, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
+from arena.store.rows import microseconds
 from arena.store.store import open_readonly
 from arena.store.version_standings import version_standings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from sqlalchemy import Connection
 
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, RatedRow, VersionRow
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 
 class UnknownGame(Refused):
@@ -56,6 +59,11 @@ class Directory:
         if seats:
             return self._of_tables(game, seats)
         return standings.current(self._connection, game)
+
+    def past_ladder(self, game: str, at: datetime) -> PastLadder:
+        """See `Client.past_ladder`."""
+        _require(game)
+        return kept_ladders.published_until(self._connection, game, microseconds(at))
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         """See `Client.history`."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, cast
 
 import grpc
 from google.protobuf.message import Message
 
 from arena.store.errors import Refused
-from arena.store.rows import BotEventRow, BotRow, DrainRow, LadderRows, MatchRow, RatedRow, VersionRow
+from arena.store.rows import BotEventRow, BotRow, DrainRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 from arena.transport.protobuf_rows import unpack
 from arena.v1 import (
     bots_pb2,
@@ -86,6 +87,14 @@ class Client:
             answer = self._ladder.GetLadder(request, timeout=FIT_TIMEOUT if seats else CALL_TIMEOUT)
         ladder = unpack(answer, LadderRows, seats=seats)
         return replace(ladder, published=None) if seats else ladder  # computed for this call, it was never published
+
+    def past_ladder(self, game: str, at: datetime) -> PastLadder:
+        """Return the last ladder of a game that was published until an instant."""
+        request = ladder_pb2.GetPastLadderRequest(game=game)
+        request.at.FromDatetime(at)
+        with self._translated_errors():
+            answer = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+        return unpack(answer, PastLadder)
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""

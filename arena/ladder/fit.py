@@ -114,10 +114,18 @@ class _Met(NamedTuple):
 
 
 def _met(won: csr_array, played: csr_array) -> _Met:
-    entries = played.tocoo()
-    own, other = (each.astype(np.int64) for each in (entries.row, entries.col))
-    score = np.asarray(won[own, other]).ravel() if len(own) else entries.data
-    return _Met(own, other, score / UNIT, (entries.data - score) / UNIT)
+    own, other, weights = _entries(played)
+    winners, losers, scores = _entries(won)
+    score = np.zeros_like(weights)  # a pair without a win or a tie is not stored in `won`
+    size = played.shape[0]
+    score[np.searchsorted(own * size + other, winners * size + losers)] = scores
+    return _Met(own, other, score / UNIT, (weights - score) / UNIT)
+
+
+def _entries(sums: csr_array) -> tuple[Ints, Ints, Ints]:
+    """Return rows, columns and values of what is stored, in this order."""
+    entries = sums.tocoo()
+    return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
 
 
 def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:

@@ -39,7 +39,10 @@ class Figure(NamedTuple):
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo without the scale's: the empirical one, and at least the model's while that is above 40."""
+    """Standard error in Elo without the scale's: the empirical one, and at least the model's while that is above 40.
+
+    That of an older version takes the opponents that it met as known.
+    """
     matches: int
     """Matches that count for it."""
     opponents: int

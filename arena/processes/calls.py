@@ -40,8 +40,9 @@ class Calls:
 
     def __init__(self, channel: Channel, limit: float | None = None) -> None:
         """Call through `channel`; `limit`: seconds within which the next answer must arrive, None for no limit."""
+        self.limit = limit
+        """May be changed between calls, but not from or to None once `run` has begun."""
         self._channel: Final = channel
-        self._limit: Final = limit
         self._tickets: Final[deque[Ticket]] = deque()
         self._ended = trio.Event()
         self._why = ""
@@ -70,7 +71,7 @@ class Calls:
         """Deliver answers until the helper ends; return what `Channel.run` returns."""
         self._why = "cancelled"
         try:
-            wrong = await self._channel.run(self._take, None if self._limit is None else self._allowed_silence)
+            wrong = await self._channel.run(self._take, None if self.limit is None else self._allowed_silence)
             self._why = wrong or "it has ended"
         finally:
             self._ended.set()
@@ -84,4 +85,4 @@ class Calls:
             self._tickets.popleft().settle(answer)
 
     def _allowed_silence(self) -> float:
-        return self._limit if self._tickets and self._limit is not None else math.inf
+        return self.limit if self._tickets and self.limit is not None else math.inf

@@ -11,7 +11,7 @@ from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, La
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
 from arena.ladder.rebase import replayed_since
-from arena.store import events, pair_days, schema
+from arena.store import events, kept_ladders, pair_days, schema
 
 _RATINGS: Final = schema.ratings.c
 _LINES: Final = schema.standings.c
@@ -21,7 +21,7 @@ _LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
-    """Publish a ladder and restart the live ratings from it; return False if a later one is already published.
+    """Publish a ladder, keep it, and restart the live ratings from it; return False if a later one is published.
 
     Results since the ladder's last event are applied to the live ratings again.
     """
@@ -48,6 +48,7 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     ]
     if standing_out:
         connection.execute(insert(schema.flags), standing_out)
+    kept_ladders.keep(connection, game, ladder, at)
     _restart_live_ratings(connection, game, ladder)
     pair_days.forget(connection, game, before=day_of(at) - 1)
     return True

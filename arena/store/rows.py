@@ -136,10 +136,56 @@ class LadderRows:
     scale_error: float | None
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
     first fit."""
+    not_fitted_since: datetime | None = None
+    """Since when newer results cannot be fitted; None where they can, and where no server says so."""
+    not_fitted_why: str = ""
+    """Why they cannot; empty where they can."""
     flags: tuple[FlagRow, ...] = ()
     """What stands out in the last fit, the most certain first; none on ladders of one table size."""
     pair_quota: int = 0
     """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastLadderRow:
+    """One bot on a ladder of the past, as the version that stood there; names are those of today."""
+
+    rank: int
+    bot: str
+    owner: str
+    house: bool
+    version: str
+    rating: float
+    """The rating that was published, in Elo."""
+    deviation: float
+    """Its posterior standard deviation in Elo, without the scale's error."""
+    fitted: float
+    """Elo, not shrunk."""
+    fitted_deviation: float
+    """Its standard error in Elo, without that of the scale."""
+    rank_low: int
+    rank_high: int
+    best: float
+    """Probability that it was the best of all."""
+    matches: int
+    opponents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastLadder:
+    """The ladder of one game as it was published at some time."""
+
+    game: str
+    published: datetime | None
+    """None if none is kept from before the time asked for."""
+    through: int | None
+    """Number of the last of the game's events included in the fit."""
+    digest: str
+    """SHA-256 of all its figures, in hex."""
+    scale_error: float | None
+    """Standard error, in Elo, that all ratings have in common."""
+    standings: tuple[PastLadderRow, ...]
+    """Best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +334,11 @@ class DrainRow:
     playing: int
     """Number of matches being played; once `done`, of those left to the next start."""
     done: bool
+
+
+def microseconds(instant: datetime) -> int:
+    """Convert a datetime with a time zone to microseconds since 1970."""
+    return (instant - _EPOCH) // timedelta(microseconds=1)
 
 
 def instant(microseconds: int) -> datetime:

@@ -302,6 +302,37 @@ flags = Table(
 )
 """What stands out in the results of the published ladders. No rating depends on it."""
 
+kept_ladders = Table(
+    "kept_ladders",
+    metadata,
+    Column("id", Int, primary_key=True),
+    Column("game", Text, nullable=False),
+    Column("at", Int, nullable=False, comment="when it was published"),
+    Column("through", Int, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("scale_error", Real, nullable=False),
+    Index("ix_kept_ladders_game_at", "game", "at"),
+)
+"""Published ladders of the past, fewer the older they are; the newest is among them."""
+
+kept_standings = Table(
+    "kept_standings",
+    metadata,
+    Column("ladder_id", Int, ForeignKey("kept_ladders.id"), primary_key=True),
+    Column("node", Int, ForeignKey("versions.id"), primary_key=True),
+    Column("rating", Real, nullable=False),
+    Column("error", Real, nullable=False),
+    Column("shrunk", Real, nullable=False),
+    Column("shrunk_error", Real, nullable=False),
+    Column("rank", Int, nullable=False),
+    Column("rank_low", Int, nullable=False),
+    Column("rank_high", Int, nullable=False),
+    Column("best", Real, nullable=False),
+    Column("matches", Int, nullable=False),
+    Column("opponents", Int, nullable=False),
+)
+"""Their lines: figures as in `standings`, of the versions that stood on the ladder."""
+
 replays = Table(
     "replays",
     metadata,

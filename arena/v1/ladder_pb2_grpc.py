@@ -40,6 +40,11 @@ class LadderServiceStub(object):
                 request_serializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_ladder__pb2.GetLadderResponse.FromString,
                 _registered_method=True)
+        self.GetPastLadder = channel.unary_unary(
+                '/arena.v1.LadderService/GetPastLadder',
+                request_serializer=arena_dot_v1_dot_ladder__pb2.GetPastLadderRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_ladder__pb2.GetPastLadderResponse.FromString,
+                _registered_method=True)
         self.GetHistory = channel.unary_unary(
                 '/arena.v1.LadderService/GetHistory',
                 request_serializer=arena_dot_v1_dot_ladder__pb2.GetHistoryRequest.SerializeToString,
@@ -59,7 +64,15 @@ class LadderServiceServicer(object):
     def GetLadder(self, request, context):
         """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
         NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-        UNAVAILABLE: with seats, when the server cannot compute it now.
+        UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPastLadder(self, request, context):
+        """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -88,6 +101,11 @@ def add_LadderServiceServicer_to_server(servicer, server):
                     servicer.GetLadder,
                     request_deserializer=arena_dot_v1_dot_ladder__pb2.GetLadderRequest.FromString,
                     response_serializer=arena_dot_v1_dot_ladder__pb2.GetLadderResponse.SerializeToString,
+            ),
+            'GetPastLadder': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPastLadder,
+                    request_deserializer=arena_dot_v1_dot_ladder__pb2.GetPastLadderRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_ladder__pb2.GetPastLadderResponse.SerializeToString,
             ),
             'GetHistory': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHistory,
@@ -128,6 +146,33 @@ class LadderService(object):
             '/arena.v1.LadderService/GetLadder',
             arena_dot_v1_dot_ladder__pb2.GetLadderRequest.SerializeToString,
             arena_dot_v1_dot_ladder__pb2.GetLadderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPastLadder(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.LadderService/GetPastLadder',
+            arena_dot_v1_dot_ladder__pb2.GetPastLadderRequest.SerializeToString,
+            arena_dot_v1_dot_ladder__pb2.GetPastLadderResponse.FromString,
             options,
             channel_credentials,
             insecure,

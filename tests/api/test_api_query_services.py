@@ -11,6 +11,7 @@ from typing import Any, cast
 import grpc
 import pytest
 import trio
+from google.protobuf.timestamp_pb2 import Timestamp
 from sqlalchemy import Connection
 from trio.testing import MockClock
 
@@ -21,6 +22,7 @@ from arena.api.query_services import CHUNK, PAGE, QueryServices
 from arena.api.statuses import LARGEST_NUMBER, STATUS
 from arena.replay.hash_chain import pack, with_chain
 from arena.server.arena import Arena
+from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store import baselines, errors, matches
@@ -365,6 +367,39 @@ async def test_the_ladder_of_tables_of_one_size_says_why_it_cannot_be(rig: Rig, 
     assert (code, text) == (grpc.StatusCode.INVALID_ARGUMENT, "sixth_sense is played by 2 to 6, not by 9")
     code, text = await refused(rig.query_services.GetLadder(ladder_pb2.GetLadderRequest(game=GAME.name, seats=4), CALL))
     assert (code, text) == (grpc.StatusCode.UNAVAILABLE, "this server fits no ladders")
+
+
+async def test_a_ladder_that_cannot_be_fitted_says_since_when_and_why(
+    rig: Rig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = ladder_pb2.GetLadderRequest(game=GAME.name)
+    fine = await rig.query_services.GetLadder(ask, CALL)
+    assert (fine.HasField("not_fitted_since"), fine.not_fitted_why) == (False, "")
+    why = {GAME.name: Unfitted(7_000_000, "a test")}
+    monkeypatch.setattr(rig.arena.publisher, "unfitted", why.get)
+    answer = await rig.query_services.GetLadder(ask, CALL)
+    assert (answer.not_fitted_since.ToMicroseconds(), answer.not_fitted_why) == (7_000_000, "a test")
+
+
+async def test_a_ladder_of_the_past_is_found_by_its_time(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob")
+    rig.finish(rig.begin(players), [5, 3])
+    ladder = rig.store.now(lambda connection: Fits().ladder(connection, GAME.name))
+    rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
+    ask = partial(ladder_pb2.GetPastLadderRequest, game=GAME.name)
+    for request in (ask(), ask(at=Timestamp(seconds=7)), ask(at=Timestamp(seconds=9))):
+        answer = await rig.query_services.GetPastLadder(request, CALL)
+        assert (answer.published.seconds, answer.through, answer.digest) == (7, 1, ladder.digest)
+        assert [row.bot for row in answer.standings] == ["ann", "bob"]
+        assert [row.rating for row in answer.standings] == [line.shrunk for line in ladder.lines]
+    before = await rig.query_services.GetPastLadder(ask(at=Timestamp(seconds=6, nanos=999_999_999)), CALL)
+    assert not before.HasField("published")
+    for request, code in (
+        (ask(at=Timestamp(seconds=7, nanos=-1)), grpc.StatusCode.INVALID_ARGUMENT),
+        (ask(at=Timestamp(seconds=1 << 60)), grpc.StatusCode.INVALID_ARGUMENT),
+        (ladder_pb2.GetPastLadderRequest(game="chess"), grpc.StatusCode.NOT_FOUND),
+    ):
+        assert (await refused(rig.query_services.GetPastLadder(request, CALL)))[0] is code
 
 
 async def test_a_history_is_what_every_match_did(rig: Rig, autojump_clock: MockClock) -> None:

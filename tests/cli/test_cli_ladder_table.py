@@ -9,7 +9,7 @@ from rich.console import Console
 
 from arena.cli.ladder_table import LEFT_OUT_FIRST, ladder_table
 from arena.store.rows import LadderRow, LadderRows, LuckRow
-from tests.cli.ladder_rows import HOUSE, NEW, SECOND, SETTLED, UNFITTED, ladder
+from tests.cli.ladder_rows import HOUSE, NEW, NOON, SECOND, SETTLED, UNFITTED, ladder
 
 QUICK = replace(SETTLED, think_95_us=12_300)
 FIELD = ladder(QUICK, SECOND, HOUSE, NEW, UNFITTED)
@@ -50,6 +50,14 @@ def test_what_is_not_known_is_not_made_up() -> None:
     assert "up to event 812" in caption
     assert "event" not in drawn(ladder(SETTLED, through=None))[-1]
     assert "not fitted yet" in drawn(ladder(SETTLED, through=None))[-1]
+
+
+def test_a_ladder_that_is_not_fitted_any_more_says_since_when_and_why() -> None:
+    why = "the process that fits ladders failed (no answer for 15.0 s)"
+    lines = drawn(replace(FIELD, not_fitted_since=NOON, not_fitted_why=why))
+    told = " ".join(" ".join(lines).split())
+    assert f"newer results are not fitted since {NOON.astimezone():%d %b %H:%M:%S}: {why}" in told
+    assert "not fitted since" not in " ".join(drawn(FIELD))
 
 
 def test_provisional_bots_and_house_bots_are_marked() -> None:

@@ -21,6 +21,8 @@ from arena.store.rows import (
     LadderRows,
     LuckRow,
     MatchRow,
+    PastLadder,
+    PastLadderRow,
     RatedRow,
     SeatRow,
     VersionRow,
@@ -93,7 +95,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("words", "rows"),
     [
-        (("ladder",), (LadderRows, LadderRow, LuckRow, FlagRow, RatedRow, VersionRow)),
+        (("ladder",), (LadderRows, LadderRow, LuckRow, FlagRow, RatedRow, VersionRow, PastLadder, PastLadderRow)),
         (("matches",), (MatchRow, SeatRow)),
         (("bots", "list"), (BotRow,)),
         (("bots", "events"), (BotEventRow,)),

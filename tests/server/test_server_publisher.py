@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 import trio
+import trio.testing
 from sqlalchemy import Connection
 from structlog.testing import capture_logs
 from trio.testing import MockClock
@@ -25,12 +27,14 @@ from arena.server.arena import Arena, open_arena
 from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
 from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
+from arena.server.runtime.wall_clock import now_us
 from arena.store import bots, events, matches, versions
 from arena.store.errors import NoResult, StoreError
 from arena.store.fits import recomputed
 from arena.store.publishing import as_published, publish, through
 from arena.store.rebuild import verify
 from arena.store.store import Store, open_store
+from engine.registry import GAMES
 from tests.server.server_rig import GAME, Bot, MemoryStore, config
 from tests.store.jobs import finish
 
@@ -44,7 +48,7 @@ async def until(done: Callable[[], Any]) -> None:
             await trio.sleep(0.01)
 
 
-def played(connection: Connection, count: int, seed: int = 0) -> list[int]:
+def played(connection: Connection, count: int, seed: int = 0, game: str = GAME.name) -> list[int]:
     """Finished matches among four bots."""
     chance = Random(seed)
     names = ["ann", "bob", "cleo", "dan"]
@@ -55,7 +59,7 @@ def played(connection: Connection, count: int, seed: int = 0) -> list[int]:
     numbers = []
     for _ in range(count):
         seated = chance.sample(players, chance.randint(2, 4))
-        match = matches.begin(connection, GAME.name, {}, seated, 1)
+        match = matches.begin(connection, game, {}, seated, 1)
         finish(connection, match, list(range(1, len(seated) + 1)))
         numbers.append(int(match))
     return numbers
@@ -72,11 +76,11 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
         yield store, arena
 
 
-async def fitted(store: Store, number: int) -> None:
+async def fitted(store: Store, number: int, game: str = GAME.name) -> None:
     """Returns when a ladder of at least so many events is published."""
 
     async def done() -> bool:
-        return await store.read(partial(through, game=GAME.name)) >= number
+        return await store.read(partial(through, game=game)) >= number
 
     await until(done)
 
@@ -208,6 +212,11 @@ async def test_a_killed_process_is_started_anew(tmp_path: Path) -> None:
             await store.write(partial(played, count=3))
             arena.publisher.recorded(GAME.name)
             await fitted(store, 8)
+
+            async def logged() -> bool:
+                return bool(logs[-1]["event"] == "ladder fitted")
+
+            await until(logged)  # it is stored before
         events = [line["event"] for line in logs]  # the first fit may be logged only now, after it was stored
         end = events.index("the process that fits ladders ended")
         assert events[end:] == ["the process that fits ladders ended", "ladder fitted"]
@@ -224,27 +233,131 @@ def ended(logs: Sequence[Mapping[str, Any]]) -> Callable[[], Awaitable[bool]]:
     return told
 
 
+SILENT = r"^the process that fits ladders failed \(no answer for \d+\.\d s\)$"
+
+
 @pytest.mark.process
-async def test_a_process_that_does_not_answer_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seats", [0, 2])
+async def test_a_process_that_does_not_answer_is_killed(
+    seats: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit_client_module, "LEAST_LIMIT", 1.0)
     async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
         await store.write(partial(played, count=5))
-        await fit_client.fit(GAME.name)
-        (worker,) = workers(tmp_path)
-        os.kill(worker, signal.SIGKILL)
-        monkeypatch.setattr(fit_client_module, "LIMIT", 1.0)
-        with capture_logs() as logs:
-            await until(ended(logs))
         await warm(fit_client)
+        await fit_client.fit(GAME.name)
         (worker,) = workers(tmp_path)
         os.kill(worker, signal.SIGSTOP)
         with capture_logs() as logs:
-            with pytest.raises(NotFitted, match=r"^the process that fits ladders failed \(no answer for \d\.\d s\)$"):
-                await fit_client.fit(GAME.name)
+            with pytest.raises(NotFitted, match=SILENT):
+                await fit_client.fit(GAME.name, seats)
             await until(ended(logs))
         assert logs[0]["status"] == -signal.SIGKILL
+        assert "no answer for" in logs[0]["wrong"]
         assert worker not in workers(tmp_path)
         monkeypatch.undo()
         assert (await fit_client.fit(GAME.name)).through == 5
+
+
+@pytest.mark.process
+async def test_a_stopped_process_is_replaced_and_both_ladders_go_on_and_say_how_old_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "RETRY", 0.1)
+    games = (GAME, GAMES["nullern"])
+    async with real(tmp_path, games=games) as (store, arena):
+        for game in games:
+            await store.write(partial(played, count=5, game=game.name))
+            arena.publisher.voided(game.name)
+            await fitted(store, 5, game.name)
+        (worker,) = workers(tmp_path)
+        monkeypatch.setattr(fit_client_module, "LEAST_LIMIT", 1.0)
+        os.kill(worker, signal.SIGSTOP)
+        began = now_us()
+        with capture_logs() as logs:
+            for game in games:
+                await store.write(partial(played, count=3, game=game.name))
+                arena.publisher.voided(game.name)
+
+            async def said() -> bool:
+                return any(arena.publisher.unfitted(game.name) for game in games)
+
+            await until(said)
+            unfitted = next(filter(None, (arena.publisher.unfitted(game.name) for game in games)))
+            assert re.match(SILENT, unfitted.why)
+            assert began <= unfitted.since <= now_us()
+            for game in games:
+                await fitted(store, 8, game.name)
+
+            async def silent() -> bool:
+                return not await said()
+
+            await until(silent)
+        events = {line["event"] for line in logs}
+        assert events == {"the process that fits ladders ended", "ladder not fitted", "ladder fitted"}
+        assert worker not in workers(tmp_path)
+
+
+@pytest.mark.process
+async def test_a_ladder_of_some_tables_has_its_turn_soon_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fit_client_module, "ASIDE", 0.1)
+    async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
+        await store.write(partial(played, count=5))
+        await warm(fit_client)
+        (worker,) = workers(tmp_path)
+        os.kill(worker, signal.SIGSTOP)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fit_client.fit, GAME.name)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            busy = rf"has other work \(it fits {GAME.name}, for \d+ s already\); ask again later$"
+            with pytest.raises(NotFitted, match=busy):
+                await fit_client.fit(GAME.name, 2)
+            os.kill(worker, signal.SIGCONT)
+        assert (await fit_client.fit(GAME.name, 2)).through == 5
+
+
+@pytest.mark.process
+async def test_a_published_ladder_waits_for_one_of_some_tables_at_most(tmp_path: Path) -> None:
+    async with open_store(tmp_path, 1) as store, open_fit_client(tmp_path) as fit_client:
+        await store.write(partial(played, count=5))
+        await warm(fit_client)
+        (worker,) = workers(tmp_path)
+        done = list[int]()
+
+        async def fit(seats: int) -> None:
+            await fit_client.fit(GAME.name, seats)
+            done.append(seats)
+
+        os.kill(worker, signal.SIGSTOP)
+        async with trio.open_nursery() as nursery:
+            for seats in (2, 3, 4, 0):
+                nursery.start_soon(fit, seats)
+                await trio.testing.wait_all_tasks_blocked(0.01)
+            os.kill(worker, signal.SIGCONT)
+        assert done == [2, 0, 3, 4]
+
+
+def test_how_long_a_process_may_be_silent_follows_its_last_answers() -> None:
+    limit = fit_client_module._Limit()
+    assert limit.seconds == fit_client_module.FIRST_LIMIT
+    limit.answered(0.3)
+    assert limit.seconds == fit_client_module.LEAST_LIMIT
+    for seconds in (20.0, 4.0, 3.0):
+        limit.answered(seconds)
+    assert limit.seconds == 200
+    for _ in range(fit_client_module.REMEMBERED - 2):
+        limit.answered(2.0)
+    assert limit.seconds == 40
+    limit.silent()
+    limit.silent()
+    assert limit.seconds == 160, "perhaps it only needs longer"
+    for _ in range(99):
+        limit.silent()
+    assert limit.seconds == fit_client_module.LONGEST_LIMIT
+    limit.answered(3.0)
+    assert limit.seconds == 30
 
 
 @pytest.mark.process
@@ -487,7 +600,31 @@ async def test_no_failure_of_a_fit_stops_a_match(
     assert len(failed) == 1
     assert failed[0]["game"] == GAME.name
     assert fit_client.asked[1][0] - fit_client.asked[0][0] <= publisher.RETRY
+    assert arena.publisher.unfitted(GAME.name) is None, "it is fitted by now"
     assert store.now(partial(through, game=GAME.name)) > 0
+
+
+@pytest.mark.usefixtures("unthreaded")
+async def test_a_ladder_says_since_when_and_why_it_is_not_fitted(
+    autojump_clock: MockClock, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "now_us", lambda: int(1e6 * trio.current_time()))
+    fit_client = Fake()
+    fit_client.troubles = [NotFitted("one"), NotFitted("two"), ZeroDivisionError()]
+    ladders = publishing_of(AtOnce(), fit_client)
+    nursery.start_soon(ladders.run)
+    await trio.sleep(1)
+    assert ladders.unfitted(GAME.name) is None
+    began = int(1e6 * trio.current_time())
+    with capture_logs():
+        ladders.voided(GAME.name)
+        found = []
+        for _ in range(4):
+            await trio.sleep(publisher.RETRY / 2)
+            found.append(ladders.unfitted(GAME.name))
+            await trio.sleep(publisher.RETRY / 2)
+    whys = ["one", "two", "a fault of the server, which is in its log"]
+    assert found == [*((began, why) for why in whys), None]
 
 
 async def test_without_a_fitter_there_are_no_ladders_of_some_tables(autojump_clock: MockClock) -> None:

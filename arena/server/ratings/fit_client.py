@@ -1,11 +1,14 @@
 """Ladders from a process of their own, so that a fit never holds up a match.
 
 The process begins with the server and reads what there is to be fitted in the background, so that the first fit takes
-but a moment. One that ends is replaced.
+but a moment. One that ends, or that is silent for much longer than the last answers took, is replaced. Ladders that are
+not published wait for it one after the other, and not for long: the published ones come before more than one of them.
 """
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -20,8 +23,17 @@ from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
 
 MODULE: Final = "arena.server.ratings.fit_process"
-LIMIT: Final = 600.0
-"""Seconds after which a process that does not answer is killed."""
+LEAST_LIMIT: Final = 15.0
+"""Seconds that a process may always be silent before it is killed: the machine may be busy."""
+FIRST_LIMIT: Final = 60.0
+"""Such seconds while it is unknown how long an answer takes."""
+LONGEST_LIMIT: Final = 3600.0
+USUAL_TIMES: Final = 10.0
+"""A process may be silent for so many times as long as the longest of the last answers took."""
+REMEMBERED: Final = 5
+"""Answers whose durations are remembered."""
+ASIDE: Final = 30.0
+"""Seconds that a request for a ladder that is not published waits for its turn."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +53,10 @@ class FitClient(Protocol):
         """Wait until the next fit could begin at once, or until there is nobody to do it."""
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
-        """Return a game's ladder after its last event; with `seats`, of tables of that size alone. NotFitted."""
+        """Return a game's ladder after its last event; with `seats`, of tables of that size alone. NotFitted.
+
+        With `seats` it also fails when the process has other work to do for `ASIDE` seconds.
+        """
 
 
 @asynccontextmanager
@@ -57,6 +72,28 @@ async def open_fit_client(directory: Path, pair_quota: int = 0) -> AsyncIterator
         nursery.cancel_scope.cancel()
 
 
+class _Limit:
+    """How long an answer may take, by how long the last ones took; doubled after each silence until one comes."""
+
+    def __init__(self) -> None:
+        self._took: Final = deque[float](maxlen=REMEMBERED)
+        self._silences = 0
+
+    @property
+    def seconds(self) -> float:
+        usual = max(LEAST_LIMIT, USUAL_TIMES * max(self._took)) if self._took else FIRST_LIMIT
+        return float(min(LONGEST_LIMIT, usual * 2**self._silences))
+
+    def answered(self, seconds: float) -> None:
+        """Remember how long an answer took."""
+        self._took.append(seconds)
+        self._silences = 0
+
+    def silent(self) -> None:
+        """Allow for more: a process was killed that perhaps only needed longer."""
+        self._silences += 1
+
+
 class _FitProcess:
     """A fit client with one process."""
 
@@ -68,7 +105,13 @@ class _FitProcess:
         self._started = trio.Event()
         self._trouble = ""
         """Why there is no process, once `_started`."""
-        self._turn = trio.Lock()
+        self._turn: Final = trio.Lock()
+        self._aside: Final = trio.Lock()
+        """Held by the request, of those for ladders that are not published, that is next to have its turn."""
+        self._reading: Final = _Limit()
+        self._fitting: Final = _Limit()
+        self._busy = ("is starting", trio.current_time())
+        """What the process has to do, and since when."""
 
     async def ready(self) -> None:
         await self._started.wait()
@@ -76,15 +119,32 @@ class _FitProcess:
             pass
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
-        await self._started.wait()
-        async with self._turn:
-            if self._calls is None:
-                raise NotFitted(self._trouble)
-            await self._calls.answered()  # or requests that nobody waits for any more would pile up
-            try:
-                answer: Ladder | str = await self._calls.call((game, seats))
-            except HelperEnded as error:
-                raise NotFitted(f"the process that fits ladders failed ({error})") from error
+        if not seats:
+            await self._started.wait()
+            async with self._turn:
+                return await self._fitted(game)
+        with trio.move_on_after(ASIDE) as waiting:
+            async with self._aside:
+                await self._started.wait()
+                async with self._turn:
+                    waiting.deadline = math.inf
+                    return await self._fitted(game, seats)
+        what, since = self._busy
+        busy = f"it {what}, for {trio.current_time() - since:.0f} s already"
+        raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
+
+    async def _fitted(self, game: str, seats: int = 0) -> Ladder:
+        """Have a ladder fitted; the caller has the turn."""
+        if self._calls is None:
+            raise NotFitted(self._trouble)
+        await self._calls.answered()  # or requests that nobody waits for any more would pile up
+        self._calls.limit = self._fitting.seconds
+        self._busy = _, began = f"fits {game}", trio.current_time()
+        try:
+            answer: Ladder | str = await self._calls.call((game, seats))
+        except HelperEnded as error:
+            raise NotFitted(f"the process that fits ladders failed ({error})") from error
+        self._fitting.answered(trio.current_time() - began)
         if isinstance(answer, str):
             raise NotFitted(answer)
         return answer
@@ -94,15 +154,17 @@ class _FitProcess:
         if self._started.is_set():
             self._started = trio.Event()
         became_warm = False
+        self._busy = ("is starting", trio.current_time())
         try:
             async with helper(MODULE, str(self._directory), str(self._pair_quota)) as process:
-                calls = Calls(process.channel, LIMIT)
+                calls = Calls(process.channel, self._reading.seconds)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._warm_up, calls)
                     wrong = await calls.run()
                     nursery.cancel_scope.cancel()
                 if wrong:
                     process.kill()
+                    (self._fitting if self.warm else self._reading).silent()
             log.error("the process that fits ladders ended", process=process.pid, status=process.status, wrong=wrong)
             self._trouble = "the process that fits ladders failed"
         except HelperFailed as error:
@@ -121,5 +183,7 @@ class _FitProcess:
             async with self._turn:  # before any fit
                 self._calls = calls
                 self._started.set()
+                self._busy = _, began = "reads all results", trio.current_time()
                 await calls.call(None)
+                self._reading.answered(trio.current_time() - began)
                 self.warm = True

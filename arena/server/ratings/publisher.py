@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 import trio
@@ -39,6 +39,15 @@ FIRST_FIT: Final = 10
 log = structlog.get_logger(__name__)
 
 
+class Unfitted(NamedTuple):
+    """Why the newest results of a game are not in its published ladder though they were to be."""
+
+    since: int
+    """Instant of the first attempt that failed."""
+    why: str
+    """Of the last one."""
+
+
 class LadderPublisher:
     """The published ladders of a server's games."""
 
@@ -61,6 +70,7 @@ class LadderPublisher:
         self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
         self._through: dict[str, int] = {}
         """By game, the number of the last event in its published ladder."""
+        self._unfitted: dict[str, Unfitted] = {}
         self._rested_at = 0.0  # until then results wait
         self._due = trio.Event()
         self._turn = trio.Lock()
@@ -113,6 +123,10 @@ class LadderPublisher:
             with trio.move_on_after(LAST_FIT):
                 await self._fit_news()
 
+    def unfitted(self, game: str) -> Unfitted | None:
+        """Return since when and why a game's ladder cannot be fitted; None where the last attempt did not fail."""
+        return self._unfitted.get(game)
+
     async def of_tables(self, game: str, seats: int) -> Ladder:
         """The ladder of a game at tables of one size; NotFitted."""
         if self._fit_client is None:
@@ -133,10 +147,13 @@ class LadderPublisher:
             await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
         except (NotFitted, StoreError) as error:
             log.error("ladder not fitted", game=game, error=str(error), retry_in=RETRY)
+            self._failed(game, str(error))
             return False
         except Exception:
             log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
+            self._failed(game, "a fault of the server, which is in its log")
             return False
+        self._unfitted.pop(game, None)
         self._news[game] -= seen
         self._replays[game] -= replays
         self._news, self._replays = +self._news, +self._replays
@@ -144,6 +161,10 @@ class LadderPublisher:
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
         await self._tell(game, ladder)
         return True
+
+    def _failed(self, game: str, why: str) -> None:
+        before = self._unfitted.get(game)
+        self._unfitted[game] = Unfitted(before.since if before else now_us(), why)
 
     async def _tell(self, game: str, ladder: Ladder) -> None:
         """Tell the matchmaker what a match of each bot is worth to the ladder."""

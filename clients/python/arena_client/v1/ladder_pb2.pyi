@@ -88,6 +88,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     DIGEST_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
+    NOT_FITTED_SINCE_FIELD_NUMBER: builtins.int
+    NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
     FLAGS_FIELD_NUMBER: builtins.int
     PAIR_QUOTA_FIELD_NUMBER: builtins.int
     game: builtins.str
@@ -98,6 +100,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
     scale_error: builtins.float
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
+    not_fitted_why: builtins.str
+    """Why they cannot; empty where they can."""
     pair_quota: builtins.int
     """So many matches of a day two guests count together at most; 0 for all."""
     @property
@@ -107,6 +111,10 @@ class GetLadderResponse(google.protobuf.message.Message):
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was published; absent before the first fit."""
+
+    @property
+    def not_fitted_since(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Since when newer results could not be fitted; absent where they can be."""
 
     @property
     def flags(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Flag]:
@@ -121,11 +129,13 @@ class GetLadderResponse(google.protobuf.message.Message):
         digest: builtins.str = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         scale_error: builtins.float | None = ...,
+        not_fitted_since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        not_fitted_why: builtins.str = ...,
         flags: collections.abc.Iterable[global___Flag] | None = ...,
         pair_quota: builtins.int = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "pair_quota", b"pair_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -348,6 +358,148 @@ class Luck(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_plain_error", b"_plain_error"]) -> typing.Literal["plain_error"] | None: ...
 
 global___Luck = Luck
+
+@typing.final
+class GetPastLadderRequest(google.protobuf.message.Message):
+    """Asks for a ladder of the past."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    AT_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    @property
+    def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The last ladder published until then; until now where absent."""
+
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["at", b"at"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["at", b"at", "game", b"game"]) -> None: ...
+
+global___GetPastLadderRequest = GetPastLadderRequest
+
+@typing.final
+class GetPastLadderResponse(google.protobuf.message.Message):
+    """A ladder of the past."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    PUBLISHED_FIELD_NUMBER: builtins.int
+    THROUGH_FIELD_NUMBER: builtins.int
+    DIGEST_FIELD_NUMBER: builtins.int
+    SCALE_ERROR_FIELD_NUMBER: builtins.int
+    STANDINGS_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    through: builtins.int
+    """The number of the last of the game's events that is in it."""
+    digest: builtins.str
+    """SHA-256 over the bits of all its figures, in hex."""
+    scale_error: builtins.float
+    """Standard error, in Elo, that all ratings have in common."""
+    @property
+    def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it was published; absent, as is all below, where none is kept from before the time asked for."""
+
+    @property
+    def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PastStanding]:
+        """Best first."""
+
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        through: builtins.int | None = ...,
+        digest: builtins.str = ...,
+        scale_error: builtins.float | None = ...,
+        standings: collections.abc.Iterable[global___PastStanding] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_through", b"_through"]) -> typing.Literal["through"] | None: ...
+
+global___GetPastLadderResponse = GetPastLadderResponse
+
+@typing.final
+class PastStanding(google.protobuf.message.Message):
+    """One bot on a ladder of the past, as the version that stood there."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    OWNER_FIELD_NUMBER: builtins.int
+    HOUSE_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
+    RATING_FIELD_NUMBER: builtins.int
+    DEVIATION_FIELD_NUMBER: builtins.int
+    FITTED_FIELD_NUMBER: builtins.int
+    FITTED_DEVIATION_FIELD_NUMBER: builtins.int
+    RANK_LOW_FIELD_NUMBER: builtins.int
+    RANK_HIGH_FIELD_NUMBER: builtins.int
+    BEST_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    OPPONENTS_FIELD_NUMBER: builtins.int
+    rank: builtins.int
+    """1 is the best."""
+    bot: builtins.str
+    """The bot's name of today."""
+    owner: builtins.str
+    """Its owner; empty where the operator has hidden or deleted it since."""
+    house: builtins.bool
+    """Whether it is one of the server's own."""
+    version: builtins.str
+    """The version it said it was; empty where it said none."""
+    rating: builtins.float
+    """The rating that was published, in Elo."""
+    deviation: builtins.float
+    """Its standard error in Elo, without the scale's."""
+    fitted: builtins.float
+    """The rating of the fit, not shrunk."""
+    fitted_deviation: builtins.float
+    """Its standard error in Elo, without the scale's."""
+    rank_low: builtins.int
+    """The best rank that the errors of the ratings allowed, 95 % of the time."""
+    rank_high: builtins.int
+    """The worst such rank."""
+    best: builtins.float
+    """The probability that it was the best of all."""
+    matches: builtins.int
+    """Rated matches in that fit."""
+    opponents: builtins.int
+    """Bots it had met."""
+    def __init__(
+        self,
+        *,
+        rank: builtins.int = ...,
+        bot: builtins.str = ...,
+        owner: builtins.str = ...,
+        house: builtins.bool = ...,
+        version: builtins.str = ...,
+        rating: builtins.float = ...,
+        deviation: builtins.float = ...,
+        fitted: builtins.float = ...,
+        fitted_deviation: builtins.float = ...,
+        rank_low: builtins.int = ...,
+        rank_high: builtins.int = ...,
+        best: builtins.float = ...,
+        matches: builtins.int = ...,
+        opponents: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["best", b"best", "bot", b"bot", "deviation", b"deviation", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "house", b"house", "matches", b"matches", "opponents", b"opponents", "owner", b"owner", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "version", b"version"]) -> None: ...
+
+global___PastStanding = PastStanding
 
 @typing.final
 class GetHistoryRequest(google.protobuf.message.Message):

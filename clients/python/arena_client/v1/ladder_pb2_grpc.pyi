@@ -27,7 +27,15 @@ class LadderServiceStub:
     ]
     """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
     NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-    UNAVAILABLE: with seats, when the server cannot compute it now.
+    UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+    """
+
+    GetPastLadder: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetPastLadderRequest,
+        arena_client.v1.ladder_pb2.GetPastLadderResponse,
+    ]
+    """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
     """
 
     GetHistory: grpc.UnaryUnaryMultiCallable[
@@ -55,7 +63,15 @@ class LadderServiceAsyncStub:
     ]
     """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
     NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-    UNAVAILABLE: with seats, when the server cannot compute it now.
+    UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+    """
+
+    GetPastLadder: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetPastLadderRequest,
+        arena_client.v1.ladder_pb2.GetPastLadderResponse,
+    ]
+    """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
     """
 
     GetHistory: grpc.aio.UnaryUnaryMultiCallable[
@@ -85,7 +101,17 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
         """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
         NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
-        UNAVAILABLE: with seats, when the server cannot compute it now.
+        UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+        """
+
+    @abc.abstractmethod
+    def GetPastLadder(
+        self,
+        request: arena_client.v1.ladder_pb2.GetPastLadderRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.ladder_pb2.GetPastLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetPastLadderResponse]]:
+        """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
         """
 
     @abc.abstractmethod

@@ -36,6 +36,16 @@ class LogEntry(NamedTuple):
         return made == self.head.root
 
 
+class LogState(NamedTuple):
+    """A log as it is at one moment."""
+
+    keys: tuple[bytes, ...]
+    """The leaves that name its keys, the first first."""
+    head: LogHead
+    restores: tuple[LogEntry, ...] = ()
+    """The leaves of restorations from backups."""
+
+
 def log_name(first_key: bytes) -> str:
     """Return the name of a log, which stays when its key is changed: the SHA-256 of its first public key, in hex."""
     return sha256(first_key).hexdigest()

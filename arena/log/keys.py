@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from arena.log.head import LogHead, head_text, log_name, rotation_text
 from arena.log.key import Signer, signed
@@ -62,3 +63,16 @@ def next_key_leaf(number: int, at: int, keys: LogKeys, old: Signer, new: Signer)
     """Return the leaf with which a log's key names the next."""
     signature = old.sign(rotation_text(keys.log, new.public))
     return encode_leaf(number, LeafKind.KEY, at, key=new.public.hex(), signature=signature.hex())
+
+
+class HeadSigner:
+    """Signs the heads of one log. It can be pickled."""
+
+    def __init__(self, log: str, signer: Signer) -> None:
+        """Sign for the log of this name."""
+        self._log: Final = log
+        self._signer: Final = signer
+
+    def __call__(self, size: int, root: bytes) -> bytes:
+        """Return the signature of a head."""
+        return self._signer.sign(head_text(self._log, size, root))

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from arena.replay.hash_chain import PackedReplay
 from arena.replay.read import read
 from engine.nullern import NULLERN
 from tests.cli.cli_rig import ARENA, BOTS, Played, arena, shown
@@ -243,7 +244,7 @@ def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
             forced=(0, 2),
             counts=(True, True),
             at=1,
-            replay=lambda _: b"",
+            replay=lambda _: PackedReplay(b"", None),
         )
         later = [matches.begin(connection, "sixth_sense", {}, here, 2) for _ in range(1001)]
         matches.interrupt(connection, later[:-1], "no more", 3)

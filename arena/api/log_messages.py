@@ -1,4 +1,4 @@
-"""Messages of the log to and from the values of `arena.log`."""
+"""Messages of the log, made of the values of `arena.log`."""
 
 from __future__ import annotations
 

@@ -123,9 +123,8 @@ def _log_the_cut(directory: Path, at: int) -> None:
     database = database_of(directory)
     with database.locked(), database.writing().connect() as connection, connection.begin():
         migrate(connection, database)
-        under = log.head(connection)
-        if under is not None:
-            log.append(connection, LeafKind.RESTORE, at, size=under.size, root=under.root.hex())
+        if leaves := log.size(connection):
+            log.append(connection, LeafKind.RESTORE, at, size=leaves, root=log.root_of(connection, leaves).hex())
 
 
 def read_manifest(backup: Path) -> Backup:

@@ -96,12 +96,17 @@ def node(connection: Connection, level: int, index: int) -> bytes:
     return bytes(row[0][HASH * level : HASH * (level + 1)])
 
 
+def root_of(connection: Connection, leaves: int) -> bytes:
+    """Return the root of the tree over the first so many leaves."""
+    return root(leaves, partial(node, connection))
+
+
 def seal(connection: Connection, sign: Sign) -> None:
     """Sign and store the head of all leaves, unless it is stored already or there is none."""
     leaves, before = size(connection), head(connection)
     if leaves == (0 if before is None else before.size):
         return
-    made = root(leaves, partial(node, connection))
+    made = root_of(connection, leaves)
     row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
     if before is None:
         _FIRST_HEAD.run(connection, row | {"only": 1})

@@ -70,7 +70,7 @@ def test_nullern_is_shown_and_verified_in_every_way(seats: int, tmp_path: Path) 
     result = arena("replay", "show", path, "--round", "20", "--trick", "2")
     assert result.exit_code == 1
     assert "tricks 1 to 1" in result.output
-    assert shown("replay", "verify", path).startswith(f"OK {path} is what was played.")
+    assert shown("replay", "verify", path).startswith(f"OK {path} is consistent in itself.")
     assert json.loads(shown("replay", "verify", path, "--json"))["verified"] is True
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import trio
 from sqlalchemy import Connection
 
+from arena.log.key import Signer
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
@@ -40,7 +41,7 @@ from arena.store import bots, log, matches, schema
 from arena.store.errors import StoreError
 from arena.store.group_commit import AtEnd
 from arena.store.journal import open_journal
-from arena.store.log_key import open_log
+from arena.store.log_key import key_file, open_log
 from arena.store.sqlite.engine import in_memory
 from arena.store.store import Store
 from engine.game import SeatView
@@ -163,6 +164,7 @@ class MemoryStore:
         weakref.finalize(self, engine.dispose)
         weakref.finalize(self, self._connection.close)  # the last goes first
         self._directory = Path(tempfile.mkdtemp())
+        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # the same welcome in every world
         with self._connection.begin():
             self.signer = open_log(self._connection, self._directory, 0)
         weakref.finalize(self, shutil.rmtree, self._directory)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,10 +23,12 @@ from arena.store import bots, log, matches
 from arena.store.backup import back_up, restore
 from arena.store.store import open_readonly, open_store, open_to_amend
 from engine.deal import commitment
-from tests.cli.cli_rig import Played, arena, shown
+from tests.cli.cli_rig import PATIENCE, Played, arena, shown
+from tests.cli.test_cli_javascript import VERIFIER
 from tests.replay.recorded import changes, forged, lines_of, objects_of, play, rated
 
 WHOLE: Final = rated()
+NODE: Final = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js here; .ci/run insists on it")
 AT: Final = 1_790_000_100_000_000
 
 
@@ -293,6 +297,56 @@ def test_tampering_that_the_file_shows_is_refused_at_its_line(recorded: Recorded
     file.write_bytes(forged(objects))
     words = refused(recorded, file)
     assert ", line " in words or "the file ends before" in words or "format" in words
+
+
+@NODE
+@pytest.mark.parametrize("kind", [*CONSISTENT, *INCONSISTENT])
+def test_tampering_of_every_kind_is_refused_in_javascript_too(recorded: Recorded, kind: str, tmp_path: Path) -> None:
+    objects: list[Any] = objects_of(WHOLE)
+    ({**CONSISTENT, **INCONSISTENT})[kind](objects)
+    file = tmp_path / "forged.jsonl.gz"
+    file.write_bytes(forged(objects))
+    status, words = in_javascript(file, recorded.receipts)
+    assert status == 1
+    if kind == "the match's number":
+        assert f"there is no receipt of match 102 in {recorded.receipts}" in words
+    else:
+        assert (
+            f"{file}: it is not what the receipt says (" in words
+            or f"{file}: line " in words
+            or "it has no result" in words
+        )
+
+
+@NODE
+def test_what_was_played_is_borne_out_in_javascript_too(recorded: Recorded, tmp_path: Path) -> None:
+    status, words = in_javascript(recorded.file, recorded.receipts)
+    assert status == 0, words
+    assert "it is what was played: leaf 2 of a signed log says so to seat 1; not shown: whether it was made" in words
+    receipt = recorded.receipts / "bot-1.receipts"
+    assert in_javascript(recorded.file, receipt)[0] == 0
+    text = receipt.read_text()
+    for old, new, why in (
+        ('"proof":["', '"proof":["00', "its head does not include its leaf"),
+        ('\\"points\\":[', '\\"points\\":[1', "its head does not include its leaf"),
+        ('"number":2,"leaf"', '"number":3,"leaf"', "a leaf that the head does not have"),
+        ('"match":101,"seat"', '"match":7,"seat"', "there is no receipt of match 101"),
+        ('{"arena_receipts":1,"keys":[', '{"arena_receipts":1,"keys":[],"x":[', "a log without a key"),
+    ):
+        assert text.count(old) > 0, old
+        (tmp_path / "touched").write_text(text.replace(old, new))
+        status, words = in_javascript(recorded.file, tmp_path / "touched")
+        assert (status, why in words) == (1, True), words
+    signature = json.loads(text.splitlines()[1])["head"]["signature"]
+    (tmp_path / "touched").write_text(text.replace(signature, signature[::-1]))
+    assert "its head is not signed by the key of the log" in in_javascript(recorded.file, tmp_path / "touched")[1]
+
+
+def in_javascript(file: Path, receipts: Path) -> tuple[int, str]:
+    """Exit status and words of the verifier in JavaScript."""
+    command = ["node", str(VERIFIER), str(file), "--receipts", str(receipts)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return ran.returncode, ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("kind", [*CONSISTENT, *INCONSISTENT])

@@ -61,6 +61,8 @@ FIELDS: Final[dict[LeafKind, tuple[str, ...]]] = {
 since 1970)."""
 RESULTS: Final = frozenset({LeafKind.RATED, LeafKind.CASUAL})
 """The kinds that say how a match ended with a result."""
+_HEAD: Final = ("log", "number", "kind", "at")
+_ALL_FIELDS: Final = {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in FIELDS.items()}
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -80,16 +82,19 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
 def decode_leaf(content: bytes) -> dict[str, Any]:
     """Return the fields of a leaf by name, of which `kind` is a text. LeafError unless the bytes are canonical."""
     try:
-        leaf = json.loads(content)
-        fields = {name: value for name, value in leaf.items() if name not in {"log", "number", "kind", "at"}}
+        leaf = json.loads(content.decode())
         if leaf["log"] != VERSION:
             raise LeafError(f"its version is {leaf['log']!r}, and this program knows {VERSION}; upgrade it")
-        canonical = encode_leaf(leaf["number"], LeafKind(leaf["kind"]), leaf["at"], **fields)
+        kind = LeafKind(leaf["kind"])
+        if leaf.keys() != _ALL_FIELDS[kind].keys():
+            fields = ", ".join(name for name in leaf if name not in _HEAD)
+            raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(FIELDS[kind])}, not {fields}")
+        canonical = [*leaf] == [*_ALL_FIELDS[kind]] and _ENCODE(leaf).encode() == content
     except LeafError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LeafError(f"it is no leaf of a log ({type(error).__name__}: {error})") from None
-    if canonical != content:
+    if not canonical:
         raise LeafError("it is written otherwise than a leaf is")
     named: dict[str, Any] = leaf
     return named

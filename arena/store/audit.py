@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from arena.log.keys import LogKeys
 from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
@@ -20,6 +20,7 @@ from arena.replay.hash_chain import text_digest
 from arena.store import events, log, schema
 from arena.store.moderation import LEAVES
 from arena.store.rows import BotEventKind, MatchState
+from arena.store.statements import Statement
 
 AT_ONCE: Final = 1000
 """Leaves compared at a time."""
@@ -27,6 +28,40 @@ MOST_FAULTS: Final = 20
 """Faults that are named; beyond them they are only counted."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Told now and then how many of how many leaves are compared."""
+
+
+_NUMBER: Final = schema.matches.c.id
+_SEAT: Final = schema.match_seats.c
+_EVENT: Final = schema.events.c
+_MATCHES: Final = Statement(
+    select(_NUMBER, schema.matches.c.game, schema.matches.c.state, schema.matches.c.ended, schema.matches.c.reason)
+    .where(bindparam("first") <= _NUMBER, bindparam("last") >= _NUMBER)
+)  # fmt: skip
+_SEATS: Final = Statement(
+    select(_SEAT.match_id, _SEAT.bot_id, _SEAT.node, _SEAT.score, _SEAT.place)
+    .where(_SEAT.match_id >= bindparam("first"), _SEAT.match_id <= bindparam("last"))
+    .order_by(_SEAT.match_id, _SEAT.seat)
+)
+_EVENTS: Final = Statement(
+    select(_EVENT.match_id, _EVENT.kind, _EVENT.at, _EVENT.game, _EVENT.reason, _EVENT.counts)
+    .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
+)  # fmt: skip
+_GAP: Final = 100
+"""Matches in between that are read for nothing, at most, to spare a query."""
+
+
+class _Match(NamedTuple):
+    game: str
+    state: str
+    ended: int
+    reason: str
+
+
+class _Event(NamedTuple):
+    at: int
+    game: str
+    reason: str
+    counts: str
 
 
 class LogFault(NamedTuple):
@@ -130,6 +165,19 @@ def _check_head(head: Any, root: bytes | None, keys: Sequence[bytes], made: LogA
         made.fault(None, str(error))
 
 
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of groups of numbers without wide gaps."""
+    first = last = None
+    for number in sorted(numbers):
+        if first is None or last is None or number > last + _GAP:
+            if first is not None and last is not None:
+                yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last
+
+
 class _Frontier:
     """The complete subtrees at the right edge of a tree, from the leaves up: enough to go on."""
 
@@ -182,28 +230,27 @@ class _Tables:
         renamed = select(schema.bot_events).where(schema.bot_events.c.kind == BotEventKind.RENAMED.value)
         for row in connection.execute(renamed.order_by(schema.bot_events.c.number.desc())):
             self._names[self._holders[row.name.lower()]] = row.name
-        self._matches: dict[int, Row[Any]] = {}
-        self._seats: dict[int, list[Any]] = {}
-        self._events: dict[tuple[int, str], Row[Any]] = {}
+        self._matches: dict[int, _Match] = {}
+        self._seats: dict[int, list[Sequence[Any]]] = {}
+        """Of each match by seat: bot, version, points, place."""
+        self._events: dict[tuple[int, str], _Event] = {}
         self._replays: dict[int, bytes] = {}
 
     def load(self, match_ids: Sequence[int], replays: bool) -> None:
-        """Read what the tables say of some matches."""
-        matches, seats, happened = schema.matches.c, schema.match_seats.c, schema.events.c
+        """Read what the tables say of some matches, and of others between them."""
         self._matches, self._seats, self._events, self._replays = {}, {}, {}, {}
-        if some := [*dict.fromkeys(match_ids)]:
-            found = self._connection.execute(select(schema.matches).where(matches.id.in_(some)))
-            self._matches |= {row.id: row for row in found}
-            taken = select(seats.match_id, seats.bot_id, seats.node, seats.score, seats.place)
-            rows = self._connection.execute(taken.where(seats.match_id.in_(some)).order_by(seats.match_id, seats.seat))
-            for seat in rows:
-                self._seats.setdefault(seat.match_id, []).append(seat)
-            listed = self._connection.execute(select(schema.events).where(happened.match_id.in_(some)))
-            self._events |= {(row.match_id, row.kind): row for row in listed}
-            if replays:
-                kept = select(schema.replays.c.match_id, schema.replays.c.content)
-                for replay in self._connection.execute(kept.where(schema.replays.c.match_id.in_(some))):
-                    self._replays[replay.match_id] = replay.content
+        for first, last in _runs(match_ids):
+            between = {"first": first, "last": last}
+            for row in _MATCHES.run(self._connection, between).fetchall():
+                self._matches[row[0]] = _Match(*row[1:])
+            for match_id, *seat in _SEATS.run(self._connection, between).fetchall():
+                self._seats.setdefault(match_id, []).append(seat)
+            for match_id, kind, *event in _EVENTS.run(self._connection, between).fetchall():
+                self._events[match_id, kind] = _Event(*event)
+        if replays:
+            kept = select(schema.replays.c.match_id, schema.replays.c.content)
+            for replay in self._connection.execute(kept.where(schema.replays.c.match_id.in_({*match_ids}))):
+                self._replays[replay.match_id] = replay.content
 
     def compare(self, number: int, leaf: Mapping[str, Any]) -> None:
         """Compare a leaf with the tables."""
@@ -249,9 +296,9 @@ class _Tables:
         expected: dict[str, Any] = {
             "at": match.ended,
             "game": match.game,
-            "bots": [seat.bot_id for seat in seats],
-            "names": [self._names.get(seat.bot_id) for seat in seats],
-            "versions": [self._versions.get(seat.node) for seat in seats],
+            "bots": [bot for bot, _, _, _ in seats],
+            "names": [self._names.get(bot) for bot, _, _, _ in seats],
+            "versions": [self._versions.get(version) for _, version, _, _ in seats],
         }
         if kind is LeafKind.INTERRUPTED:
             expected["reason"] = match.reason
@@ -259,7 +306,8 @@ class _Tables:
             result = self._events.get((match_id, "result"))
             if (kind is LeafKind.RATED) is (result is None):
                 self._made.fault(number, f"match {match_id} moved {'no ' if result is None else ''}ratings")
-            expected |= {"places": [seat.place for seat in seats], "points": [seat.score for seat in seats]}
+            expected["places"] = [place for _, _, _, place in seats]
+            expected["points"] = [points for _, _, points, _ in seats]
             if result is not None:
                 expected["counts"] = [*events.flags_of(result.counts)]
         if match.state != state.value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from arena.log.head import LogHead, head_text, log_name, rotation_text
@@ -73,6 +73,15 @@ class HeadSigner:
         self._log: Final = log
         self._signer: Final = signer
 
+    def __reduce__(self) -> tuple[Callable[[str, Signer], HeadSigner], tuple[str, Signer]]:
+        return _unpickled, (self._log, self._signer)
+
     def __call__(self, size: int, root: bytes) -> bytes:
         """Return the signature of a head."""
         return self._signer.sign(head_text(self._log, size, root))
+
+
+def _unpickled(log: str, signer: Signer) -> HeadSigner:
+    """Load the library where the signer arrives, not while the first results wait to be told."""
+    signer.public  # noqa: B018 - it is worked out here
+    return HeadSigner(log, signer)

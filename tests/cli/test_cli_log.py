@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
 from arena.store.store import open_to_amend
-from tests.cli.cli_rig import Played, arena, serving, shown
+from tests.cli.cli_rig import Played, arena, let_play, serving, shown
 
 
 def test_a_head_is_the_same_on_the_server_and_in_its_directory(played: Played) -> None:
@@ -82,3 +84,36 @@ def test_another_key_signs_from_the_next_start_on(played: Played, tmp_path: Path
     result = arena("serve", "--data", data, "--address", "127.0.0.1:0")
     assert result.exit_code == 1
     assert "log.key is missing" in result.output
+
+
+def test_bots_say_once_what_a_restoration_took_from_them_and_play_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Real servers and bots: a match, a backup, another match, and a server on what was restored."""
+    bots, options = ["random", "rules"], ("--no-house", "--seats", "2")
+    with serving(tmp_path / "data", *options) as server:
+        let_play(server.server, tmp_path, 1, bots=bots)
+        shown("backup", tmp_path / "backup", "--data", tmp_path / "data")
+        let_play(server.server, tmp_path, 1, bots=bots)
+    shown("restore", tmp_path / "backup", "--data", tmp_path / "restored")
+    assert "backup" not in capfd.readouterr().err
+    receipts = tmp_path / "random.token.receipts"
+    with serving(tmp_path / "restored", *options) as server:
+        let_play(server.server, tmp_path, 1, bots=bots)
+        said = [line for line in capfd.readouterr().err.splitlines() if "log" in line]
+        assert len(said) == len(bots), said
+        for line in said:
+            assert "the server was restored from a backup on " in line
+            assert "1 of this bot's receipts are of results after that (match 2)" in line
+        let_play(server.server, tmp_path, 1, bots=bots)
+        assert "log" not in capfd.readouterr().err
+        shown("replay", "verify", 3, "--server", server.server, "--receipts", receipts)
+    told = [json.loads(line)["match"] for line in receipts.read_text().splitlines() if '"match"' in line[:10]]
+    assert told == [1, 2, 2, 3], "also the one that is gone"
+    assert json.loads(shown("log", "audit", "--json", "--data", tmp_path / "restored"))["faults"] == []
+    shutil.rmtree(tmp_path / "restored")
+    with serving(tmp_path / "data", *options) as server:  # the server from before, which knows no restoration
+        let_play(server.server, tmp_path, 1, bots=bots)
+        said = [line for line in capfd.readouterr().err.splitlines() if "LOG" in line]
+        assert len(said) == len(bots), said
+        assert "THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: it does not begin with the " in said[0]

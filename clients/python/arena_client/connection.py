@@ -134,7 +134,9 @@ class Connection:
         self._tls = tls
         self._give_up_after = give_up_after
         self._progress = Progress(matches)
-        self._receipts = Receipts(self._token_file.with_name(f"{self._token_file.name}.receipts")) if receipts else None
+        beside = None if token is not None and token_file is None else self._token_file
+        kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
+        self._receipts = Receipts(kept) if receipts else None
         self._log_checker = None if self._receipts is None else LogChecker(self._receipts)
         self._session: Session | None = None
         self._stream: _Stream | None = None

@@ -71,7 +71,7 @@ class LogChecker:
             f"{at:%Y-%m-%d %H:%M} UTC",
             size,
             lost,
-            self._receipts.file,
+            self._receipts.file or "memory",
         )
 
     def _alarm(self, problem: str) -> None:
@@ -81,7 +81,7 @@ class LogChecker:
                 "THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: %s. Results may have been changed. What this bot was"
                 " told is kept in %s; it plays on",
                 problem,
-                self._receipts.file,
+                self._receipts.file or "memory",
             )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from arena_client import ed25519, receipts
+from arena_client import Bot, Decision, ed25519, receipts
+from arena_client.connection import Connection
 from arena_client.log_check import LogChecker
 from arena_client.merkle import Keys, consistent, included
 from arena_client.receipts import Receipts, Seat
@@ -25,6 +26,13 @@ from arena.log.tree import Nodes, completed, consistency_proof, inclusion_proof,
 
 AT = 1_790_000_000_000_000
 SEAT = Seat(1, bytes(16), bytes(32), bytes(32))
+
+
+class First(Bot):
+    name = "first"
+
+    def decide(self, decision: Decision) -> int:
+        return decision.legal[0]
 
 
 class Log:
@@ -318,6 +326,35 @@ def test_the_file_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert matches == [*range(28 - len(matches), 28)]
     assert len(matches) >= 5
     welcome(log, file)
+
+
+def test_without_a_file_it_is_compared_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log, kept = Log(), Receipts(None)
+    checker = LogChecker(kept)
+    asyncio.run(checker.check(log.state, log.consistency))
+    kept.take(log.result(1), SEAT)
+    log.leaves.pop()
+    log.result(2)
+    asyncio.run(checker.check(log.state, log.consistency))
+    (alarm,) = said(caplog)
+    assert "What this bot was told is kept in memory; it plays on" in alarm
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_that_is_given_has_no_receipts_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def file(**given: object) -> Path | None:
+        options = {"token": None, "token_file": None, "invitation": None, "owner": None, "tls": None, "matches": None}
+        connection = Connection(First(), "localhost:1", **{**options, "give_up_after": None, **given})  # type: ignore[arg-type]
+        receipts = connection._receipts
+        return None if receipts is None else receipts.file
+
+    assert file(token_file="here") == Path("here.receipts")
+    assert file() == tmp_path / ".arena" / "tokens" / "localhost_1-first.token.receipts"
+    assert file(token="arena_x") is None
+    assert file(token="arena_x", token_file="here") == Path("here.receipts")
+    assert file(token_file="here", receipts=False) is None
 
 
 def test_a_file_that_cannot_be_used_costs_no_match(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

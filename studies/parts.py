@@ -34,6 +34,7 @@ from arena.api import codec
 from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Input, Instant, Sent
 from arena.match.policy import Policy
+from arena.replay.hash_chain import PackedReplay
 from arena.replay.header import Entry, Header
 from arena.replay.header import SeatedBot as Name
 from arena.replay.lines import input_line
@@ -216,7 +217,7 @@ def _database(courses: Sequence[Course]) -> float:
             for _ in courses:
                 number = matches.begin(connection, GAME.name, OPTIONS, names, 0)
                 connection.commit()
-                matches.finish(connection, number, **result, at=1, replay=lambda _: b"")
+                matches.finish(connection, number, **result, at=1, replay=lambda _: PackedReplay(b"", None))
                 connection.commit()
 
         took = _time(part)

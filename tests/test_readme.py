@@ -55,12 +55,14 @@ def test_every_arena_command_shown_works(tmp_path: Path) -> None:
     served = [words for words in commands if words[1] == "serve"]
     assert served, "the README shows how to serve"
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
-        let_play(server.server, tmp_path, 1, bots=["random", "rules"])
+        tokens = tmp_path / ".arena" / "tokens"
+        tokens.mkdir(parents=True)
+        let_play(server.server, tokens, 1, bots=["random", "rules"])
         register(server.server, "my-bot")
         for words in commands:
             if words[1] != "serve":
                 ran = subprocess.run(
-                    [*ARENA, *words[1:]],
+                    [*ARENA, *(word.replace("~", str(tmp_path)) for word in words[1:])],
                     check=False,
                     capture_output=True,
                     text=True,

@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from arena.api import nullern, sixth_sense
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
+from arena.api.log_messages import encode_entry, encode_state
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     Answer,
@@ -214,6 +215,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             max_metadata=welcome.transport.max_metadata,
             heartbeat_ms=round(welcome.heartbeat * 1000),
         ),
+        log=None if welcome.log is None else encode_state(welcome.log),
     )
 
 
@@ -270,4 +272,5 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         spoilt=over.spoilt,
         interrupted=over.interrupted,
         kind=_KINDS[over.kind],
+        entry=None if over.entry is None else encode_entry(over.entry),
     )

@@ -9,6 +9,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from arena.api.bot_service import BotService
+from arena.api.log_service import LogService
 from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
@@ -23,6 +24,8 @@ from arena.v1 import (
     game_pb2_grpc,
     ladder_pb2,
     ladder_pb2_grpc,
+    log_pb2,
+    log_pb2_grpc,
     matches_pb2,
     matches_pb2_grpc,
     operator_pb2,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
 
-FILES: Final = (bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2, play_pb2)
+FILES: Final = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 SERVICES: Final = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
 
@@ -56,6 +59,7 @@ async def serve_arena(
         Service(game_pb2_grpc.add_GameServiceServicer_to_server, query_services),
         Service(bots_pb2_grpc.add_BotServiceServicer_to_server, BotService(arena)),
         Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, query_services),
+        Service(log_pb2_grpc.add_LogServiceServicer_to_server, LogService(arena)),
         Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, query_services),
         Service(operator_pb2_grpc.add_OperatorServiceServicer_to_server, OperatorService(arena)),
         Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),

@@ -18,9 +18,9 @@ from arena.cli.screen import json_option, print_json
 def command(to: Path, data: Path, as_json: bool) -> None:
     """Copy a data directory to DIR, which must not exist.
 
-    Database with all replays, journal and the operator's token are of one moment; the server goes on meanwhile. DIR is
-    there when the backup is whole and on the disk, for its user alone: it holds secrets. One that was cut short is
-    called DIR.unfinished-… and can be deleted.
+    Database with all replays, journal, the operator's token and the log's key are of one moment; the server goes on
+    meanwhile. DIR is there when the backup is whole and on the disk, for its user alone: it holds secrets. One that was
+    cut short is called DIR.unfinished-… and can be deleted.
 
     \b
     JSON: {"backup", "at", "bytes", "matches", "running", "replays"}

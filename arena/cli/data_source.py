@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from arena.client.directory import Directory
     from arena.client.remote import Client
+    from arena.log.head import LogEntry, LogState
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
@@ -42,6 +43,9 @@ class DataSource(Protocol):
     def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
     def replay(self, match_id: int) -> bytes: ...  # noqa: D102
+    def log_state(self) -> LogState: ...  # noqa: D102
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]: ...  # noqa: D102
 
 
 def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:

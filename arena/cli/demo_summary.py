@@ -16,6 +16,7 @@ from arena.cli.data_source import DataPlace
 from arena.cli.ladder_table import ladder_table
 from arena.cli.match_counter import MatchCounter
 from arena.cli.replay import finished, verified
+from arena.cli.verify_proofs import prove
 from arena.cli.verify_report import drawn_verdict
 from arena.client.directory import open_directory
 from arena.replay.read import read
@@ -41,10 +42,11 @@ def look_back(console: Console, data: Path, game: str, before: int) -> None:
         console.print(ladder_table(source.ladder(game), console.width), "")
         latest = finished(source, game, "", 1)[0].match_id
         replay = read(source.replay(latest), f"match {latest}")
+        proofs = prove(replay, None, source)
     course = Course(replay)
     title = f"The last {part_name(course)} of match {latest}"
     console.print(Rule(title, style="dim"), "", show_part(course), "", sep="\n")
-    console.print(drawn_verdict(replay, verified(replay)), soft_wrap=True)
+    console.print(drawn_verdict(replay, verified(replay), proofs), soft_wrap=True)
     console.print()
     console.print(Rule("Try next", style="dim"))
     console.print(_next_steps(latest, DataPlace(data=data)), soft_wrap=True)

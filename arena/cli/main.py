@@ -22,6 +22,7 @@ VERBS: Final = {
     "matches": ("arena.cli.matches", "List matches."),
     "match": ("arena.cli.match", "Compare two bots on this machine."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
+    "log": ("arena.cli.log", "Look at the log of results, audit it, change its key."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
     "bots": ("arena.cli.bots", "List bots, invite, replace and revoke tokens, un-park, moderate."),
     "games": ("arena.cli.games", "List the games, their options and sizes."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def command(keep: int, data: Path, as_json: bool) -> None:
     try:
         with copy_progress("pruning") as progress, open_to_amend(data) as connection:
             after = 0
-            while found := prune(connection, keep, after, limit=1000):
+            while found := prune(connection, keep, time.time_ns() // 1000, after, limit=1000):
                 pruned += len(found)
                 after = found[-1]
                 progress(pruned, pruned)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 from arena.cli.screen import json_option, print_json, screen
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from arena.cli.data_source import DataPlace, DataSource
+    from arena.cli.verify_proofs import Proofs
     from arena.replay.replay import Replay
     from arena.replay.verify import ReplayVerdict
     from arena.store.rows import MatchRow
@@ -127,21 +130,36 @@ def show(
         raise click.ClickException(str(error)) from error
 
 
-@command.command(epilog="Example: arena replay verify match-17.jsonl.gz")
+@command.command(epilog="Example: arena replay verify match-17.jsonl.gz --receipts ~/.arena/tokens")
 @click.argument("source")
+@click.option(
+    "--receipts",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True),
+    help="Compare with the receipt that a bot keeps beside its token: a directory, or one file.",
+)
 @takes_source
 @json_option
 @click.pass_context
-def verify(context: click.Context, source: str, place: DataPlace, as_json: bool) -> None:
+def verify(context: click.Context, source: str, receipts: Path | None, place: DataPlace, as_json: bool) -> None:
     """Check a replay by playing it again from its seed.
 
-    The exit status is 0 if every line is as it must be; otherwise it is 1, and the first line that differs is shown.
+    A file by itself can only be consistent: somebody could have invented all of it. That it is what was played shows a
+    receipt (--receipts), or the log of a server or data directory (--server or --data, which a match's number means
+    anyhow). The log also tells of a result that was made void.
+
+    The exit status is 0 if every line is as it must be and all that was named bears it out. Otherwise it is 1, and the
+    first line that differs is shown, or what is not as receipt or log say.
 
     \b
     JSON: {"source", "verified", "match", "lines", "inputs", "scores", "places",
-    "ratings_checked", "difference": {"line", "expected", "found", "words"}}
+    "ratings_checked", "receipt": {"file", "seat", "log", "number"},
+    "log": {"log", "number", "size", "void"},
+    "difference": {"line", "expected", "found", "words"}}
     The difference is null when there is none; for a damaged file only its line and
-    words, source and verified are not null.
+    words, source and verified are not null. "receipt" and "log" are null where they
+    were not asked or do not bear it out, "number" is that of the leaf, "void" why the
+    result counts no more, else empty.
     """
     content, name = _content(source, place)
     from arena.replay.read import read
@@ -156,13 +174,20 @@ def verify(context: click.Context, source: str, place: DataPlace, as_json: bool)
         print_json(dict.fromkeys(_VERDICT) | {"source": name, "verified": False, "difference": difference})
         context.exit(1)
     verdict = verified(replay)
+    from arena.cli.verify_proofs import Proofs, prove
+
+    asks_log = _is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
+    proofs = Proofs()
+    if verdict.verified:
+        with place.open() if asks_log else nullcontext() as opened:
+            proofs = prove(replay, receipts, opened)
     if as_json:
-        print_json(_document(replay, verdict))
+        print_json(_document(replay, verdict, proofs))
     else:
         from arena.cli.verify_report import drawn_verdict
 
-        screen().print(drawn_verdict(replay, verdict), soft_wrap=True)
-    context.exit(0 if verdict.verified else 1)
+        screen().print(drawn_verdict(replay, verdict, proofs), soft_wrap=True)
+    context.exit(0 if verdict.verified and not proofs.problem else 1)
 
 
 @command.command(epilog="Example: arena replay export 17 --output - | zcat | head")
@@ -225,7 +250,7 @@ def verified(replay: Replay) -> ReplayVerdict:
 
 def _content(source: str, place: DataPlace) -> tuple[bytes, str]:
     """Return the content and the name of a replay; ClickException."""
-    if source.isascii() and source.isdecimal():
+    if _is_match(source):
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:
             return opened.replay(match), f"match {match}"
@@ -238,22 +263,37 @@ def _content(source: str, place: DataPlace) -> tuple[bytes, str]:
         raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
 
 
+def _is_match(source: str) -> bool:
+    """Return whether a source is the number of a match, not a file."""
+    return source.isascii() and source.isdecimal()
+
+
 _VERDICT = (
-    "source", "verified", "match", "lines", "inputs", "scores", "places", "ratings_checked", "difference"
+    "source", "verified", "match", "lines", "inputs", "scores", "places", "ratings_checked", "receipt", "log",
+    "difference",
 )  # fmt: skip
 
 
-def _document(replay: Replay, verdict: ReplayVerdict) -> dict[str, Any]:
-    difference = verdict.difference
+def _document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> dict[str, Any]:
+    difference: dict[str, Any] | None = None
+    if (found := verdict.difference) is not None:
+        difference = {"line": found.line, "expected": found.expected, "found": found.found, "words": found.text}
+    elif proofs.problem:
+        difference = {"line": None, "expected": None, "found": None, "words": proofs.problem}
+    receipt = proofs.receipt
     values = (
         verdict.source,
-        verdict.verified,
+        verdict.verified and not proofs.problem,
         replay.header.match_id,
         verdict.lines,
         verdict.inputs,
         verdict.result.scores,
         verdict.result.places,
         verdict.ratings,
-        None if difference is None else difference._asdict(),
+        None
+        if receipt is None
+        else {"file": receipt.source, "seat": receipt.seat, "log": receipt.keys.log, "number": receipt.entry.number},
+        None if proofs.log is None else proofs.log._asdict(),
+        difference,
     )
     return dict(zip(_VERDICT, values, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -18,7 +19,8 @@ def command(backup: Path, data: Path, as_json: bool) -> None:
     """Make a data directory from BACKUP, which `arena backup` made and which stays as it is.
 
     Every byte is checked, and nothing is overwritten. A server started on it continues the matches that were being
-    played; results from after the backup are not in it, and their numbers are given again.
+    played; results from after the backup are not in it, and their numbers are given again: a leaf of the
+    log says so.
 
     \b
     JSON: {"data", "at", "bytes", "matches", "running", "replays"}
@@ -31,7 +33,7 @@ def command(backup: Path, data: Path, as_json: bool) -> None:
 
     try:
         with copy_progress("restoring") as progress:
-            made = restore(backup, data, progress)
+            made = restore(backup, data, time.time_ns() // 1000, progress)
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     at = instant(made.at)

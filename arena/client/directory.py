@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, kept_ladders, matches, moderation, publishing, standings
+from arena.store import bots, kept_ladders, log, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.rows import microseconds
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from arena.log.head import LogEntry, LogState
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 
@@ -29,6 +30,10 @@ class UnknownGame(Refused):
 
 class NoSuchTable(Refused):
     """The game cannot be played at a table of this size."""
+
+
+class NoLog(Refused):
+    """The log of results has nothing to say of it."""
 
 
 class NoLadder(Refused):
@@ -94,6 +99,24 @@ class Directory:
     def replay(self, match_id: int) -> bytes:
         """See `Client.replay`."""
         return matches.get_replay(self._connection, match_id)
+
+    def log_state(self) -> LogState:
+        """See `Client.log_state`; NoLog before its first head."""
+        state = log.state(self._connection)
+        if state is None:
+            raise NoLog("the log of results has no head yet; a server started on the directory signs one")
+        return state
+
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
+        """See `Client.log_entries`."""
+        return log.entries(self._connection, match_id)
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        """See `Client.log_consistency`; NoLog where the log is shorter."""
+        try:
+            return log.consistency(self._connection, first, second)
+        except ValueError as error:
+            raise NoLog(str(error)) from error
 
     def running(self, match_id: int) -> Sequence[str]:
         """Return the journal's lines of a match being played, with its seed and all hands; none of any other match."""

@@ -11,6 +11,7 @@ from typing import Final, cast
 import grpc
 from google.protobuf.message import Message
 
+from arena.log.head import LogEntry, LogHead, LogState
 from arena.store.errors import Refused
 from arena.store.rows import (
     BotEventRow,
@@ -30,6 +31,8 @@ from arena.v1 import (
     game_pb2_grpc,
     ladder_pb2,
     ladder_pb2_grpc,
+    log_pb2,
+    log_pb2_grpc,
     matches_pb2,
     matches_pb2_grpc,
     operator_pb2,
@@ -80,6 +83,7 @@ class Client:
         self._games = game_pb2_grpc.GameServiceStub(channel)
         self._bots = bots_pb2_grpc.BotServiceStub(channel)
         self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
+        self._log = log_pb2_grpc.LogServiceStub(channel)
         self._matches = matches_pb2_grpc.MatchServiceStub(channel)
         self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
 
@@ -234,6 +238,24 @@ class Client:
             pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=CALL_TIMEOUT)
             return b"".join(piece.chunk for piece in pieces)
 
+    def log_state(self) -> LogState:
+        """Return the server's log of results as it is now."""
+        with self._translated_errors():
+            log = self._log.GetLog(log_pb2.GetLogRequest(), timeout=CALL_TIMEOUT).log
+        return LogState(tuple(log.keys), _head(log.head), tuple(map(_entry, log.restores)))
+
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
+        """Return what the log says of a match, in order."""
+        request = log_pb2.ListEntriesRequest(match_id=match_id)
+        with self._translated_errors():
+            return tuple(map(_entry, self._log.ListEntries(request, timeout=CALL_TIMEOUT).entries))
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        """Return the proof that the log of so many leaves begins that of so many more."""
+        request = log_pb2.GetConsistencyRequest(first=first, second=second)
+        with self._translated_errors():
+            return tuple(self._log.GetConsistency(request, timeout=CALL_TIMEOUT).proof)
+
     def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
         with self._translated_errors():
             call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
@@ -255,6 +277,14 @@ class Client:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
                 case _:
                     raise Declined(text) from error
+
+
+def _entry(message: log_pb2.LogEntry) -> LogEntry:
+    return LogEntry(message.number, message.leaf, _head(message.head), tuple(message.proof))
+
+
+def _head(message: log_pb2.LogHead) -> LogHead:
+    return LogHead(message.size, message.root, message.signature)
 
 
 def _authorization(token: str) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 LIMIT: Final = 64 << 20
 """Largest size of a replay in bytes, unpacked."""
@@ -24,6 +24,15 @@ _MAGIC: Final = b"\x1f\x8b"
 
 class PackingError(ValueError):
     """A file that is not one intact gzip member of at most `LIMIT` bytes unpacked; the message says why."""
+
+
+class PackedReplay(NamedTuple):
+    """A replay as it is stored."""
+
+    content: bytes
+    """The gzip file, without the chain."""
+    text: bytes | None
+    """SHA-256 of its text without the chain; None where there is no text."""
 
 
 class Chain:
@@ -55,8 +64,27 @@ def with_chain(content: bytes) -> bytes:
 
 def pack(lines: Iterable[str]) -> bytes:
     """Pack lines with newlines into gzip without a timestamp, so that equal lines give equal bytes."""
+    return pack_replay(lines).content
+
+
+def pack_replay(lines: Iterable[str]) -> PackedReplay:
+    """Pack lines as `pack` does, and return the digest of their text as well."""
+    text = "\n".join([*lines, ""]).encode()
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
-    return packer.compress("\n".join([*lines, ""]).encode()) + packer.flush()
+    return PackedReplay(packer.compress(text) + packer.flush(), sha256(text).digest())
+
+
+def text_digest(content: bytes) -> bytes | None:
+    """Return the SHA-256 of a packed replay's text without its chain; None where it is damaged or empty."""
+    try:
+        text = unpack(content)
+        lines = text.decode().split("\n")
+    except ValueError:
+        return None
+    bare = [without_chain(line) for line in lines[:-1]]
+    if None not in bare:
+        text = "".join(f"{line}\n" for line in bare).encode()
+    return sha256(text).digest()
 
 
 def unpack(content: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from arena.match.effects import Ask, Effect, Force, Over, Refuse, Show
 from arena.match.inputs import Acted, Input, Sent
-from arena.replay.hash_chain import pack, with_chain
+from arena.replay.hash_chain import PackedReplay, pack, pack_replay, with_chain
 from arena.replay.header import ChangeLike, Entry, Header, MatchKind
 from arena.replay.lines import (
     VERSION,
@@ -34,9 +34,9 @@ class Draft(NamedTuple):
     names: list[str]
     """Names of the bots by seat."""
 
-    def complete(self, ratings: Sequence[ChangeLike]) -> bytes:
+    def complete(self, ratings: Sequence[ChangeLike]) -> PackedReplay:
         """Add the ratings by seat, if there are any; the replay packed, without the chain, as it is stored."""
-        return pack([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
+        return pack_replay([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
 
 
 class Recorder:

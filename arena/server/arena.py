@@ -29,12 +29,14 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
+from arena.store import log as log_store
 from arena.store import matches
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from arena.house import HouseBot
+    from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
     from arena.server.ratings.fit_client import FitClient
@@ -177,13 +179,14 @@ class Arena:
             self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]
         )
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
+        log_state = await self.store.read(log_store.state)
         bot = await authorize()  # it may have been banned meanwhile; from here on its session is there to be closed
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
         session = Session(link, codec, hello, self.turns, self.config.limits)
-        session.welcome(self._welcome(bot, games, hello))
+        session.welcome(self._welcome(bot, games, hello, log_state))
         bot_player.parked = bot.parked is not None
         if bot_player.parked:
             session.notify(parked_notice(bot))
@@ -201,7 +204,7 @@ class Arena:
             self.players.release(bot_player)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
 
-    def _welcome(self, bot: Bot, games: tuple[Game, ...], hello: Hello) -> Welcome:
+    def _welcome(self, bot: Bot, games: tuple[Game, ...], hello: Hello, log_state: LogState | None) -> Welcome:
         config = self.config
         return Welcome(
             bot.name,
@@ -212,6 +215,7 @@ class Arena:
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,
             config.transport,
+            log_state,
         )
 
     async def void(self, match_id: int, reason: str) -> None:

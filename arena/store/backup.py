@@ -20,10 +20,13 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import func, select
 
-from arena.store import matches, schema
+from arena.log.leaf import LeafKind
+from arena.store import log, matches, schema
 from arena.store.directory import database_of, token_file
 from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
 from arena.store.journal import journal_files, read_running, write_journal
+from arena.store.log_key import key_file, next_key_file
+from arena.store.migrate import migrate
 from arena.store.store import open_readonly
 from arena.version import __version__
 
@@ -82,10 +85,11 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
     return made
 
 
-def restore(backup: Path, data: Path, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a data directory from a backup, checking every byte.
+def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
+    """Make a data directory from a backup, checking every byte; a leaf of its log says so, and where it was cut.
 
-    PathTaken, BackupUnusable, StoreNewer, DiskFull, StoreUnusable. Then nothing is left at `data`.
+    `at` is now, in microseconds since 1970. PathTaken, BackupUnusable, StoreNewer, DiskFull, StoreUnusable: then
+    nothing is left at `data`.
     """
     made = read_manifest(backup)
     if made.schema > schema.REVISION:
@@ -110,7 +114,17 @@ def restore(backup: Path, data: Path, progress: Progress = lambda done, whole: N
                 os.fsync(copy.fileno())
             if digest.hexdigest() != file.sha256:
                 raise BackupUnusable(backup, f"{file.path} is damaged: its SHA-256 does not agree")
+        _log_the_cut(directory, at)
     return made
+
+
+def _log_the_cut(directory: Path, at: int) -> None:
+    """Add the leaf of a restoration, unless the backup is from before there was a log: nobody holds receipts then."""
+    database = database_of(directory)
+    with database.locked(), database.writing().connect() as connection, connection.begin():
+        migrate(connection, database)
+        if leaves := log.size(connection):
+            log.append(connection, LeafKind.RESTORE, at, size=leaves, root=log.root_of(connection, leaves).hex())
 
 
 def read_manifest(backup: Path) -> Backup:
@@ -156,8 +170,9 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
             finished = connection.scalar(count) or 0
             replays = connection.scalar(select(func.count()).select_from(schema.replays)) or 0
         break
-    if token_file(data).exists():
-        _write_synced(token_file(directory), token_file(data).read_bytes())
+    for secret in (token_file, key_file, next_key_file):
+        if secret(data).exists():
+            _write_synced(secret(directory), secret(data).read_bytes())
     described = tuple(_described(directory, path) for path in sorted(directory.rglob("*")) if path.is_file())
     return Backup(_FORMAT, at, __version__, schema.REVISION, finished, len(lines), replays, described)
 

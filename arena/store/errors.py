@@ -118,6 +118,25 @@ class JournalForeign(StoreError):
         self.match_id = match_id
 
 
+class LogKeyMissing(StoreError):
+    """The log has leaves, and the key that signs its heads is not there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is missing, the key that signs the log of results: put it back, from a backup if need be; without "
+            "it nobody can tell this log from a forged one, so no other is made"
+        )
+        self.path = path
+
+
+class LogKeyUnusable(StoreError):
+    """The file of the log's key holds something else than the key that the log names."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is not the key that signs this log of results: {reason}; put the right one back")
+        self.path = path
+
+
 class BackupUnusable(StoreError):
     """A backup is unfinished, damaged or none at all."""
 

@@ -30,11 +30,23 @@ class Outcome(NamedTuple):
     """Why nothing of the job is stored; None on success."""
 
 
+class AtEnd(NamedTuple):
+    """A job's value that is worked out at the end of the transaction, when all its jobs have run."""
+
+    complete: Job
+    """Returns the value; it reads only."""
+
+
+def nothing(connection: Connection) -> None:
+    """End a transaction as it is."""
+
+
 class Committer:
     """Runs jobs on one connection, in their order."""
 
-    def __init__(self, connection: Connection, database: Database) -> None:
-        """Write on `connection`; `database` translates its errors."""
+    def __init__(self, connection: Connection, database: Database, end: Callable[[Connection], None] = nothing) -> None:
+        """Write on `connection`; `database` translates its errors, `end` runs at the end of each transaction."""
+        self._end: Final = end
         self._connection: Final = connection
         self._database: Final = database
         self._files: Final = OpenFiles(database.files)
@@ -44,6 +56,8 @@ class Committer:
         try:
             with self._connection.begin():
                 outcomes = [self._try(job) for job in jobs]
+                self._end(self._connection)
+                outcomes = [self._completed(outcome) for outcome in outcomes]
             self._files.check()
             return outcomes
         except Exception as error:  # noqa: BLE001 - every caller must get an outcome
@@ -65,6 +79,10 @@ class Committer:
             run(self._connection, "RELEASE SAVEPOINT job", {})
             return Outcome(None, self._database.named(error))
         return Outcome(value)
+
+    def _completed(self, outcome: Outcome) -> Outcome:
+        value = outcome.value
+        return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
 
     def _roll_back(self) -> None:
         """Roll back after a failed commit: the database may keep a transaction open that SQLAlchemy considers ended."""

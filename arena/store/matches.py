@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.events import Node
 from arena.ladder.live import RatingChange
-from arena.replay.hash_chain import with_chain
+from arena.log.leaf import LeafKind
+from arena.replay.hash_chain import PackedReplay, with_chain
 from arena.replay.thinking import Thinking
-from arena.store import events, pair_days, ratings, schema, versions
+from arena.store import events, log, pair_days, ratings, schema, versions
 from arena.store.bots import Bot, BotId, bot_of, known
 from arena.store.errors import MatchNotPlaying, NoReplay, ReplayPruned, StoreError, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
@@ -77,13 +78,13 @@ def finish(
     forced: Sequence[int],
     counts: Sequence[bool],
     at: int,
-    replay: Callable[[tuple[RatingChange, ...]], bytes],
+    replay: Callable[[tuple[RatingChange, ...]], PackedReplay],
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
     rated: bool = True,
     pair_quota: int = 0,
 ) -> tuple[RatingChange, ...]:
-    """Store the result of a match: event, seats, live ratings and replay. Return the rating changes, by seat.
+    """Store the result of a match: event, seats, live ratings, replay and leaf. Return the rating changes, by seat.
 
     Without `rated` the result is no event and changes no rating.
 
@@ -121,7 +122,9 @@ def finish(
     ]
     _RESULT.run_all(connection, results)
     _END.run(connection, {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at})
-    content = replay(changes)
+    content, text = replay(changes)
+    kind = LeafKind.RATED if rated else LeafKind.CASUAL
+    log.append_result(connection, kind, at, match_id, game, places, counts, scores, text)
     _KEEP.run(connection, {"match_id": match_id, "content": content, "sha256": sha256(content).digest()})
     return changes
 
@@ -132,6 +135,7 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     game = events.add_void(connection, match_id, reason, at)
+    log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
     result = events.result_of(connection, match_id)
     ratings.take_back(connection, game, result)
     pair_days.take_back(connection, game, result)
@@ -153,13 +157,14 @@ def void_results(
 
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
     """Mark matches as interrupted, without a result; leave those that are over unchanged."""
-    if not match_ids:
-        return
-    columns = schema.matches.c
-    one_match = (columns.id == bindparam("of_match")) & (columns.state == MatchState.PLAYING.value)
-    change = update(schema.matches).where(one_match)
-    values = {"state": MatchState.INTERRUPTED.value, "reason": reason, "ended": at}
-    connection.execute(change, [{"of_match": match_id, **values} for match_id in match_ids])
+    for match_id in match_ids:
+        game, state = _game_and_state(connection, match_id)
+        if state is not MatchState.PLAYING:
+            continue
+        change = update(schema.matches).where(_COLUMNS.id == match_id)
+        connection.execute(change.values(state=MatchState.INTERRUPTED.value, reason=reason, ended=at))
+        seats = log.seated(connection, match_id)
+        log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, game=game, **seats, reason=reason)
 
 
 def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:

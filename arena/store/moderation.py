@@ -11,13 +11,23 @@ from typing import Final
 from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy import delete as delete_rows
 
-from arena.store import bots, schema
+from arena.log.leaf import LeafKind
+from arena.store import bots, log, schema
 from arena.store.bots import Bot
 from arena.store.errors import NameTaken, NothingToChange
 from arena.store.events import check_reason
 from arena.store.rows import BotEventKind, BotEventRow, instant
 
 _EVENTS: Final = schema.bot_events.c
+LEAVES: Final = {
+    BotEventKind.BANNED: LeafKind.BAN,
+    BotEventKind.UNBANNED: LeafKind.UNBAN,
+    BotEventKind.HIDDEN: LeafKind.HIDE,
+    BotEventKind.SHOWN: LeafKind.UNHIDE,
+    BotEventKind.DELETED: LeafKind.DELETE,
+    BotEventKind.RENAMED: LeafKind.RENAME,
+}
+"""The kinds of leaves that events are."""
 
 
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
@@ -121,3 +131,5 @@ def _add(
     number = (connection.scalar(select(func.max(_EVENTS.number))) or 0) + 1
     row = {"number": number, "at": at, "kind": kind.value, "name": name, "new_name": new_name, "reason": reason}
     connection.execute(insert(schema.bot_events).values(row))
+    renamed = {} if new_name is None else {"new_name": new_name}
+    log.append(connection, LEAVES[kind], at, name=name, **renamed, reason=reason)

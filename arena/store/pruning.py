@@ -6,16 +6,18 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select, update
 
-from arena.store import schema
+from arena.log.leaf import LeafKind
+from arena.store import log, schema
 
 _REPLAYS: Final = schema.replays.c
 _MATCHES: Final = schema.matches.c
 
 
-def prune(connection: Connection, keep: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
+def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
     """Prune replays of matches above `after` that are not among the newest `keep`, at most `limit`, oldest first.
 
-    Return the matches whose replays were pruned. The file does not become smaller: new replays take the room.
+    `at` is now, in microseconds since 1970. Return the matches whose replays were pruned. The
+    file does not become smaller: new replays take the room.
     """
     finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
     newest = connection.scalar(finished.offset(keep).limit(1))
@@ -27,4 +29,5 @@ def prune(connection: Connection, keep: int, after: int = 0, limit: int = 100) -
     if found:
         # Every older one is pruned already.
         connection.execute(update(schema.replays).where(whole, _REPLAYS.match_id <= found[-1]).values(content=b""))
+        log.append(connection, LeafKind.PRUNE, at, through=found[-1], replays=len(found))
     return found

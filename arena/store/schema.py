@@ -119,6 +119,28 @@ bot_events = Table(
 )
 """What the operator did to bots and owners. The database refuses to change or delete a row or to skip a number."""
 
+log = Table(
+    "log",
+    metadata,
+    Column("number", Int, primary_key=True, comment="1, 2, …"),
+    Column("match_id", Int, ForeignKey("matches.id"), comment="none where it is about no match"),
+    Column("leaf", Text, nullable=False, comment="its canonical bytes, which are UTF-8"),
+    Column("nodes", LargeBinary, nullable=False, comment="hashes of the subtrees that it completes, its own first"),
+    Index(None, "match_id"),
+    info={APPEND_ONLY: AppendOnly("number")},
+)
+"""The leaves of the log (docs/log.md). The database refuses to change or delete a row or to skip a number."""
+
+log_head = Table(
+    "log_head",
+    metadata,
+    Column("only", Int, CheckConstraint("only = 1", name="only"), primary_key=True),
+    Column("size", Int, nullable=False, comment="of how many leaves"),
+    Column("root", LargeBinary, nullable=False),
+    Column("signature", LargeBinary, nullable=False),
+)
+"""The newest signed head: one row, none before the first."""
+
 versions = Table(
     "versions",
     metadata,

@@ -19,11 +19,12 @@ from sqlalchemy.exc import DBAPIError
 
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
-from arena.store import matches
+from arena.store import log, matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
 from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
+from arena.store.log_key import open_log
 from arena.store.migrate import check, migrate, require_current
 from arena.store.open_files import OpenFiles
 from arena.store.writer import Writer, thread_writer
@@ -112,7 +113,8 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
     """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
     Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
-    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreLost, JournalForeign or DiskFull if it cannot
+    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreLost, JournalForeign,
+    LogKeyMissing, LogKeyUnusable or DiskFull if it cannot
     be opened.
     """
     database = database_of(directory)
@@ -121,6 +123,7 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
             raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
+            seal = partial(log.seal, sign=open_log(connection, directory, at))
         # The database is there before the journal, so that a journal without one shows that it was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
@@ -133,9 +136,9 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             async with (
-                thread_writer(database)
+                thread_writer(database, seal)
                 if writer_process is None
-                else process_writer(writer_process, database, lock) as writer
+                else process_writer(writer_process, database, lock, seal) as writer
             ):
                 token = operator_token(directory)
                 with _disposed(database.reading()) as reader:

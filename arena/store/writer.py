@@ -6,18 +6,19 @@ and for systems that cannot fork; a server uses `writer_process`, which says why
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, Protocol
 
 import trio
+from sqlalchemy import Connection
 
 from arena.processes.calls import Ticket
 from arena.store.database import Database
 from arena.store.errors import StoreClosed
-from arena.store.group_commit import Committer, Job, Outcome
+from arena.store.group_commit import Committer, Job, Outcome, nothing
 
 
 class Writer(Protocol):
@@ -41,10 +42,13 @@ def result_of(outcome: Outcome) -> Any:
 
 
 @asynccontextmanager
-async def thread_writer(database: Database) -> AsyncIterator[Writer]:
-    """Run a writer thread for an existing database; leaving the block waits until every job is stored."""
+async def thread_writer(database: Database, end: Callable[[Connection], None] = nothing) -> AsyncIterator[Writer]:
+    """Run a writer thread for an existing database; `end` is that of `Committer`.
+
+    Leaving the block waits until every job is stored.
+    """
     with database.writing().connect() as connection:
-        writer = ThreadWriter(Committer(connection, database))
+        writer = ThreadWriter(Committer(connection, database, end))
         try:
             yield writer
         finally:

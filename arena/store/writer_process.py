@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import socket
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import trio
+from sqlalchemy import Connection
 
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.channel import Channel
@@ -23,7 +24,7 @@ from arena.processes.frames import Frames, packed
 from arena.processes.parent import Parent
 from arena.store.database import Database
 from arena.store.errors import Refused, StoreClosed, StoreError
-from arena.store.group_commit import Committer, Job, Outcome
+from arena.store.group_commit import Committer, Job, Outcome, nothing
 from arena.store.writer import Writer, result_of
 
 WriterProcess: TypeAlias = ForkedHelper
@@ -39,15 +40,18 @@ def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
 
 
 @asynccontextmanager
-async def process_writer(writer_process: WriterProcess, database: Database, lock: int) -> AsyncIterator[Writer]:
-    """Use a writer process for an existing database; `lock` is the file descriptor of its directory's lock.
+async def process_writer(
+    writer_process: WriterProcess, database: Database, lock: int, end: Callable[[Connection], None] = nothing
+) -> AsyncIterator[Writer]:
+    """Use a writer process for an existing database; `lock` is the file descriptor of its directory's lock, `end`
+    that of `Committer`, which can be pickled.
 
     Leaving the block waits until every job is stored and the process has ended. StoreError, in an exception group, if
     the process ends earlier.
     """
     socket.send_fds(writer_process.line, [b"\0"], [lock])
     channel = Channel(writer_process.line)
-    channel.send(database)
+    channel.send((database, end))
     async with trio.open_nursery() as nursery:
         writer = ProcessWriter(writer_process.pid, Calls(channel))
         nursery.start_soon(writer.run)
@@ -100,9 +104,9 @@ def _serve(server: Parent) -> None:
     begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # and the lock, held until this process ends
     if not begun:
         return  # the server did not start
-    database, *jobs = server.receive()
+    (database, end), *jobs = server.receive()
     with database.writing().connect() as connection:
-        committer = Committer(connection, database)
+        committer = Committer(connection, database, end)
         while jobs or (jobs := server.receive()):
             while server.waiting() and (more := server.receive()):
                 jobs += more  # all waiting jobs run in one transaction

@@ -4,6 +4,7 @@ isort:skip_file
 """
 
 import arena.v1.game_pb2
+import arena.v1.log_pb2
 import arena.v1.nullern_pb2
 import arena.v1.sixth_sense_pb2
 import builtins
@@ -356,6 +357,7 @@ class Welcome(google.protobuf.message.Message):
     GAMES_FIELD_NUMBER: builtins.int
     CONDUCT_FIELD_NUMBER: builtins.int
     LIMITS_FIELD_NUMBER: builtins.int
+    LOG_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version."""
     bot: builtins.str
@@ -372,6 +374,12 @@ class Welcome(google.protobuf.message.Message):
     def limits(self) -> global___StreamLimits:
         """What the stream may carry."""
 
+    @property
+    def log(self) -> arena.v1.log_pb2.LogState:
+        """The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
+        Absent where the server has none.
+        """
+
     def __init__(
         self,
         *,
@@ -380,9 +388,10 @@ class Welcome(google.protobuf.message.Message):
         games: collections.abc.Iterable[arena.v1.game_pb2.GameCatalog] | None = ...,
         conduct: global___Conduct | None = ...,
         limits: global___StreamLimits | None = ...,
+        log: arena.v1.log_pb2.LogState | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "conduct", b"conduct", "games", b"games", "limits", b"limits", "server", b"server"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits", "log", b"log"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "conduct", b"conduct", "games", b"games", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
 
@@ -792,6 +801,7 @@ class MatchReport(google.protobuf.message.Message):
     COUNTS_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     SPOILT_FIELD_NUMBER: builtins.int
+    ENTRY_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     seat: builtins.int
@@ -822,6 +832,12 @@ class MatchReport(google.protobuf.message.Message):
         not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
         """
 
+    @property
+    def entry(self) -> arena.v1.log_pb2.LogEntry:
+        """What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
+        also where the report is repeated: a void that came later is another leaf.
+        """
+
     def __init__(
         self,
         *,
@@ -834,9 +850,10 @@ class MatchReport(google.protobuf.message.Message):
         counts: collections.abc.Iterable[builtins.bool] | None = ...,
         kind: global___MatchKind.ValueType = ...,
         spoilt: collections.abc.Iterable[builtins.bool] | None = ...,
+        entry: arena.v1.log_pb2.LogEntry | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["rating", b"rating"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["counts", b"counts", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat", "spoilt", b"spoilt"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["entry", b"entry", "rating", b"rating"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["counts", b"counts", "entry", b"entry", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat", "spoilt", b"spoilt"]) -> None: ...
 
 global___MatchReport = MatchReport
 

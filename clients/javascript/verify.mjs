@@ -1,10 +1,12 @@
-// Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz
+// Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
 // The chain must be whole, the seed open its commitment, every round show exactly the cards that seed and nonces deal,
-// and the result count for those for whom it must by the rounds that house bots played.
-// docs/replay-format.md describes what it reads.
+// scores, places and the result follow from the rounds, and count for those for whom they must by the rounds that house
+// bots played; with a receipt that a bot keeps, it must be what the server's signed log of results says.
+// docs/replay-format.md and docs/log.md describe what it reads.
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { deal, matchKey, roll, sha256 } from "./deal.mjs";
+import { differences, receiptsOf } from "./receipts.mjs";
 
 const CHAIN = ',"chain":"'.length + 64 + '"}'.length;
 const check = (holds, problem) => { if (!holds) throw Error(problem); };
@@ -12,11 +14,12 @@ const check = (holds, problem) => { if (!holds) throw Error(problem); };
 /**
  * What a game shows of its deals: games/<game>.mjs. Its default export takes the header, the line of a round and what to
  * draw with, deck(size, count) and roll(number, faces), and returns [{ who, shown, dealt }], lists that must hold the same.
+ * Where points change at the end of the game, its export `final` takes the last round and returns by how much, by seat.
  */
 async function shownBy({ arena_replay: version, game }) {
   const file = new URL(`./games/${game}.mjs`, import.meta.url);
   check([2, 3, 4].includes(version) && /^[a-z0-9_]+$/.test(game) && existsSync(file), "not a replay of format 2 to 4 of a game known here");
-  return (await import(file)).default;
+  return import(file);
 }
 
 /** The key of the match, from its header. */
@@ -54,6 +57,11 @@ class Absences {
     this.inRound = new Set(this.now);
   }
 
+  /** By seat, whether its bot vanished, and so shares the last place. */
+  vanished() {
+    return this.played.map((rounds, seat) => 100 * rounds > this.percent * this.rounds || this.now.has(seat));
+  }
+
   checkResult({ counts, spoilt, places }) {
     const much = this.played.map((rounds) => 100 * rounds > this.percent * this.rounds), any = much.includes(true);
     const byPair = much.map((_, own) => much.some((gone, other) => !gone && other !== own));
@@ -65,6 +73,35 @@ class Absences {
   }
 }
 
+/** Follows the points from round to round, and checks what they come to. */
+class Scores {
+  constructor({ seats, bots }, { final }) {
+    [this.final, this.names, this.last, this.scores] = [final, bots.map(({ name }) => name), null, Array(seats).fill(0)];
+  }
+
+  take(round) {
+    this.check([]);
+    this.last = round;
+  }
+
+  /** The last round's scores are those before it, its points, and what the end of the game makes of them. */
+  check(more) {
+    if (!this.last) return;
+    const { round, points, scores } = this.last, sums = this.scores.map((score, seat) => score + points[seat] + (more[seat] ?? 0));
+    check(`${sums}` === `${scores}`, `the scores after round ${round + 1} are ${scores}, and should be ${sums}`);
+    [this.scores, this.last] = [scores, null];
+  }
+
+  checkResult({ scores, places, interrupted, bots }, vanished) {
+    this.check(!interrupted && this.final && this.last ? this.final(this.last) : []);
+    const there = vanished.filter((gone) => !gone).length, better = (score) => this.scores.filter((other, seat) => !vanished[seat] && other > score).length;
+    const expected = this.scores.map((score, seat) => (vanished[seat] ? 1 + there : 1 + better(score)));
+    check(`${scores}` === `${interrupted ? [] : this.scores}`, `the scores are ${scores}, and should be ${this.scores}`);
+    check(`${places}` === `${interrupted ? [] : expected}`, `the places are ${places}, and should be ${expected}`);
+    check(!bots || `${bots}` === `${this.names}`, `the bots are ${bots}, and should be ${this.names}`);
+  }
+}
+
 function checkRound(game, header, key, report) {
   const deck = (size, count) => deal(key, report.round, size, count), rolled = (number, faces) => roll(key, report.round, number, faces);
   for (const { who, shown, dealt } of game(header, report, { deck, roll: rolled })) {
@@ -73,30 +110,47 @@ function checkRound(game, header, key, report) {
   }
 }
 
+/** Compares a replay with the receipt of it that agrees most; what it shows, in words. */
+function borneOut(replay, path) {
+  const receipts = receiptsOf(path, replay.header.match).map((receipt) => ({ receipt, differing: differences(replay, receipt) }));
+  check(receipts.length > 0, `there is no receipt of match ${replay.header.match} in ${path}`);
+  const [{ receipt, differing }] = receipts.sort((one, other) => one.differing.length - other.differing.length);
+  check(differing.length === 0, `it is not what the receipt says (${receipt.file}): ${differing.join(", ")}`);
+  return `is what was played: leaf ${receipt.number} of a signed log says so to seat ${receipt.seat}; not shown: whether it was made void later`;
+}
+
 /** Checks the bytes of a replay file; throws an Error whose message names the first line that is wrong. */
-async function verify(file) {
+async function verify(file, receipts) {
   const lines = gunzipSync(file, { maxOutputLength: 64 << 20 }).toString().split("\n");
-  let digest = Buffer.alloc(32), header, key, game, absences, rounds = 0;
+  let digest = Buffer.alloc(32), text = "", header, key, game, absences, points, result, rounds = 0;
   check(lines.length > 1 && lines.pop() === "", "it is cut off");
-  for (const [at, text] of lines.entries()) {
+  for (const [at, found] of lines.entries()) {
     try {
-      digest = sha256(digest, text.slice(0, -CHAIN));
-      check(text.endsWith(`,"chain":"${digest.toString("hex")}"}`), "the chain is broken");
-      const line = JSON.parse(text);
-      if (at === 0) [header, game, key, absences] = [line, await shownBy(line), opened(line), new Absences(line)], seated(line);
-      if (line.out === "round") check(line.round === rounds++, "a round is missing"), checkRound(game, header, key, line);
+      digest = sha256(digest, found.slice(0, -CHAIN));
+      check(found.endsWith(`,"chain":"${digest.toString("hex")}"}`), "the chain is broken");
+      text += `${found.slice(0, -CHAIN)}}\n`;
+      const line = JSON.parse(found);
+      if (at === 0) [header, game, key, absences] = [line, await shownBy(line), opened(line), new Absences(line)], seated(line), points = new Scores(line, game);
+      if (line.out === "round") check(line.round === rounds++, "a round is missing"), checkRound(game.default, header, key, line), points.take(line);
       absences.take(line);
-      if (line.out === "over" || "result" in line) absences.checkResult(line);
+      if (line.out === "over" || "result" in line) absences.checkResult(line), points.checkResult(line, absences.vanished());
+      if ("result" in line) result = line;
     } catch (error) {
       throw Error(`line ${at + 1}: ${error.message}`);
     }
   }
-  return `match ${header.match}: ${lines.length} lines, an unbroken chain; the seed opens its commitment; ${rounds} fair deals`;
+  check(result, "it has no result");
+  const shown = receipts
+    ? borneOut({ header, result, text: sha256(text).toString("hex") }, receipts)
+    : "is consistent; not shown: whether it is what was played (--receipts DIR)";
+  return `match ${header.match}: ${lines.length} lines, an unbroken chain; the seed opens its commitment; ${rounds} fair deals, and the result that follows; it ${shown}`;
 }
 
+const [file, option, receipts] = process.argv.slice(2);
 try {
-  console.log(`OK ${await verify(readFileSync(process.argv[2]))}`);
+  check(!option || (option === "--receipts" && receipts), "to compare it with a receipt: --receipts DIR");
+  console.log(`OK ${await verify(readFileSync(file), receipts)}`);
 } catch (error) {
-  console.error(`${process.argv[2]}: ${error.message}`);
+  console.error(`${file}: ${error.message}`);
   process.exitCode = 1;
 }

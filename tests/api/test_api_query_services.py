@@ -20,7 +20,7 @@ from arena.api.catalog import encode_catalog
 from arena.api.operator_service import OperatorService
 from arena.api.query_services import CHUNK, PAGE, QueryServices
 from arena.api.statuses import LARGEST_NUMBER, STATUS
-from arena.replay.hash_chain import pack, with_chain
+from arena.replay.hash_chain import PackedReplay, pack, with_chain
 from arena.server.arena import Arena
 from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
@@ -80,7 +80,7 @@ class Rig:
                 forced=forced,
                 counts=[True] * len(scores),
                 at=2_000_001,
-                replay=lambda _: replay,
+                replay=lambda _: PackedReplay(replay, None),
             )
 
         self.store.now(job)

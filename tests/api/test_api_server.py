@@ -15,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from arena.api.server import NAMES, serve_arena
-from arena.replay.hash_chain import pack, with_chain
+from arena.replay.hash_chain import pack_replay, with_chain
 from arena.server.arena import Arena
 from arena.store import bots, matches
 from arena.v1 import game_pb2, game_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2, play_pb2_grpc
@@ -49,7 +49,7 @@ def health(channel: grpc.Channel) -> Any:
 
 
 async def test_every_service_is_healthy_until_the_server_stops() -> None:
-    assert len(NAMES) == 6
+    assert len(NAMES) == 7
     async with serving() as (arena, channel):
         check, listing = health(channel).Check, health(channel).List
         for name in ("", *NAMES):
@@ -106,7 +106,7 @@ async def test_the_catalogues_are_there_for_the_asking() -> None:
 @pytest.mark.parametrize("size", [1, 50_000, 70_000])
 async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
     """Also one of a single piece, whose end comes while the piece is still on its way."""
-    stored = pack(['{"noise":"' + Random(size).randbytes(size).hex() + '"}'])
+    stored = pack_replay(['{"noise":"' + Random(size).randbytes(size).hex() + '"}'])
     async with serving() as (arena, channel):
         store = arena.store
         players = [
@@ -125,7 +125,7 @@ async def test_a_replay_of_any_size_comes_to_its_end(size: int) -> None:
         stub: Any = matches_pb2_grpc.MatchServiceStub(channel)
         pieces = stub.GetReplay(matches_pb2.GetReplayRequest(match_id=match), timeout=PATIENCE)
         chunks = await trio.to_thread.run_sync(lambda: [piece.chunk for piece in pieces])
-        assert b"".join(chunks) == with_chain(stored)
+        assert b"".join(chunks) == with_chain(stored.content)
         assert len(chunks) == (2 if size == 70_000 else 1)
 
 

@@ -92,7 +92,7 @@ def test_ladder_flags_and_profile_say_the_same(empty: Path, monkeypatch: pytest.
     with open_to_amend(empty) as connection:
         test_store_flags.rigged(connection)
         publish(connection, GAME, Fits().ladder(connection, GAME), 0)
-        pruning.prune(connection, 0, limit=1000)
+        pruning.prune(connection, 0, 0, limit=1000)
     words = ("--game", GAME, "--data", empty)
     [of_flags] = json.loads(shown("ladder", "--flags", "--json", *words))["games"]
     [whole] = json.loads(shown("ladder", "--json", *words))["ladders"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, matches
 from arena.store.store import open_to_amend
 from tests.cli.cli_rig import arena, serving, shown
@@ -27,7 +28,7 @@ def finished(data: Path) -> int:
             forced=[0, 0],
             counts=[True, True],
             at=1,
-            replay=lambda _: b"",
+            replay=lambda _: PackedReplay(b"", None),
         )
     return match
 
@@ -68,7 +69,7 @@ def several(data: Path) -> list[int]:
             at = round(datetime(2026, 1, 31, hour, tzinfo=UTC).timestamp() * 1e6)
             matched.append(matches.begin(connection, "sixth_sense", {}, players, at))
             result = {"scores": [2, 1], "places": [1, 2], "forced": [0, 0], "counts": [True, True]}
-            matches.finish(connection, matched[-1], **result, at=at, replay=lambda _: b"")  # type: ignore[arg-type]
+            matches.finish(connection, matched[-1], **result, at=at, replay=lambda _: PackedReplay(b"", None))  # type: ignore[arg-type]
     return matched
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, matches
 from arena.store.errors import OwnerBanned
 from arena.store.store import open_readonly, open_to_amend
@@ -29,7 +30,7 @@ def play(data: Path) -> int:
         players = [bots.find(connection, name).id for name in ("Ada", "Bob")]
         match = matches.begin(connection, "sixth_sense", {}, players, NOW)
         result = {"scores": [2, 1], "places": [1, 2], "forced": [0, 0], "counts": [True, True]}
-        matches.finish(connection, match, **result, at=NOW, replay=lambda _: b"")  # type: ignore[arg-type]
+        matches.finish(connection, match, **result, at=NOW, replay=lambda _: PackedReplay(b"", None))  # type: ignore[arg-type]
     return match
 
 

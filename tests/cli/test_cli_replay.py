@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from arena.replay.hash_chain import PackedReplay
 from arena.replay.read import read
 from engine.nullern import NULLERN
 from tests.cli.cli_rig import ARENA, BOTS, Played, arena, shown
@@ -69,7 +70,7 @@ def test_nullern_is_shown_and_verified_in_every_way(seats: int, tmp_path: Path) 
     result = arena("replay", "show", path, "--round", "20", "--trick", "2")
     assert result.exit_code == 1
     assert "tricks 1 to 1" in result.output
-    assert shown("replay", "verify", path).startswith(f"OK {path} is what was played.")
+    assert shown("replay", "verify", path).startswith(f"OK {path} is consistent in itself.")
     assert json.loads(shown("replay", "verify", path, "--json"))["verified"] is True
 
 
@@ -243,7 +244,7 @@ def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
             forced=(0, 2),
             counts=(True, True),
             at=1,
-            replay=lambda _: b"a replay",
+            replay=lambda _: PackedReplay(b"a replay", None),
         )
         later = [matches.begin(connection, "sixth_sense", {}, here, 2) for _ in range(1001)]
         matches.interrupt(connection, later[:-1], "no more", 3)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, matches
 from arena.store.fits import Fits
 from arena.store.publishing import publish
@@ -25,7 +26,8 @@ def changed(data: Path) -> None:
             match = matches.begin(connection, GAME, {}, players, 0, said=said)
             won = number % (2 if number < 30 else 3) > 0
             result = {"scores": [2, 1], "places": [1, 2] if won else [2, 1], "forced": [0, 0], "counts": [True, True]}
-            matches.finish(connection, match, **result, at=number * 60_000_000, replay=lambda _: b"")  # type: ignore[arg-type]
+            at = number * 60_000_000
+            matches.finish(connection, match, **result, at=at, replay=lambda _: PackedReplay(b"", None))  # type: ignore[arg-type]
         publish(connection, GAME, Fits().ladder(connection, GAME), 0)
 
 

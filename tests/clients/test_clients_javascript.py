@@ -12,17 +12,20 @@ from typing import Any, Final
 
 import pytest
 
+import arena.log
 import engine.deal
 from arena.replay.hash_chain import pack, with_chain
+from arena.replay.record import encode
 from engine.game import Game
 from engine.nullern import NULLERN
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
-from tests.replay.recorded import forged, lines_of, objects_of, rated
+from tests.replay.recorded import forged, lines_of, objects_of, play, rated
 
 VERIFIER: Final = Path(__file__).parents[2] / "clients" / "javascript" / "verify.mjs"
 FIXTURES: Final = Path(__file__).parents[1] / "replay"
 DEAL: Final = VERIFIER.with_name("deal.mjs")
+LOG_VECTORS: Final = Path(arena.log.__file__).parent / "vectors.json"
 VECTORS: Final = Path(engine.deal.__file__).parent / "deal_vectors.json"
 PATIENCE: Final = 60
 
@@ -79,7 +82,8 @@ def test_javascript_verifies_a_match_of_any_size(game: Game, seats: int, tmp_pat
     rounds = sum(line.get("out") == "round" for line in objects_of(content))
     assert verified(tmp_path, content) == (
         f"OK match 101: {len(lines_of(content))} lines, an unbroken chain; "
-        f"the seed opens its commitment; {rounds} fair deals"
+        f"the seed opens its commitment; {rounds} fair deals, and the result that follows; "
+        "it is consistent; not shown: whether it is what was played (--receipts DIR)"
     )
 
 
@@ -178,6 +182,66 @@ def test_javascript_finds_other_nonces_at_the_first_deal(tmp_path: Path) -> None
     objects[0]["nonces"][2] = "11" * 16
     first = next(at for at, line in enumerate(objects, 1) if line.get("out") == "round")
     assert verified(tmp_path, forged(objects)).startswith(f"line {first}: in round 1 ")
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+@pytest.mark.parametrize(
+    ("forge", "words"),
+    [
+        (lambda line: line["points"].__setitem__(0, 99), "the scores after round 2 are "),
+        (lambda line: line["scores"].__setitem__(0, 99), "the scores after round 2 are "),
+    ],
+)
+def test_javascript_adds_up_the_points(
+    game: Game, forge: Callable[[dict[str, Any]], None], words: str, tmp_path: Path
+) -> None:
+    objects: list[Any] = objects_of(rated(3, game=game))
+    second, third = [at for at, line in enumerate(objects) if line.get("out") == "round"][1:3]
+    forge(objects[second])
+    assert verified(tmp_path, forged(objects)).startswith(f"line {third + 1}: {words}")
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN], ids=lambda game: game.name)
+@pytest.mark.parametrize("where", ["over", "result"])
+@pytest.mark.parametrize("field", ["scores", "places", "bots"])
+def test_javascript_finds_a_result_that_does_not_follow(game: Game, where: str, field: str, tmp_path: Path) -> None:
+    objects: list[Any] = objects_of(rated(3, game=game))
+    number = next(at for at, line in enumerate(objects) if line.get("out") == where or where in line)
+    if field not in objects[number]:
+        return  # an effect names no bots
+    objects[number][field][0] = "x" if field == "bots" else 99
+    assert verified(tmp_path, forged(objects)).startswith(f"line {number + 1}: the {field} are ")
+
+
+def test_javascript_verifies_an_interrupted_match_without_a_result(tmp_path: Path) -> None:
+    header, entries = play(interrupted_after=60)
+    assert verified(tmp_path, encode(header, entries)).startswith("OK match 101: ")
+
+
+def test_javascript_agrees_with_the_vectors_of_the_log() -> None:
+    program = """
+        import { readFileSync } from "node:fs";
+        const [receipts, vectors] = process.argv.slice(1);
+        const { headSigned, keysOf, rootOf } = await import(receipts);
+        const { leaves, heads, inclusion, keys } = JSON.parse(readFileSync(vectors));
+        const named = leaves.map(({ leaf }) => leaf).filter((leaf) => JSON.parse(leaf).kind === "key");
+        const both = keysOf(named), one = keysOf(named.slice(0, 1));
+        console.log(JSON.stringify({
+            log: both.log,
+            keys: both.keys.map((key) => key.toString("hex")),
+            signed: heads.map((head) => [headSigned(one, head), headSigned(both, head)]),
+            roots: inclusion.map(({ number, size, proof }) => {
+                return rootOf({ number, leaf: leaves[number - 1].leaf, head: { size }, proof });
+            }),
+        }));
+    """
+    ran = node("--input-type=module", "-e", program, VERIFIER.with_name("receipts.mjs").as_uri(), LOG_VECTORS)
+    assert ran.returncode == 0, ran.stderr
+    vectors, said = json.loads(LOG_VECTORS.read_text()), json.loads(ran.stdout)
+    assert (said["log"], said["keys"]) == (vectors["log"], vectors["keys"])
+    assert said["signed"] == [[True, False], [True, False], [False, True]]
+    roots = {head["size"]: head["root"] for head in vectors["heads"]}
+    assert said["roots"] == [roots[each["size"]] for each in vectors["inclusion"]]
 
 
 def test_javascript_misses_a_round(tmp_path: Path) -> None:

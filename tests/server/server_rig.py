@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 import trio
 from sqlalchemy import Connection
 
+from arena.log.key import Signer
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
@@ -33,11 +34,14 @@ from arena.server.sessions.messages import (
     Outgoing,
     Question,
     Ready,
+    Welcome,
 )
 from arena.server.sessions.player import HousePlayer
-from arena.store import bots, matches, schema
+from arena.store import bots, log, matches, schema
 from arena.store.errors import StoreError
+from arena.store.group_commit import AtEnd
 from arena.store.journal import open_journal
+from arena.store.log_key import key_file, open_log
 from arena.store.sqlite.engine import in_memory
 from arena.store.store import Store
 from engine.game import SeatView
@@ -160,6 +164,9 @@ class MemoryStore:
         weakref.finalize(self, engine.dispose)
         weakref.finalize(self, self._connection.close)  # the last goes first
         self._directory = Path(tempfile.mkdtemp())
+        key_file(self._directory).write_bytes(Signer(bytes(32)).pem())  # the same welcome in every world
+        with self._connection.begin():
+            self.signer = open_log(self._connection, self._directory, 0)
         weakref.finalize(self, shutil.rmtree, self._directory)
         self.unfinished: Mapping[int, Sequence[str]] = {}
         self.journal, _ = open_journal(self._directory, ())
@@ -203,7 +210,9 @@ class MemoryStore:
 
     def now(self, job: Callable[[Connection], T]) -> T:
         with self._connection.begin():
-            return job(self._connection)
+            value = job(self._connection)
+            log.seal(self._connection, self.signer)
+            return value.complete(self._connection) if isinstance(value, AtEnd) else value
 
     def register(self, name: str, owner: str = "") -> bots.Bot:
         return self.now(lambda connection: bots.register(connection, name, owner, 0).bot)
@@ -240,6 +249,7 @@ class Bot:
         """Whether the server knows from before that it is quick; if not, it plays the house first."""
         self.accepts = True
         self.answers = True
+        self.welcome: Welcome | None = None
         self.invitations: list[Invitation] = []
         self.starts: list[MatchStart] = []
         self.questions: list[Question] = []
@@ -294,6 +304,7 @@ class Bot:
             self.told.unpark_all()
 
     def hear(self, message: Outgoing) -> None:
+        self.welcome = message.welcome or self.welcome
         self.invitations += message.invitations
         self.starts += message.starts
         self.questions += message.questions

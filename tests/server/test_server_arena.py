@@ -195,7 +195,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch, capture_logs() as logs:
-        patch.setattr("arena.replay.record.pack", None)
+        patch.setattr("arena.replay.record.pack_replay", None)
         async with running(store) as server:
             nursery.start_soon(ann.attend, server)
             nursery.start_soon(bob.attend, server)

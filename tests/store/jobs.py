@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from arena.ladder import live
 from arena.ladder.events import MatchResult
 from arena.ladder.live import Rating, RatingChange
+from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, events, matches, schema
 from arena.store.bots import BotId
 from arena.store.matches import MatchId
@@ -46,12 +47,12 @@ def finish(
         counts=[True] * len(places),
         spoilt=spoilt,
         at=at,
-        replay=lambda changes: replay(changes) + more,
+        replay=lambda changes: PackedReplay(replay(changes).content + more, None),
     )
 
 
-def replay(changes: tuple[RatingChange, ...]) -> bytes:
-    return gzip.compress(repr(changes).encode(), mtime=0)
+def replay(changes: tuple[RatingChange, ...]) -> PackedReplay:
+    return PackedReplay(gzip.compress(repr(changes).encode(), mtime=0), sha256(repr(changes).encode()).digest())
 
 
 def audit(connection: Connection) -> set[int]:
@@ -88,7 +89,7 @@ def audit(connection: Connection) -> set[int]:
         after = live.update([change.before for change in changes], [seat.place for seat in seats], players)
         assert after == tuple(change.after for change in changes)
         (one,) = stored
-        assert one.content.startswith(replay(changes))
+        assert one.content.startswith(replay(changes).content)
         assert one.sha256 == sha256(one.content).digest()
         for player, change in dict(zip(players, changes, strict=True)).items():
             own = steps.setdefault((player, row.game), {})

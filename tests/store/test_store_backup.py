@@ -43,7 +43,7 @@ async def test_what_was_there_at_its_moment_is_restored(directory: Path, tmp_pat
         (tmp_path / "backup" / MANIFEST).stat().st_size
     )
     restored = tmp_path / "restored"
-    assert restore(tmp_path / "backup", restored) == made
+    assert restore(tmp_path / "backup", restored, NOW) == made
     with open_readonly(restored) as connection:
         assert audit(connection) == {1}
     async with open_store(restored, NOW) as store:
@@ -55,7 +55,7 @@ async def test_what_was_there_at_its_moment_is_restored(directory: Path, tmp_pat
 
 async def test_backup_and_restored_directory_are_for_their_user_alone(directory: Path, tmp_path: Path) -> None:
     await make(directory, tmp_path / "backup")
-    restore(tmp_path / "backup", tmp_path / "restored")
+    restore(tmp_path / "backup", tmp_path / "restored", NOW)
     for made in (tmp_path / "backup", tmp_path / "restored"):
         paths = [made, *made.rglob("*")]
         assert {path.name for path in paths} >= {"arena.db", "operator.token", "journal", "00000001.log"}
@@ -70,14 +70,14 @@ async def test_nothing_is_overwritten(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(PathTaken):
         back_up(directory, backup, NOW)
     with pytest.raises(PathTaken):
-        restore(backup, directory)
+        restore(backup, directory, NOW)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(PathTaken):
-        restore(backup, tmp_path / "file")
+        restore(backup, tmp_path / "file", NOW)
     (tmp_path / "file").unlink()
     assert sorted(tmp_path.iterdir()) == before
     empty.mkdir()
-    restore(backup, empty)
+    restore(backup, empty, NOW)
     assert (empty / "arena.db").exists()
 
 
@@ -91,7 +91,7 @@ async def test_a_backup_that_fails_leaves_nothing(directory: Path, tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         back_up(directory, tmp_path / "other", NOW, stop)
     with pytest.raises(KeyboardInterrupt):
-        restore(tmp_path / "backup", tmp_path / "other", stop)
+        restore(tmp_path / "backup", tmp_path / "other", NOW, stop)
     assert list(tmp_path.glob("other*")) == []
     with pytest.raises(StoreUnusable):
         back_up(tmp_path / "nothing", tmp_path / "other", NOW)
@@ -106,10 +106,10 @@ async def test_a_damaged_backup_is_refused_by_name(directory: Path, tmp_path: Pa
     for harmed in (content[:-3], content[:20] + bytes([content[20] ^ 1]) + content[21:]):
         (backup / name).write_bytes(harmed)
         with pytest.raises(BackupUnusable, match=Path(name).name):
-            restore(backup, tmp_path / "restored")
+            restore(backup, tmp_path / "restored", NOW)
     (backup / name).unlink()
     with pytest.raises(BackupUnusable, match=Path(name).name):
-        restore(backup, tmp_path / "restored")
+        restore(backup, tmp_path / "restored", NOW)
     assert list(tmp_path.glob("restored*")) == []
 
 
@@ -119,9 +119,9 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
     unfinished = tmp_path / f"backup{UNFINISHED}abc"
     shutil.copytree(backup, unfinished)
     with pytest.raises(BackupUnusable, match="it is unfinished"):
-        restore(unfinished, tmp_path / "restored")
+        restore(unfinished, tmp_path / "restored", NOW)
     with pytest.raises(BackupUnusable, match=rf"it has no {MANIFEST}"):
-        restore(directory, tmp_path / "restored")
+        restore(directory, tmp_path / "restored", NOW)
     manifest = json.loads((backup / MANIFEST).read_text())
     for key, value, error in (
         ("arena_backup", 99, BackupUnusable),
@@ -130,7 +130,7 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
     ):
         (backup / MANIFEST).write_text(json.dumps(manifest | {key: value}))
         with pytest.raises(error):
-            restore(backup, tmp_path / "restored")
+            restore(backup, tmp_path / "restored", NOW)
     assert list(tmp_path.glob("restored*")) == []
 
 
@@ -151,7 +151,7 @@ async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, 
     back_up(directory, tmp_path / "backup", NOW, write_more)
     assert told
     assert told[-1][0] == told[-1][1]
-    restore(tmp_path / "backup", tmp_path / "restored")
+    restore(tmp_path / "backup", tmp_path / "restored", NOW)
     with open_readonly(tmp_path / "restored") as connection:
         assert connection.execute(select(schema.matches)).all() == []
     with open_readonly(directory) as connection:

@@ -19,6 +19,7 @@ FINISH = """
 import contextlib, json, os, resource, sys
 from pathlib import Path
 import trio
+from arena.replay.hash_chain import PackedReplay
 from arena.store import matches
 from arena.store.errors import StoreError
 from arena.store.store import open_readonly, open_store
@@ -29,7 +30,7 @@ seen = {}
 
 def big_finish(connection, match_id):
     return matches.finish(connection, match_id, scores=[2, 1], places=[1, 2], forced=[0, 0], counts=[True, True],
-                          at=NOW, replay=lambda changes: replay(changes) + os.urandom(SIZE))
+                          at=NOW, replay=lambda changes: PackedReplay(replay(changes).content + os.urandom(SIZE), None))
 
 async def attempt(store, match_id):
     try:

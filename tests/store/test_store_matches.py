@@ -10,7 +10,7 @@ from sqlalchemy import Connection, event, select, update
 
 from arena.ladder import live
 from arena.ladder.live import RatingChange
-from arena.replay.hash_chain import pack, with_chain
+from arena.replay.hash_chain import PackedReplay, pack, pack_replay, with_chain
 from arena.store import matches, schema
 from arena.store.bots import BotId
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
@@ -44,9 +44,9 @@ def test_matches_are_numbered_by_the_store_or_by_its_caller(data: Path) -> None:
 def test_a_result_is_stored_whole(data: Path) -> None:
     given: list[tuple[RatingChange, ...]] = []
 
-    def content(changes: tuple[RatingChange, ...]) -> bytes:
+    def content(changes: tuple[RatingChange, ...]) -> PackedReplay:
         given.append(changes)
-        return pack(['{"a":"replay"}'])
+        return pack_replay(['{"a":"replay"}'])
 
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob", "Eve")
@@ -91,7 +91,7 @@ async def test_a_result_is_one_transaction(directory: Path) -> None:
 
 
 async def test_a_replay_that_cannot_be_made_leaves_the_match_unfinished(directory: Path) -> None:
-    def broken(changes: tuple[RatingChange, ...]) -> bytes:
+    def broken(changes: tuple[RatingChange, ...]) -> PackedReplay:
         raise ZeroDivisionError
 
     async with open_store(directory, NOW) as store:

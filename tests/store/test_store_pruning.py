@@ -55,11 +55,11 @@ def played(data: Path) -> Path:
 def test_the_newest_are_kept_and_the_others_lose_nothing_but_their_content(played: Path) -> None:
     with open_to_amend(played) as connection:
         events, digests = [*read(connection, GAME)], connection.execute(select(schema.replays.c.sha256)).all()
-        assert prune(connection, 5) == prune(connection, 100) == ()
-        assert prune(connection, 3) == (1, 2)
+        assert prune(connection, 5, NOW) == prune(connection, 100, NOW) == ()
+        assert prune(connection, 3, NOW) == (1, 2)
         assert pruned(connection) == [1, 2]
-        assert prune(connection, 3) == ()
-        assert prune(connection, 0) == (3, 5, 7)
+        assert prune(connection, 3, NOW) == ()
+        assert prune(connection, 0, NOW) == (3, 5, 7)
         assert pruned(connection) == [1, 2, 3, 5, 7]
         assert [*read(connection, GAME)] == events
         assert connection.execute(select(schema.replays.c.sha256)).all() == digests
@@ -68,10 +68,10 @@ def test_the_newest_are_kept_and_the_others_lose_nothing_but_their_content(playe
 
 def test_a_few_are_pruned_at_a_time_the_oldest_first(played: Path) -> None:
     with open_to_amend(played) as connection:
-        assert prune(connection, 1, limit=2) == (1, 2)
+        assert prune(connection, 1, NOW, limit=2) == (1, 2)
         assert pruned(connection) == [1, 2]
-        assert prune(connection, 1, after=2, limit=2) == (3, 5)
-        assert prune(connection, 1, after=5, limit=2) == ()
+        assert prune(connection, 1, NOW, after=2, limit=2) == (3, 5)
+        assert prune(connection, 1, NOW, after=5, limit=2) == ()
 
 
 def test_room_of_pruned_replays_is_used_again(data: Path) -> None:
@@ -82,7 +82,7 @@ def test_room_of_pruned_replays_is_used_again(data: Path) -> None:
         with open_to_amend(data) as connection:
             for _ in range(100):
                 big(connection, begin(connection, players))
-            prune(connection, 0)
+            prune(connection, 0, NOW)
             use = disk_use(connection, data)
         sizes.append((data / "arena.db").stat().st_size)
         assert use.replays[0].bytes == 0
@@ -93,7 +93,7 @@ def test_room_of_pruned_replays_is_used_again(data: Path) -> None:
 def test_disk_use_is_by_game_and_counts_every_file(played: Path) -> None:
     with open_to_amend(played) as connection:
         big(connection, begin(connection, [BotId(1), BotId(2)], "skat"))
-        prune(connection, 3)
+        prune(connection, 3, NOW)
         lengths = [len(content) for content in connection.scalars(select(schema.replays.c.content))]
         use = disk_use(connection, played)
     games = {each.game: each for each in use.replays}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from arena.house import HouseBot
     from arena.ladder import live
+    from arena.log.head import LogEntry
     from arena.match.effects import Effect
     from arena.match.match import Match
     from arena.replay.header import Header
@@ -168,8 +169,8 @@ class MatchDriver:
         assert self._over is not None, "that is what has ended"
         return self._over
 
-    def report(self, over: Over, changes: Sequence[live.RatingChange]) -> None:
-        """Tell the bots how the match ended; without `changes` it was not rated."""
+    def report(self, over: Over, changes: Sequence[live.RatingChange], entry: LogEntry | None = None) -> None:
+        """Tell the bots how the match ended, and what the log says of it; without `changes` it was not rated."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
@@ -184,6 +185,7 @@ class MatchDriver:
                         over.interrupted,
                         self._header.kind,
                         over.spoilt,
+                        entry,
                     )
                 )
 

@@ -222,7 +222,7 @@ class MatchLifecycle:
 
     async def _finish(self, driver: MatchDriver, ready_check: ReadyCheck | None = None) -> None:
         """Wait for the end of a match that is being played, store it and tell its bots."""
-        over, changes, parked = await self._persistence.record(driver.match_id, await driver.played(), driver)
+        over, changes, parked, entry = await self._persistence.record(driver.match_id, await driver.played(), driver)
         if changes:
             self._observers.rated(driver.header)
         self._observers.parked(parked)
@@ -235,7 +235,7 @@ class MatchLifecycle:
                 player.availability.played()
         self._observers.played(driver, ready_check)
         self._release(driver.players)
-        driver.report(over, changes)  # after the matchmaker was told, so that it leaves with the next invitation
+        driver.report(over, changes, entry)  # after the matchmaker was told, so that it leaves with the next invitation
 
     def _release(self, players: Sequence[Player]) -> None:
         for player in players:

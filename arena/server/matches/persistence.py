@@ -12,6 +12,7 @@ import structlog
 import trio
 
 from arena.ladder import live
+from arena.log.head import LogEntry, LogHead
 from arena.match.effects import Over
 from arena.replay.header import MatchKind
 from arena.replay.read import read_unfinished
@@ -21,7 +22,9 @@ from arena.replay.thinking import Thinking
 from arena.server.config import quota_in_force
 from arena.server.runtime.wall_clock import now_us
 from arena.store import bots, matches, parking
+from arena.store import log as log_store
 from arena.store.errors import StoreError
+from arena.store.group_commit import AtEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +85,8 @@ class Recorded(NamedTuple):
     """By seat; none where it is void."""
     parked: tuple[bots.Bot, ...]
     """Bots that are given no seats from now on."""
+    entry: LogEntry | None
+    """What the log says of it; None where there is no log."""
 
 
 class MatchPersistence:
@@ -149,7 +154,7 @@ class MatchPersistence:
                     quota=quota_in_force(self._config),
                     rated=recording.header.kind is MatchKind.RATED,
                 )
-                figures, parked = await self._store.write(finish)
+                figures, parked, entry = await self._store.write(finish)
                 break
             except StoreError as error:
                 log.error("result not stored yet", match_id=number, error=str(error), retry_in=RETRY)
@@ -160,24 +165,28 @@ class MatchPersistence:
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)
                 reason = "the server could not record the result"
-                await self.void(number, reason)
-                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), ())
+                entry = await self.void(number, reason)
+                return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
         self._store.journal.forget(number)
         log.info("match over", match_id=number, scores=over.scores, places=over.places)
-        return Recorded(over, tuple(map(_change, figures)), parked)
+        return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
 
-    async def void(self, number: int, reason: str) -> None:
-        """Record that a match has no result, as often as it takes."""
+    async def void(self, number: int, reason: str) -> LogEntry | None:
+        """Record that a match has no result, as often as it takes; return what the log says of it."""
         while True:
             try:
-                await self._store.write(
-                    partial(matches.interrupt, match_ids=[matches.MatchId(number)], reason=reason, at=now_us())
-                )
+                entry = await self._store.write(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
                 break
             except StoreError as error:
                 log.error("void match not stored yet", match_id=number, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
         self._store.journal.forget(number)
+        return _entry(entry)
+
+
+def _interrupt(connection: Connection, match_id: int, reason: str, at: int) -> Any:
+    matches.interrupt(connection, [matches.MatchId(match_id)], reason, at)
+    return AtEnd(partial(_logged, match_id=match_id))
 
 
 def _finish(
@@ -191,8 +200,8 @@ def _finish(
     park_after: int,
     quota: int,
     rated: bool,
-) -> tuple[list[Figures], tuple[bots.Bot, ...]]:
-    """The result, what it does to the ladder and to those in trouble: one transaction.
+) -> Any:
+    """The result, what it does to the ladder and to those in trouble, and what the log says: one transaction.
 
     All comes and goes as plain tuples, since what has a class is pickled and unpickled in many times the time.
     """
@@ -212,7 +221,21 @@ def _finish(
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
-    return figures, parking.count(connection, match_id, troubles, park_after, at)
+    parked = parking.count(connection, match_id, troubles, park_after, at)
+    return AtEnd(lambda connection: (figures, parked, _logged(connection, match_id)))
+
+
+def _logged(connection: Connection, match_id: int) -> tuple[Any, ...] | None:
+    """Return what the log says of a match as a plain tuple."""
+    entry = log_store.outcome(connection, match_id)
+    return None if entry is None else (*entry[:2], tuple(entry.head), entry.proof)
+
+
+def _entry(logged: tuple[Any, ...] | None) -> LogEntry | None:
+    if logged is None:
+        return None
+    number, leaf, head, proof = logged
+    return LogEntry(number, leaf, LogHead(*head), proof)
 
 
 def _change(figures: Figures) -> live.RatingChange:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
+from arena.server.runtime.wall_clock import now_us
 from arena.store.errors import StoreError
 from arena.store.pruning import prune
 
@@ -27,7 +28,7 @@ async def prune_replays(store: Store, keep: int) -> None:
     after = 0
     while True:
         try:
-            pruned = await store.write(partial(prune, keep=keep, after=after, limit=AT_ONCE))
+            pruned = await store.write(partial(prune, keep=keep, at=now_us(), after=after, limit=AT_ONCE))
         except StoreError as error:
             log.error("replays not pruned", error=str(error), retry_in=EVERY)
             pruned = ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from arena.log.head import LogEntry, LogState
 from arena.match.effects import Ask
 from arena.match.policy import Policy
 from arena.replay.header import MatchKind
@@ -108,6 +109,8 @@ class Welcome:
     heartbeat: float
     """Seconds between two heartbeats."""
     transport: TransportSettings
+    log: LogState | None = None
+    """The log of results; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +219,8 @@ class MatchOver:
     spoilt: tuple[bool, ...] = ()
     """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty where
     the match was interrupted, or begun under an older rule."""
+    entry: LogEntry | None = None
+    """What the log of results says of it; None where there is no log."""
 
 
 @dataclass(init=False, slots=True)

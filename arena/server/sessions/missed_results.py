@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import MatchOver, RatingMove
-from arena.store import events, matches
+from arena.store import events, log, matches
 from arena.store.errors import UnknownMatch
 from arena.store.rows import MatchState
 
@@ -49,8 +49,9 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
     seat = next((seat for seat, each in enumerate(match.seats) if each.bot == bot.name), None)
     if seat is None or match.state is MatchState.PLAYING:
         return None
+    entry = log.outcome(connection, number)
     if match.state is MatchState.INTERRUPTED:
-        return MatchOver(number, seat, (), (), None, (), match.reason, MatchKind.RATED)
+        return MatchOver(number, seat, (), (), None, (), match.reason, MatchKind.RATED, entry=entry)
     before, after = match.seats[seat].rating_before, match.seats[seat].rating_after
     return MatchOver(
         number,
@@ -62,4 +63,5 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         "",
         MatchKind.CASUAL if before is None else MatchKind.RATED,
         tuple(each.spoilt for each in match.seats),
+        entry,
     )

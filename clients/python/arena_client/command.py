@@ -41,6 +41,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--give-up-after", type=float, metavar="SECONDS", help="end when the server is gone for so long"
     )
+    parser.add_argument(
+        "--no-receipts", action="store_true", help="keep nothing of the server's log of results beside the token"
+    )
     parser.add_argument("--quiet", action="store_true", help="show warnings only")
 
 
@@ -62,6 +65,7 @@ def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
             matches=arguments.matches,
             on_error=arguments.on_error,
             give_up_after=arguments.give_up_after,
+            receipts=not arguments.no_receipts,
             verbose=not arguments.quiet,
         )
     except ArenaError as error:

@@ -12,7 +12,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -31,17 +31,22 @@ from arena_client.channel import (
 )
 from arena_client.errors import ArenaError, ArgumentError, TokenRefusedError, UnreachableError
 from arena_client.inbox import Delivery, Inbox
+from arena_client.log_check import LogChecker
 from arena_client.network import Calls
+from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.tokens import NewToken, default_token_file, read_token
 from arena_client.v1.bots_pb2 import RegisterBotRequest
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
-from arena_client.v1.play_pb2 import Hello, PlayRequest, PlayResponse
+from arena_client.v1.log_pb2 import GetConsistencyRequest
+from arena_client.v1.log_pb2_grpc import LogServiceStub
+from arena_client.v1.play_pb2 import Hello, PlayRequest, PlayResponse, Welcome
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from arena_client.version import __version__
 
 if TYPE_CHECKING:
     from arena_client.v1.bots_pb2_grpc import BotServiceAsyncStub
+    from arena_client.v1.log_pb2_grpc import LogServiceAsyncStub
     from arena_client.v1.play_pb2_grpc import PlayServiceAsyncStub
 
     Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
@@ -66,6 +71,14 @@ LEAVE_TIME = 2.0
 STEADY = 1.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
+_REFUSALS = (
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.OUT_OF_RANGE,
+    grpc.StatusCode.UNIMPLEMENTED,
+)
+"""Answers by which a server that shows a log will not prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
 """What says that the stream has ended, now or before."""
 
@@ -95,6 +108,7 @@ class Connection:
         tls: Tls,
         matches: int | None,
         give_up_after: float | None,
+        receipts: bool = True,
     ) -> None:
         if matches is not None and matches < 1:
             raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
@@ -120,6 +134,10 @@ class Connection:
         self._tls = tls
         self._give_up_after = give_up_after
         self._progress = Progress(matches)
+        beside = None if token is not None and token_file is None else self._token_file
+        kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
+        self._receipts = Receipts(kept) if receipts else None
+        self._log_checker = None if self._receipts is None else LogChecker(self._receipts)
         self._session: Session | None = None
         self._stream: _Stream | None = None
         self._leaving = False
@@ -188,9 +206,14 @@ class Connection:
                     message.welcome,
                     self._progress,
                     lambda request: calls.soon(lambda: stream.send(request)),
+                    self._receipts,
                 )
                 self._session, self._stream = session, stream
-                await self._converse(stream, session, message)
+                checking = asyncio.create_task(self._check_log(channel, message.welcome))
+                try:
+                    await self._converse(stream, session, message)
+                finally:
+                    checking.cancel()
             except TokenRefusedError as refused:
                 if self._token is None and refused.reason != "TOKEN_REVOKED":  # which says what to do
                     refused.args = (
@@ -203,6 +226,26 @@ class Connection:
                     self._session.over = True
                 self._stream = None
                 stream.close()
+
+    async def _check_log(self, channel: grpc.aio.Channel, welcome: Welcome) -> None:
+        """Ask the server whether its log of results was only added to; the bot plays meanwhile."""
+        if self._log_checker is None:
+            return
+        stub = cast("LogServiceAsyncStub", LogServiceStub(channel))
+
+        async def consistency(first: int, second: int) -> Sequence[bytes] | None:
+            request = GetConsistencyRequest(first=first, second=second)
+            try:
+                return (await stub.GetConsistency(request, timeout=ANSWER_TIME)).proof
+            except grpc.aio.AioRpcError as error:
+                if error.code() in _REFUSALS:
+                    return None
+                raise
+
+        try:
+            await self._log_checker.check(welcome.log if welcome.HasField("log") else None, consistency)
+        except grpc.aio.AioRpcError as error:
+            _log.info("the server's log of results was not checked: %s", error.details())
 
     async def _register(self, channel: grpc.aio.Channel) -> str:
         stub = cast("BotServiceAsyncStub", BotServiceStub(channel))

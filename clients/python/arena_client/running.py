@@ -39,6 +39,7 @@ async def play(
     matches: int | None = None,
     on_error: OnError = "raise",
     give_up_after: float | None = None,
+    receipts: bool = True,
 ) -> None:
     """Play like `run`, inside the caller's event loop, which waits while the bot computes.
 
@@ -56,6 +57,7 @@ async def play(
             tls=tls,
             matches=matches,
             give_up_after=give_up_after,
+            receipts=receipts,
         ),
     )
 
@@ -72,6 +74,7 @@ def run(
     matches: int | None = None,
     on_error: OnError = "raise",
     give_up_after: float | None = None,
+    receipts: bool = True,
     verbose: bool = True,
 ) -> None:
     """Connect a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
@@ -87,6 +90,8 @@ def run(
     legal action is played. A lost connection is tried again after any part of the outage so far, 5 s at most in the
     first two minutes and 30 s later, without end or until nothing was reached for `give_up_after` seconds
     (`UnreachableError`). What trying again cannot change is another `ArenaError`.
+    `receipts`: whether what the server's log of results says of the matches is kept in a file beside the token, and the
+    log compared with it at each connection.
     `verbose` shows on standard error what happens, unless the program has set up logging for itself.
     """
     if _in_event_loop():
@@ -104,6 +109,7 @@ def run(
         tls=tls,
         matches=matches,
         give_up_after=give_up_after,
+        receipts=receipts,
     )
     stopped = threading.Event()
     with asyncio.Runner() as runner:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from arena_client.bot import Bot
 from arena_client.decision import Catalog
 from arena_client.errors import NoGameInCommonError
+from arena_client.receipts import Receipts, Seat
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Welcome
 
 _log = logging.getLogger("arena_client")
@@ -33,6 +34,10 @@ class Progress:
     """Matches that have begun."""
     accepted: dict[int, bytes] = field(default_factory=dict)
     """Invitations accepted whose matches have yet to begin, with their commitments."""
+    nonces: dict[int, bytes] = field(default_factory=dict)
+    """The bot's own chance by invitation, of those."""
+    seats: dict[int, Seat] = field(default_factory=dict)
+    """What is known of the matches that have begun."""
 
     @property
     def more(self) -> bool:
@@ -52,13 +57,21 @@ class Progress:
         """Forget what the server says again at a new connection: invitations, and the matches that go on."""
         self.playing.clear()
         self.accepted.clear()
+        self.nonces.clear()
 
 
 class Session:
     """The conversation of one stream, from the welcome on."""
 
-    def __init__(self, bot: Bot, welcome: Welcome, progress: Progress, send: Callable[[PlayRequest], None]) -> None:
-        """`send` takes what the bot says, in the bot's thread.
+    def __init__(
+        self,
+        bot: Bot,
+        welcome: Welcome,
+        progress: Progress,
+        send: Callable[[PlayRequest], None],
+        receipts: Receipts | None = None,
+    ) -> None:
+        """`send` takes what the bot says, in the bot's thread. `receipts` keeps what the log says of its matches.
 
         Raises `NoGameInCommonError` when the welcome has none of the bot's games.
         """
@@ -69,6 +82,7 @@ class Session:
         """The games that the server plays and the bot named, by name."""
         self._capacity = bot.capacity
         self._progress = progress
+        self._receipts = receipts
         self._room = progress.room(bot.capacity)
         """The capacity that the server knows; below all others where it has to be said again."""
         if not self.games.keys() & set(bot.games):
@@ -98,7 +112,8 @@ class Session:
             number = invitation.invitation_id
             if self._progress.more or number in self._progress.accepted:
                 self._progress.accepted[number] = invitation.commitment
-                reply.ready.add(invitation_id=number, nonce=os.urandom(16))
+                nonce = self._progress.nonces[number] = os.urandom(16)
+                reply.ready.add(invitation_id=number, nonce=nonce)
             else:
                 reply.declined.append(number)
                 self._room = -1
@@ -109,6 +124,7 @@ class Session:
         for notice in message.notices:
             if notice.kind in _NO_MATCH:
                 self._progress.accepted.pop(notice.invitation_id, None)
+                self._progress.nonces.pop(notice.invitation_id, None)
         return reply if reply.ListFields() else None
 
     def _start(self, start: MatchStart) -> None:
@@ -119,9 +135,16 @@ class Session:
                 start.match_id,
             )
         self._progress.playing.add(start.match_id)
+        known = self._progress.seats.get(start.match_id)
+        if known is None or known.commitment != start.commitment:
+            nonce = self._progress.nonces.pop(start.invitation_id, b"")
+            self._progress.seats[start.match_id] = Seat(start.seat, nonce, start.salt, start.commitment)
 
     def _end(self, report: MatchReport) -> None:
         self._progress.playing.discard(report.match_id)
+        seat = self._progress.seats.pop(report.match_id, None)
+        if self._receipts is not None and report.HasField("entry"):
+            self._receipts.take(report, seat)
         if not report.interrupted:
             self._progress.finished += 1
 

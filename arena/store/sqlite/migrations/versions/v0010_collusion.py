@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.types import TypeEngine
 
 revision = "0010"
-down_revision = "0008"
+down_revision = "0009"
 
 Int = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Real: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")

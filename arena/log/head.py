@@ -1,0 +1,61 @@
+"""Heads: what a log was at one moment, signed; and entries, which prove that a leaf is in it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+from typing import NamedTuple
+
+from arena.log.tree import leaf_hash, root_of_inclusion
+
+
+class LogHead(NamedTuple):
+    """A log of so many leaves, signed by its key."""
+
+    size: int
+    root: bytes
+    signature: bytes
+    """Ed25519, 64 bytes, over `head_text`."""
+
+
+class LogEntry(NamedTuple):
+    """A leaf, and the proof that a head includes it."""
+
+    number: int
+    """From 1."""
+    leaf: bytes
+    """Its canonical bytes."""
+    head: LogHead
+    proof: tuple[bytes, ...]
+    """Hashes from the leaf to the root."""
+
+    @property
+    def included(self) -> bool:
+        """Whether the proof leads from the leaf to the head's root."""
+        made = root_of_inclusion(self.number - 1, self.head.size, leaf_hash(self.leaf), self.proof)
+        return made == self.head.root
+
+
+class LogState(NamedTuple):
+    """A log as it is at one moment."""
+
+    keys: tuple[bytes, ...]
+    """The leaves that name its keys, the first first."""
+    head: LogHead
+    restores: tuple[LogEntry, ...] = ()
+    """The leaves of restorations from backups."""
+
+
+def log_name(first_key: bytes) -> str:
+    """Return the name of a log, which stays when its key is changed: the SHA-256 of its first public key, in hex."""
+    return sha256(first_key).hexdigest()
+
+
+def head_text(log: str, size: int, root: bytes) -> bytes:
+    """Return the text that is signed, in the form of a checkpoint (C2SP tlog-checkpoint) without extensions."""
+    return f"arena-log/{log}\n{size}\n{b64encode(root).decode()}\n".encode()
+
+
+def rotation_text(log: str, new_key: bytes) -> bytes:
+    """Return the text by whose signature a key names the one that signs after it."""
+    return f"arena-log/{log}\nkey\n{new_key.hex()}\n".encode()

@@ -1,0 +1,87 @@
+"""The keys of a log one after the other, as its leaves name them: each signs the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from arena.log.head import LogHead, head_text, log_name, rotation_text
+from arena.log.key import Signer, signed
+from arena.log.leaf import LeafError, LeafKind, decode_leaf, encode_leaf
+
+
+class LogKeys:
+    """The public keys that a log had; the last is the one that signs."""
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        """Read all leaves of the kind `key`, the log's first one first.
+
+        LeafError where one is none, or not signed by the key before it.
+        """
+        if not leaves:
+            raise LeafError("a log without a key")
+        self.leaves = tuple(leaves)
+        self._keys: list[bytes] = []
+        for content in leaves:
+            leaf = decode_leaf(content)
+            if leaf["kind"] != LeafKind.KEY.value:
+                raise LeafError(f"leaf {leaf['number']} is of the kind {leaf['kind']}, not key")
+            try:
+                key, signature = bytes.fromhex(leaf["key"]), bytes.fromhex(leaf["signature"])
+            except (TypeError, ValueError):
+                raise LeafError(f"leaf {leaf['number']} holds no key") from None
+            if self._keys and not signed(self._keys[-1], signature, rotation_text(self.log, key)):
+                raise LeafError(f"the key of leaf {leaf['number']} is not signed by the one before it")
+            self._keys.append(key)
+
+    @property
+    def log(self) -> str:
+        """The name of the log."""
+        return log_name(self._keys[0])
+
+    @property
+    def newest(self) -> bytes:
+        """The key that signs now."""
+        return self._keys[-1]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def signed(self, head: LogHead, since: bytes | None = None) -> bool:
+        """Return whether a head is signed by one of the keys; with `since` by that one or a later one."""
+        keys = self._keys if since is None else self._keys[self._keys.index(since) :] if since in self._keys else []
+        text = head_text(self.log, head.size, head.root)
+        return any(signed(key, head.signature, text) for key in reversed(keys))
+
+
+def first_key_leaf(number: int, at: int, signer: Signer) -> bytes:
+    """Return the leaf with a log's first key, `at` an instant in microseconds since 1970."""
+    return encode_leaf(number, LeafKind.KEY, at, key=signer.public.hex(), signature="")
+
+
+def next_key_leaf(number: int, at: int, keys: LogKeys, old: Signer, new: Signer) -> bytes:
+    """Return the leaf with which a log's key names the next."""
+    signature = old.sign(rotation_text(keys.log, new.public))
+    return encode_leaf(number, LeafKind.KEY, at, key=new.public.hex(), signature=signature.hex())
+
+
+class HeadSigner:
+    """Signs the heads of one log. It can be pickled."""
+
+    def __init__(self, log: str, signer: Signer) -> None:
+        """Sign for the log of this name."""
+        self._log: Final = log
+        self._signer: Final = signer
+
+    def __reduce__(self) -> tuple[Callable[[str, Signer], HeadSigner], tuple[str, Signer]]:
+        return _unpickled, (self._log, self._signer)
+
+    def __call__(self, size: int, root: bytes) -> bytes:
+        """Return the signature of a head."""
+        return self._signer.sign(head_text(self._log, size, root))
+
+
+def _unpickled(log: str, signer: Signer) -> HeadSigner:
+    """Load the library where the signer arrives, not while the first results wait to be told."""
+    signer.public  # noqa: B018 - it is worked out here
+    return HeadSigner(log, signer)

@@ -1,0 +1,100 @@
+"""The leaves: what each says, as canonical bytes. docs/log.md describes them, and has test vectors.
+
+A leaf is one JSON object in UTF-8 without spaces, its fields in the order given here, nothing escaped that need not be:
+one content has one encoding, and any language can read it.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Any, Final
+
+VERSION: Final = 1
+"""Version of the leaves."""
+
+
+class LeafKind(Enum):
+    """A kind of leaf."""
+
+    RATED = "rated"
+    """The result of a match that moves ratings."""
+    CASUAL = "casual"
+    """The result of a match that moves none."""
+    INTERRUPTED = "interrupted"
+    """A match ended without a result."""
+    VOID = "void"
+    """A result counts no more."""
+    BAN = "ban"
+    UNBAN = "unban"
+    HIDE = "hide"
+    UNHIDE = "unhide"
+    DELETE = "delete"
+    RENAME = "rename"
+    PRUNE = "prune"
+    """The contents of old replays were removed."""
+    RESTORE = "restore"
+    """The data directory was restored from a backup: what came after the head that is named is gone."""
+    KEY = "key"
+    """From here on another key signs; the first leaf of every log names its first."""
+
+
+_SEATS: Final = ("bots", "names", "versions")
+_RESULT: Final = ("match", "game", *_SEATS, "places", "counts", "points", "replay")
+_DECISION: Final = ("name", "reason")
+FIELDS: Final[dict[LeafKind, tuple[str, ...]]] = {
+    LeafKind.RATED: _RESULT,
+    LeafKind.CASUAL: _RESULT,
+    LeafKind.INTERRUPTED: ("match", "game", *_SEATS, "reason"),
+    LeafKind.VOID: ("match", "game", "reason"),
+    LeafKind.BAN: _DECISION,
+    LeafKind.UNBAN: _DECISION,
+    LeafKind.HIDE: _DECISION,
+    LeafKind.UNHIDE: _DECISION,
+    LeafKind.DELETE: _DECISION,
+    LeafKind.RENAME: ("name", "new_name", "reason"),
+    LeafKind.PRUNE: ("through", "replays"),
+    LeafKind.RESTORE: ("size", "root"),
+    LeafKind.KEY: ("key", "signature"),
+}
+"""The fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at` (microseconds
+since 1970)."""
+RESULTS: Final = frozenset({LeafKind.RATED, LeafKind.CASUAL})
+"""The kinds that say how a match ended with a result."""
+_HEAD: Final = ("log", "number", "kind", "at")
+_ALL_FIELDS: Final = {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in FIELDS.items()}
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class LeafError(ValueError):
+    """Bytes that are no leaf; the message says why."""
+
+
+def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
+    """Return the canonical bytes of a leaf. LeafError unless the fields are exactly those of its kind."""
+    names = FIELDS[kind]
+    if fields.keys() != set(names):
+        raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(names)}, not {', '.join(fields)}")
+    head = {"log": VERSION, "number": number, "kind": kind.value, "at": at}
+    return _ENCODE(head | {name: fields[name] for name in names}).encode()
+
+
+def decode_leaf(content: bytes) -> dict[str, Any]:
+    """Return the fields of a leaf by name, of which `kind` is a text. LeafError unless the bytes are canonical."""
+    try:
+        leaf = json.loads(content.decode())
+        if leaf["log"] != VERSION:
+            raise LeafError(f"its version is {leaf['log']!r}, and this program knows {VERSION}; upgrade it")
+        kind = LeafKind(leaf["kind"])
+        if leaf.keys() != _ALL_FIELDS[kind].keys():
+            fields = ", ".join(name for name in leaf if name not in _HEAD)
+            raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(FIELDS[kind])}, not {fields}")
+        canonical = [*leaf] == [*_ALL_FIELDS[kind]] and _ENCODE(leaf).encode() == content
+    except LeafError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise LeafError(f"it is no leaf of a log ({type(error).__name__}: {error})") from None
+    if not canonical:
+        raise LeafError("it is written otherwise than a leaf is")
+    named: dict[str, Any] = leaf
+    return named

@@ -1,0 +1,68 @@
+"""The receipts that bots keep (docs/log.md): reading their files, and what a receipt proves by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from arena.log.head import LogEntry, LogHead
+from arena.log.keys import LogKeys
+from arena.log.leaf import LeafError, decode_leaf
+
+
+class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
+    """A receipt that proves nothing; the message says why."""
+
+
+class Receipt(NamedTuple):
+    """What a bot was told of a match, and what the server had committed to."""
+
+    source: str
+    """The file, for messages."""
+    keys: LogKeys
+    """The log's keys, as the bot knew them."""
+    match_id: int
+    seat: int
+    entry: LogEntry
+    leaf: Mapping[str, Any]
+    """What the leaf says."""
+    nonce: bytes
+    """The bot's chance in the deal; empty where it is not known."""
+    salt: bytes
+    """That of the invitation; empty where it is not known."""
+    commitment: bytes
+    """To the server's seed; empty where it is not known."""
+
+
+def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:
+    """Yield the receipts of a match in a file. ReceiptUnusable where one is damaged or not signed."""
+    keys: LogKeys | None = None
+    for number, text in enumerate(content.splitlines(), 1):
+        try:
+            line = json.loads(text)
+            if "keys" in line:
+                keys = LogKeys([leaf.encode() for leaf in line["keys"]])
+            elif line["match"] == match_id:
+                if keys is None:
+                    raise ReceiptUnusable("no key of a log stands before it")
+                yield _receipt(line, source, keys)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            why = error if isinstance(error, LeafError | ReceiptUnusable) else f"{type(error).__name__}: {error}"
+            raise ReceiptUnusable(f"{source}, line {number}: it proves nothing: {why}") from error
+
+
+def _receipt(line: Mapping[str, Any], source: str, keys: LogKeys) -> Receipt:
+    head = line["head"]
+    under = LogHead(head["size"], bytes.fromhex(head["root"]), bytes.fromhex(head["signature"]))
+    proof = tuple(bytes.fromhex(each) for each in line["proof"])
+    entry = LogEntry(line["number"], line["leaf"].encode(), under, proof)
+    if not keys.signed(under):
+        raise ReceiptUnusable("its head is not signed by the key of the log")
+    if not entry.included:
+        raise ReceiptUnusable("its head does not include its leaf")
+    leaf = decode_leaf(entry.leaf)
+    if (leaf["number"], leaf.get("match")) != (entry.number, line["match"]):
+        raise ReceiptUnusable(f"its leaf is number {leaf['number']}, of match {leaf.get('match')}")
+    started = (bytes.fromhex(line.get(name, "")) for name in ("nonce", "salt", "commitment"))
+    return Receipt(source, keys, line["match"], line["seat"], entry, leaf, *started)

@@ -1,0 +1,143 @@
+"""The Merkle tree of RFC 6962 (also RFC 9162): hashes, and proofs of inclusion and consistency.
+
+A tree over n leaves is known by its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves
+from index · 2**level up to, not including, (index + 1) · 2**level. All hashes are SHA-256 and have 32 bytes; leaves are
+counted from 0. Nothing here reads or writes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Final, TypeAlias
+
+Nodes: TypeAlias = Callable[[int, int], bytes]
+"""Returns the hash of a complete subtree by level and index."""
+
+EMPTY: Final = sha256().digest()
+"""Root of the tree without leaves."""
+
+
+def leaf_hash(content: bytes) -> bytes:
+    """Return the hash of a leaf: SHA-256 of a zero byte and its content."""
+    return sha256(b"\0" + content).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Return the hash of a node: SHA-256 of a one byte and the hashes below it."""
+    return sha256(b"\1" + left + right).digest()
+
+
+def completed(index: int, leaf: bytes, nodes: Nodes) -> list[bytes]:
+    """Return the hashes of the complete subtrees that a new leaf ends, by level from 0, which is the leaf's own hash.
+
+    `nodes` is asked for subtrees of earlier leaves only.
+    """
+    hashes, level = [leaf], 0
+    while index >> level & 1:
+        hashes.append(node_hash(nodes(level, (index >> level) - 1), hashes[-1]))
+        level += 1
+    return hashes
+
+
+def root(size: int, nodes: Nodes) -> bytes:
+    """Return the root of the tree over the first `size` leaves (MTH in RFC 6962, 2.1)."""
+    return _hash(0, size, nodes) if size else EMPTY
+
+
+def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
+    """Return the proof that a leaf is in the tree of `size` leaves (PATH in RFC 6962, 2.1.1). ValueError."""
+    if not 0 <= index < size:
+        raise ValueError(f"there is no leaf {index} in a tree of {size}")
+    proof, start, end = [], 0, size
+    while end - start > 1:
+        middle = start + _split(end - start)
+        if index < middle:
+            proof.append(_hash(middle, end, nodes))
+            end = middle
+        else:
+            proof.append(_hash(start, middle, nodes))
+            start = middle
+    return proof[::-1]
+
+
+def consistency_proof(first: int, second: int, nodes: Nodes) -> list[bytes]:
+    """Return the proof that the tree of `first` leaves begins that of `second` (PROOF in RFC 6962, 2.1.2). ValueError.
+
+    It is empty where `first` is 0 or `second`.
+    """
+    if not 0 <= first <= second:
+        raise ValueError(f"a tree of {second} leaves does not begin with one of {first}")
+    if first in {0, second}:
+        return []
+    proof, start, end = [], 0, second
+    while end != first:
+        middle = start + _split(end - start)
+        if first <= middle:
+            proof.append(_hash(middle, end, nodes))
+            end = middle
+        else:
+            proof.append(_hash(start, middle, nodes))
+            start = middle
+    if start:  # a subtree of both trees that is not the whole of the first
+        proof.append(_hash(start, end, nodes))
+    return proof[::-1]
+
+
+def root_of_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes]) -> bytes | None:
+    """Return the root that follows from a leaf's hash and its proof (RFC 9162, 2.1.3.2); None for one that is none."""
+    if not 0 <= index < size:
+        return None
+    place, last, made = index, size - 1, leaf
+    for each in proof:
+        if not last:
+            return None
+        if place & 1 or place == last:
+            made = node_hash(each, made)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            made = node_hash(made, each)
+        place, last = place >> 1, last >> 1
+    return None if last else made
+
+
+def consistent(first: int, first_root: bytes, second: int, second_root: bytes, proof: Sequence[bytes]) -> bool:
+    """Return whether a proof shows that the first tree begins the second (RFC 9162, 2.1.4.2)."""
+    if not 0 <= first <= second:
+        return False
+    if first in {0, second}:
+        return not proof and first_root == (second_root if first else EMPTY)
+    rest = list(proof) if first & first - 1 else [first_root, *proof]
+    if not rest:
+        return False
+    place, last = first - 1, second - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    old = new = rest[0]
+    for each in rest[1:]:
+        if not last:
+            return False
+        if place & 1 or place == last:
+            old, new = node_hash(each, old), node_hash(each, new)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            new = node_hash(new, each)
+        place, last = place >> 1, last >> 1
+    return not last and (old, new) == (first_root, second_root)
+
+
+def _hash(start: int, end: int, nodes: Nodes) -> bytes:
+    """Return the root over leaves of which the first begins a subtree as large as their number calls for."""
+    size = end - start
+    level = size.bit_length() - 1
+    if size == 1 << level:
+        return nodes(level, start >> level)
+    middle = start + (1 << level)
+    return node_hash(nodes(level, start >> level), _hash(middle, end, nodes))
+
+
+def _split(size: int) -> int:
+    """Return the largest power of two below a size of 2 or more."""
+    return 1 << (size - 1).bit_length() - 1

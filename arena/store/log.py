@@ -1,0 +1,179 @@
+"""The log in the database: leaves added in the transaction of what they tell, a signed head at its end, and proofs.
+
+A row holds a leaf and the hashes of the complete subtrees that the leaf ends; every other node of the tree follows from
+these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. Who signs, and how, is not
+known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from arena.log.head import LogEntry, LogHead, LogState
+from arena.log.leaf import LeafKind, decode_leaf, encode_leaf
+from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.store import schema
+from arena.store.statements import Statement
+
+Sign: TypeAlias = Callable[[int, bytes], bytes]
+"""Signs a head: the number of leaves, and the root."""
+
+HASH: Final = 32
+"""Bytes of a hash."""
+_LOG: Final = schema.log.c
+_HEAD: Final = schema.log_head.c
+_SEATS: Final = schema.match_seats.c
+_ADD: Final = Statement(insert(schema.log), "number", "match_id", "leaf", "nodes")
+_SIZE: Final = Statement(select(func.max(_LOG.number)))
+_NODES: Final = Statement(select(_LOG.nodes).where(_LOG.number == bindparam("of_number")))
+_LEAF: Final = Statement(select(_LOG.leaf).where(_LOG.number == bindparam("of_number")))
+_OF_MATCH: Final = Statement(select(func.min(_LOG.number)).where(_LOG.match_id == bindparam("of_match")))
+_NEWEST_HEAD: Final = Statement(select(_HEAD.size, _HEAD.root, _HEAD.signature))
+_FIRST_HEAD: Final = Statement(insert(schema.log_head), "only", "size", "root", "signature")
+_NEXT_HEAD: Final = Statement(update(schema.log_head), "size", "root", "signature")
+_SEATED: Final = Statement(
+    select(_SEATS.bot_id, schema.bots.c.name, schema.versions.c.version)
+    .select_from(schema.match_seats.join(schema.bots).join(schema.versions, schema.versions.c.id == _SEATS.node))
+    .where(_SEATS.match_id == bindparam("of_match"))
+    .order_by(_SEATS.seat)
+)
+
+
+def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> int:
+    """Add a leaf to the log and return its number; `fields` are those of its kind, `at` in microseconds since 1970."""
+    number = size(connection) + 1
+    leaf = encode_leaf(number, kind, at, **fields)
+    store_leaf(connection, number, leaf, fields.get("match"))
+    return number
+
+
+def store_leaf(connection: Connection, number: int, leaf: bytes, match_id: int | None = None) -> None:
+    """Add the next leaf as it is."""
+    hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
+    row = {"number": number, "match_id": match_id, "leaf": leaf.decode(), "nodes": b"".join(hashes)}
+    _ADD.run(connection, row)
+
+
+def append_result(
+    connection: Connection,
+    kind: LeafKind,
+    at: int,
+    match_id: int,
+    game: str,
+    places: Sequence[int],
+    counts: Sequence[bool],
+    points: Sequence[int],
+    replay: bytes | None,
+) -> int:
+    """Add the result of a match, by seat; `replay` is the digest of its text. Return the leaf's number."""
+    result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
+    digest = None if replay is None else replay.hex()
+    seats = seated(connection, match_id)
+    return append(connection, kind, at, match=match_id, game=game, **seats, **result, replay=digest)
+
+
+def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
+    """Return the bots, names and versions of a match by seat, as they are now, under the names of a leaf's fields."""
+    rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
+    return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
+
+
+def size(connection: Connection) -> int:
+    """Return the number of leaves."""
+    (number,) = _SIZE.run(connection, {}).fetchone() or (None,)
+    return int(number or 0)
+
+
+def node(connection: Connection, level: int, index: int) -> bytes:
+    """Return the hash of a complete subtree; see `arena.log.tree`."""
+    row = _NODES.run(connection, {"of_number": (index + 1) << level}).fetchone()
+    if row is None:
+        raise ValueError(f"the log has no leaf {(index + 1) << level}")
+    return bytes(row[0][HASH * level : HASH * (level + 1)])
+
+
+def root_of(connection: Connection, leaves: int) -> bytes:
+    """Return the root of the tree over the first so many leaves."""
+    return root(leaves, partial(node, connection))
+
+
+def seal(connection: Connection, sign: Sign) -> None:
+    """Sign and store the head of all leaves, unless it is stored already or there is none."""
+    leaves, before = size(connection), head(connection)
+    if leaves == (0 if before is None else before.size):
+        return
+    made = root_of(connection, leaves)
+    row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
+    if before is None:
+        _FIRST_HEAD.run(connection, row | {"only": 1})
+    else:
+        _NEXT_HEAD.run(connection, row)
+
+
+def head(connection: Connection) -> LogHead | None:
+    """Return the newest signed head; None before the first."""
+    row = _NEWEST_HEAD.run(connection, {}).fetchone()
+    return None if row is None else LogHead(*row)
+
+
+def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
+    """Return a leaf with the proof that a head of this log includes it. ValueError where it does not."""
+    proof = inclusion_proof(number - 1, under.size, partial(node, connection))
+    return LogEntry(number, leaf(connection, number), under, tuple(proof))
+
+
+def leaf(connection: Connection, number: int) -> bytes:
+    """Return the canonical bytes of a leaf that the log has."""
+    (text,) = _LEAF.run(connection, {"of_number": number}).fetchone() or ("",)
+    return str(text).encode()
+
+
+def outcome(connection: Connection, match_id: int) -> LogEntry | None:
+    """Return the leaf with which a match ended, under the newest head; None where it is not under a head."""
+    (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
+    under = head(connection)
+    return None if number is None or under is None or number > under.size else entry(connection, number, under)
+
+
+def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
+    """Return all that the log says of a match under the newest head, in order: the result, then a void."""
+    found = connection.scalars(select(_LOG.number).where(_LOG.match_id == match_id).order_by(_LOG.number))
+    return _under_newest(connection, found)
+
+
+def state(connection: Connection) -> LogState | None:
+    """Return the log as it is now; None before its first head."""
+    under = head(connection)
+    return None if under is None else LogState(key_leaves(connection), under, restores(connection))
+
+
+def restores(connection: Connection) -> tuple[LogEntry, ...]:
+    """Return the leaves of restorations from backups under the newest head, in order."""
+    return _under_newest(connection, [number for number, _ in _about_no_match(connection, LeafKind.RESTORE)])
+
+
+def key_leaves(connection: Connection) -> tuple[bytes, ...]:
+    """Return the leaves that name the log's keys, in order; none before it is begun."""
+    return tuple(leaf for _, leaf in _about_no_match(connection, LeafKind.KEY))
+
+
+def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
+    """Return the proof that the log of so many leaves begins that of so many more. ValueError."""
+    if second > size(connection):
+        raise ValueError(f"the log has {size(connection)} leaves, not {second}")
+    return tuple(consistency_proof(first, second, partial(node, connection)))
+
+
+def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEntry, ...]:
+    under = head(connection)
+    return () if under is None else tuple(entry(connection, each, under) for each in numbers if each <= under.size)
+
+
+def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
+    rows = connection.execute(select(_LOG.number, _LOG.leaf).where(_LOG.match_id.is_(None)).order_by(_LOG.number))
+    leaves = [(row.number, row.leaf.encode()) for row in rows]
+    return [(number, leaf) for number, leaf in leaves if decode_leaf(leaf)["kind"] == kind.value]

@@ -1,0 +1,97 @@
+"""Proofs of a log of results (RFC 9162, 2.1): that a leaf is in it, that a later log only added to an earlier one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from arena_client.ed25519 import signed
+from arena_client.v1.log_pb2 import LogEntry, LogHead
+
+
+def included(entry: LogEntry) -> bool:
+    """Return whether a leaf's proof leads to the root of its head."""
+    place, last = entry.number - 1, entry.head.size - 1
+    if not 0 <= place <= last:
+        return False
+    made = hashlib.sha256(b"\0" + entry.leaf).digest()
+    for each in entry.proof:
+        if not last:
+            return False
+        if place & 1 or place == last:
+            made = _node(each, made)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            made = _node(made, each)
+        place, last = place >> 1, last >> 1
+    return not last and made == entry.head.root
+
+
+def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
+    """Return whether a proof shows that the first log, which has leaves, begins the second."""
+    if not 0 < first.size <= second.size:
+        return False
+    if first.size == second.size:
+        return not proof and first.root == second.root
+    rest = list(proof) if first.size & first.size - 1 else [first.root, *proof]
+    if not rest:
+        return False
+    place, last = first.size - 1, second.size - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    old = new = rest[0]
+    for each in rest[1:]:
+        if not last:
+            return False
+        if place & 1 or place == last:
+            old, new = _node(each, old), _node(each, new)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            new = _node(new, each)
+        place, last = place >> 1, last >> 1
+    return not last and (old, new) == (first.root, second.root)
+
+
+class Keys:
+    """The public keys of a log, one after the other; each signs the next."""
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        """Read the leaves that name them. Raises ValueError where one is none, or is not signed by the one before."""
+        self.leaves = [*leaves]
+        self.log = ""
+        self._newest = b""
+        for content in leaves:
+            leaf = fields(content)
+            try:
+                key, signature = bytes.fromhex(leaf["key"]), bytes.fromhex(leaf["signature"])
+            except (KeyError, TypeError) as error:
+                raise ValueError(f"a leaf that names no key: {error}") from None
+            if not self.log:
+                self.log = hashlib.sha256(key).hexdigest()
+            elif not signed(self._newest, signature, f"arena-log/{self.log}\nkey\n{key.hex()}\n".encode()):
+                raise ValueError("a key that the one before it did not sign")
+            self._newest = key
+        if not leaves:
+            raise ValueError("a log without a key")
+
+    def signed(self, head: LogHead) -> bool:
+        """Return whether a head is signed by the newest key."""
+        text = f"arena-log/{self.log}\n{head.size}\n{base64.b64encode(head.root).decode()}\n"
+        return signed(self._newest, head.signature, text.encode())
+
+
+def fields(leaf: bytes) -> dict[str, Any]:
+    """Return what a leaf says, by name. Raises ValueError where it is none."""
+    found = json.loads(leaf)
+    if not isinstance(found, dict):
+        raise ValueError("it is no JSON object")
+    return found
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\1" + left + right).digest()

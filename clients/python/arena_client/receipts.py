@@ -1,0 +1,202 @@
+"""What a bot keeps of the log of results: the server's key and newest head, and a receipt for each match.
+
+A file of JSON lines beside the token, which is added to; docs/log.md describes it. `arena replay verify --receipts`
+reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arena_client.merkle import fields, included
+from arena_client.v1.log_pb2 import LogHead, LogState
+from arena_client.v1.play_pb2 import MatchReport
+
+_log = logging.getLogger("arena_client")
+
+KEPT = 1000
+"""Receipts that a file keeps, the newest; up to twice as many for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What a bot knows of a match from its beginning."""
+
+    seat: int
+    nonce: bytes
+    """Its own chance in the deal; empty where an earlier run of the program sent it."""
+    salt: bytes
+    commitment: bytes
+
+
+@dataclass(slots=True)
+class Pin:
+    """What is known of a server's log."""
+
+    keys: list[bytes]
+    """The leaves that name its keys."""
+    restores: list[bytes]
+    """The leaves of restorations that were known when it was pinned."""
+    head: LogHead
+    """The newest head that was shown to begin with the one before."""
+
+
+@dataclass(slots=True)
+class Receipts:
+    """The receipts of one bot at one server."""
+
+    file: Path | None
+    """Where they are; None keeps nothing on the disk."""
+    pin: Pin | None = None
+    heads: list[LogHead] = field(default_factory=list)
+    """Heads of receipts, the oldest first."""
+    matches: list[tuple[int, int]] = field(default_factory=list)
+    """Number of the leaf, and match, of each receipt."""
+    _lines: int = 0
+    _read: bool = False
+    _troubled: bool = False
+
+    def read(self) -> None:
+        """Read the file once; what cannot be read is left alone, with a warning."""
+        if self._read or self.file is None:
+            return
+        self._read = True
+        try:
+            for line in self.file.read_text("utf-8").splitlines():
+                self._lines += 1
+                self._remember(json.loads(line))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._warn(error)
+
+    @property
+    def latest(self) -> LogHead | None:
+        """The longest head that is known."""
+        known = [*self.heads, *([] if self.pin is None else [self.pin.head])]
+        return max(known, key=lambda head: head.size, default=None)
+
+    def latest_within(self, size: int) -> LogHead | None:
+        """Return the longest head of at most so many leaves that is known."""
+        known = [head for head in [*self.heads, *([] if self.pin is None else [self.pin.head])] if head.size <= size]
+        return max(known, key=lambda head: head.size, default=None)
+
+    def pin_to(self, state: LogState, cut: int | None = None) -> None:
+        """Keep keys, restorations and head of a server; `cut`: the leaves that a restoration left of what was known."""
+        if cut is not None:
+            self._forget(cut)
+        self.pin = Pin([*state.keys], [each.leaf for each in state.restores], state.head)
+        line: dict[str, Any] = {
+            "arena_receipts": 1,
+            "keys": [leaf.decode() for leaf in self.pin.keys],
+            "restores": [leaf.decode() for leaf in self.pin.restores],
+            "head": _head(state.head),
+        }
+        self._add(line | ({} if cut is None else {"cut": cut}))
+
+    def take(self, report: MatchReport, seat: Seat | None) -> None:
+        """Check what a report says of the log, and keep it."""
+        entry = report.entry
+        self.read()
+        if (problem := _problem(report)) is not None:
+            _log.error(
+                "match %d: the server's log of results does not bear out its report: %s", report.match_id, problem
+            )
+        self.heads.append(entry.head)
+        self.matches.append((entry.number, report.match_id))
+        line: dict[str, Any] = {"match": report.match_id, "seat": report.seat}
+        if seat is not None:
+            line |= {"nonce": seat.nonce.hex(), "salt": seat.salt.hex(), "commitment": seat.commitment.hex()}
+        line |= {
+            "number": entry.number,
+            "leaf": entry.leaf.decode("utf-8", "replace"),
+            "head": _head(entry.head),
+            "proof": [each.hex() for each in entry.proof],
+        }
+        self._add(line)
+
+    def _remember(self, line: Mapping[str, Any]) -> None:
+        head = line["head"]
+        known = LogHead(size=head["size"], root=bytes.fromhex(head["root"]), signature=bytes.fromhex(head["signature"]))
+        if "keys" in line:
+            if "cut" in line:
+                self._forget(line["cut"])
+            self.pin = Pin(
+                [each.encode() for each in line["keys"]], [each.encode() for each in line["restores"]], known
+            )
+        else:
+            self.heads.append(known)
+            self.matches.append((line["number"], line["match"]))
+
+    def _forget(self, cut: int) -> None:
+        """Count no more with what lies beyond a cut; the file keeps it."""
+        self.heads = [head for head in self.heads if head.size <= cut]
+        self.matches = [(number, match) for number, match in self.matches if number <= cut]
+
+    def _add(self, line: Mapping[str, Any]) -> None:
+        del self.heads[:-KEPT], self.matches[:-KEPT]
+        if self.file is None:
+            return
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._lines >= 2 * KEPT:
+                self._shorten()
+            descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(text.encode())
+            self._lines += 1
+        except OSError as error:
+            self._warn(error)
+
+    def _shorten(self) -> None:
+        """Keep the newest receipts, and the newest pin before them."""
+        assert self.file is not None, "the caller has checked"
+        lines = self.file.read_text("utf-8").splitlines(keepends=True)
+        pins = [line for line in lines if line.startswith('{"arena_receipts"')]
+        kept = [*pins[-1:], *[line for line in lines if not line.startswith('{"arena_receipts"')][-KEPT:]]
+        descriptor, whole = tempfile.mkstemp(dir=self.file.parent, prefix=".receipts-")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.writelines(kept)
+            Path(whole).replace(self.file)
+        except OSError:
+            with contextlib.suppress(OSError):
+                Path(whole).unlink()
+            raise
+        self._lines = len(kept)
+
+    def _warn(self, error: Exception) -> None:
+        if not self._troubled:
+            self._troubled = True
+            _log.warning("receipts cannot be kept in %s (%s); the bot plays on without", self.file, error)
+
+
+def _head(head: LogHead) -> dict[str, Any]:
+    return {"size": head.size, "root": head.root.hex(), "signature": head.signature.hex()}
+
+
+def _problem(report: MatchReport) -> str | None:
+    """Return what is wrong with the entry of a report, in words; None where nothing is."""
+    entry = report.entry
+    if not included(entry):
+        return "its proof does not lead from leaf to head"
+    try:
+        leaf = fields(entry.leaf)
+    except ValueError as error:
+        return f"its leaf cannot be read ({error})"
+    told: Sequence[tuple[str, object]] = [("number", entry.number), ("match", report.match_id)]
+    if not report.interrupted:
+        told = [*told, ("places", [*report.places]), ("points", [*report.scores])]
+    for name, value in told:
+        if leaf.get(name) != value:
+            return f'its leaf says {leaf.get(name)} for "{name}", the report {value}'
+    return None

@@ -1,0 +1,367 @@
+"""The bot's side of the log of results: signatures, proofs, what it keeps, what it says when the log was changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from arena_client import Bot, Decision, ed25519, receipts
+from arena_client.connection import Connection
+from arena_client.log_check import LogChecker
+from arena_client.merkle import Keys, consistent, included
+from arena_client.receipts import Receipts, Seat
+from arena_client.v1.log_pb2 import LogEntry, LogHead, LogState
+from arena_client.v1.play_pb2 import MatchReport
+
+from arena.log.head import head_text
+from arena.log.key import Signer
+from arena.log.keys import LogKeys, first_key_leaf, next_key_leaf
+from arena.log.leaf import LeafKind, encode_leaf
+from arena.log.tree import Nodes, completed, consistency_proof, inclusion_proof, leaf_hash, root
+
+AT = 1_790_000_000_000_000
+SEAT = Seat(1, bytes(16), bytes(32), bytes(32))
+
+
+class First(Bot):
+    name = "first"
+
+    def decide(self, decision: Decision) -> int:
+        return decision.legal[0]
+
+
+class Log:
+    """A server's log."""
+
+    def __init__(self, secret: int = 1) -> None:
+        self.signer = Signer(bytes([secret]) * 32)
+        self.keys = [first_key_leaf(1, AT, self.signer)]
+        self.leaves = [*self.keys]
+        self.restores: list[int] = []
+        self.refuses = False
+
+    def add(self, kind: LeafKind, **fields: object) -> int:
+        self.leaves.append(encode_leaf(len(self.leaves) + 1, kind, AT + len(self.leaves), **fields))
+        return len(self.leaves)
+
+    def result(self, match: int, points: Sequence[int] = (-3, 12)) -> MatchReport:
+        """Add the result of a match; the report of it to the bot in seat 1."""
+        number = self.add(
+            LeafKind.RATED,
+            match=match,
+            game="sixth_sense",
+            bots=[1, 2],
+            names=["a", "bot"],
+            versions=["", ""],
+            places=[2, 1],
+            counts=[True, True],
+            points=[*points],
+            replay="00" * 32,
+        )
+        return MatchReport(match_id=match, seat=1, scores=points, places=[2, 1], entry=self.entry(number))
+
+    def restore(self, size: int) -> None:
+        """Cut it, as a restoration from a backup does, and say so."""
+        cut = root(size, self.nodes)
+        del self.leaves[size:]
+        self.restores = [each for each in self.restores if each <= size]
+        self.restores.append(self.add(LeafKind.RESTORE, size=size, root=cut.hex()))
+
+    def rotate(self, honest: bool = True) -> None:
+        keys, new = LogKeys(self.keys), Signer(bytes([len(self.keys) + 50]) * 32)
+        leaf = next_key_leaf(len(self.leaves) + 1, AT, keys, self.signer if honest else new, new)
+        self.keys.append(leaf)
+        self.leaves.append(leaf)
+        self.signer = new
+
+    @property
+    def nodes(self) -> Nodes:
+        stored: dict[tuple[int, int], bytes] = {}
+        for index, leaf in enumerate(self.leaves):
+            for level, each in enumerate(completed(index, leaf_hash(leaf), lambda *at: stored[at])):
+                stored[level, index >> level] = each
+        return lambda level, index: stored[level, index]
+
+    @property
+    def head(self) -> LogHead:
+        size, made = len(self.leaves), root(len(self.leaves), self.nodes)
+        name = LogKeys(self.keys[:1]).log
+        return LogHead(size=size, root=made, signature=self.signer.sign(head_text(name, size, made)))
+
+    def entry(self, number: int) -> LogEntry:
+        proof = inclusion_proof(number - 1, len(self.leaves), self.nodes)
+        return LogEntry(number=number, leaf=self.leaves[number - 1], head=self.head, proof=proof)
+
+    @property
+    def state(self) -> LogState:
+        return LogState(keys=self.keys, head=self.head, restores=[self.entry(each) for each in self.restores])
+
+    async def consistency(self, first: int, second: int) -> Sequence[bytes] | None:
+        if self.refuses or not first <= second <= len(self.leaves):
+            return None
+        return consistency_proof(first, second, self.nodes)
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    caplog.clear()
+    return found
+
+
+def welcome(log: Log | None, file: Path, kept: Receipts | None = None) -> Receipts:
+    """Have the bot, started anew where nothing is given, compare the log."""
+    kept = kept or Receipts(file)
+    state = None if log is None else log.state
+    asyncio.run(LogChecker(kept).check(state, log.consistency if log is not None else Log().consistency))
+    return kept
+
+
+def test_signatures_are_those_of_the_standard_and_no_others() -> None:
+    # RFC 8032, 7.1, tests 1 to 3
+    vectors = (
+        (
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+            "",
+            "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd"
+            "25bf5f0595bbe24655141438e7a100b",
+        ),
+        (
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+            "72",
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c3"
+            "87b2eaeb4302aeeb00d291612bb0c00",
+        ),
+        (
+            "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+            "af82",
+            "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594"
+            "a7c15e9716ed28dc027beceea1ec40a",
+        ),
+    )
+    for vector in vectors:
+        key, text, signature = map(bytes.fromhex, vector)
+        assert ed25519.signed(key, signature, text)
+        assert not ed25519.signed(key, signature, text + b"x")
+        assert not ed25519.signed(key[::-1], signature, text)
+        order = 2**252 + 27742317777372353535851937790883648493
+        more = int.from_bytes(signature[32:], "little") + order
+        assert not ed25519.signed(key, signature[:32] + more.to_bytes(32, "little"), text), "one signature, one form"
+    for key, signature in ((b"", bytes(64)), (bytes(32), b""), (b"\xff" * 32, bytes(64)), (bytes(32), b"\xff" * 64)):
+        assert not ed25519.signed(key, signature, b"x")
+
+
+def test_signatures_agree_with_the_library_of_the_server() -> None:
+    chance = Random(1)
+    for _ in range(10):
+        signer, text = Signer(chance.randbytes(32)), chance.randbytes(chance.randrange(200))
+        signature = bytearray(signer.sign(text))
+        assert ed25519.signed(signer.public, bytes(signature), text)
+        signature[chance.randrange(64)] ^= 1 << chance.randrange(8)
+        assert not ed25519.signed(signer.public, bytes(signature), text)
+
+
+def test_proofs_of_every_small_log_agree_with_the_server() -> None:
+    log, heads = Log(), []
+    for match in range(17):
+        log.result(match)
+        heads.append(log.head)
+    for first in heads:
+        for second in heads:
+            proof = asyncio.run(log.consistency(first.size, second.size))
+            assert consistent(first, second, proof or []) is (first.size <= second.size)
+            if proof:
+                assert not consistent(first, second, proof[:-1])
+                assert not consistent(first, second, [*proof, bytes(32)])
+                assert not consistent(LogHead(size=first.size, root=bytes(32)), second, proof)
+    for number in range(1, len(log.leaves) + 1):
+        entry = log.entry(number)
+        assert included(entry)
+        assert not included(LogEntry(number=number, leaf=entry.leaf + b" ", head=entry.head, proof=entry.proof))
+        assert not included(LogEntry(number=number + 1, leaf=entry.leaf, head=entry.head, proof=entry.proof))
+    assert Keys(log.keys).signed(log.head)
+
+
+def test_a_log_that_only_grew_is_nothing_to_speak_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    for match in (1, 2, 3):
+        kept.take(log.result(match), SEAT)
+    welcome(log, file, kept)
+    log.result(4)
+    assert welcome(log, file).latest == log.head
+    log.rotate()
+    log.result(5)
+    assert welcome(log, file).latest == log.head
+    assert said(caplog) == []
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line.get("match") for line in lines] == [None, 1, 2, 3, None, None, None]
+    assert lines[1]["seat"] == 1
+    assert (lines[1]["nonce"], lines[1]["salt"], lines[1]["commitment"]) == ("00" * 16, "00" * 32, "00" * 32)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda log: log.leaves.__setitem__(1, log.leaves[1].replace(b"12", b"13")), "begin with the 3 entries"),
+        (lambda log: log.leaves.__delitem__(slice(2, None)), "begin with the 3 entries"),
+        (lambda log: setattr(log, "refuses", True), "begin with the 3 entries"),
+        (lambda log: setattr(log, "signer", Signer(bytes(32))), "its head is not signed by its key"),
+        (lambda log: log.rotate(honest=False), "it shows a key that the one before it did not sign"),
+        (lambda log: log.__init__(secret=2), "its key is not the one that this bot knows"),
+    ],
+)
+def test_a_log_that_was_changed_is_said_loudly_and_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: object, why: str
+) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    for match in (1, 2):
+        kept.take(log.result(match), SEAT)
+    before = file.read_text()
+    if why.startswith(("begin", "its key")):
+        log.result(9)
+    change(log)  # type: ignore[operator]
+    checker = LogChecker(Receipts(file))
+    for _ in range(2):
+        asyncio.run(checker.check(log.state, log.consistency))
+    (alarm,) = said(caplog)
+    assert alarm.startswith("THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: ")
+    assert why in alarm
+    assert str(file) in alarm
+    assert file.read_text() == before, "what it was told is kept"
+
+
+def test_a_log_without_a_key_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    state = LogState(head=LogHead(size=1, root=bytes(32), signature=bytes(64)))
+    asyncio.run(LogChecker(Receipts(tmp_path / "bot.receipts")).check(state, Log().consistency))
+    (alarm,) = said(caplog)
+    assert "it shows a log without a key" in alarm
+
+
+def test_a_log_that_is_gone_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "bot.receipts"
+    assert welcome(None, file).pin is None
+    assert said(caplog) == []
+    welcome(Log(), file)
+    welcome(None, file)
+    (alarm,) = said(caplog)
+    assert "the server had a log of results and shows none now" in alarm
+
+
+def test_a_restored_log_says_once_which_receipts_lie_beyond_the_cut(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    for match in (1, 2, 3, 4):
+        kept.take(log.result(match), SEAT)
+    log.restore(3)  # key, 1, 2
+    kept = welcome(log, file)
+    (warning,) = said(caplog)
+    assert "restored from a backup on 2026-" in warning
+    assert "2 of this bot's receipts are of results after that (matches 3 to 4)" in warning
+    assert str(file) in warning
+    assert '"match":4' in file.read_text()
+    kept.take(log.result(3, (5, 6)), SEAT)
+    welcome(log, file, kept)
+    for match in (4, 5):
+        log.result(match)
+    welcome(log, file)
+    assert said(caplog) == []
+    del log.leaves[5:]
+    welcome(log, file)
+    (alarm,) = said(caplog)
+    assert "NOT WHAT IT WAS" in alarm, "a restoration that was told explains no other cut"
+
+
+def test_a_restoration_does_not_excuse_what_was_before_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    for match in (1, 2, 3, 4):
+        kept.take(log.result(match), SEAT)
+    log.leaves[1] = log.leaves[1].replace(b"12", b"13")
+    log.restore(3)
+    welcome(log, file)
+    (alarm,) = said(caplog)
+    assert "it was restored from a backup, and does not begin with the 3 entries before that" in alarm
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda report: report.entry.proof.__setitem__(0, bytes(32)), "does not lead from leaf to head"),
+        (lambda report: report.entry.head.ClearField("root"), "does not lead from leaf to head"),
+        (lambda report: report.scores.__setitem__(0, 99), 'its leaf says [-3, 12] for "points", the report [99, 12]'),
+        (lambda report: setattr(report, "match_id", 8), 'its leaf says 7 for "match", the report 8'),
+    ],
+)
+def test_a_report_that_its_leaf_does_not_bear_out_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: object, why: str
+) -> None:
+    log = Log()
+    report = log.result(7)
+    change(report)  # type: ignore[operator]
+    Receipts(tmp_path / "bot.receipts").take(report, SEAT)
+    (error,) = said(caplog)
+    assert "does not bear out its report" in error
+    assert why in error
+
+
+def test_the_file_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receipts, "KEPT", 5)
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    for match in range(1, 28):
+        kept.take(log.result(match), None)
+        assert len(file.read_text().splitlines()) <= 11
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert "keys" in lines[0]
+    matches = [line["match"] for line in lines[1:]]
+    assert matches == [*range(28 - len(matches), 28)]
+    assert len(matches) >= 5
+    welcome(log, file)
+
+
+def test_without_a_file_it_is_compared_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log, kept = Log(), Receipts(None)
+    checker = LogChecker(kept)
+    asyncio.run(checker.check(log.state, log.consistency))
+    kept.take(log.result(1), SEAT)
+    log.leaves.pop()
+    log.result(2)
+    asyncio.run(checker.check(log.state, log.consistency))
+    (alarm,) = said(caplog)
+    assert "What this bot was told is kept in memory; it plays on" in alarm
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_that_is_given_has_no_receipts_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def file(**given: object) -> Path | None:
+        options = {"token": None, "token_file": None, "invitation": None, "owner": None, "tls": None, "matches": None}
+        connection = Connection(First(), "localhost:1", **{**options, "give_up_after": None, **given})  # type: ignore[arg-type]
+        receipts = connection._receipts
+        return None if receipts is None else receipts.file
+
+    assert file(token_file="here") == Path("here.receipts")
+    assert file() == tmp_path / ".arena" / "tokens" / "localhost_1-first.token.receipts"
+    assert file(token="arena_x") is None
+    assert file(token="arena_x", token_file="here") == Path("here.receipts")
+    assert file(token_file="here", receipts=False) is None
+
+
+def test_a_file_that_cannot_be_used_costs_no_match(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "bot.receipts").mkdir()
+    kept = Receipts(tmp_path / "bot.receipts")
+    log = Log()
+    for match in (1, 2):
+        kept.take(log.result(match), SEAT)
+    (warning,) = said(caplog)
+    assert "receipts cannot be kept" in warning

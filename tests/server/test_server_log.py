@@ -1,0 +1,109 @@
+"""What bots are told of the log of results: at their welcome, with each report, and by `LogService`."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import grpc
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.api.codec import PROTOBUF
+from arena.api.log_service import LogService
+from arena.log.head import LogHead
+from arena.log.keys import LogKeys
+from arena.log.tree import consistent
+from arena.server.sessions.messages import Outgoing
+from arena.store import log, matches
+from arena.transport.call import CallRefused
+from arena.v1 import log_pb2, play_pb2
+from tests.server.server_rig import Bot, MemoryStore, running
+
+CALL: Any = None
+"""No service of the log looks at its call."""
+
+
+async def test_every_report_carries_its_leaf_and_the_proof_that_a_head_includes_it(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+    async with running(store) as arena:
+        for bot in (ann, bob):
+            nursery.start_soon(bot.attend, arena)
+        await ann.until(lambda: len(ann.reports) >= 3)
+        await bob.until(lambda: len(bob.reports) >= 3)
+        keys = LogKeys(store.now(log.key_leaves))
+        for number, (mine, other) in enumerate(zip(ann.reports[:3], bob.reports[:3], strict=True), 2):
+            entry = mine.entry
+            assert entry is not None
+            assert entry == other.entry
+            assert entry.number == number
+            assert entry.included
+            assert keys.signed(entry.head)
+            leaf = json.loads(entry.leaf)
+            assert leaf["kind"] == "rated"
+            assert leaf["match"] == mine.match_id
+            assert (tuple(leaf["places"]), tuple(leaf["points"])) == (mine.places, mine.scores)
+            assert sorted(leaf["names"]) == ["ann", "bob"]
+            outgoing = Outgoing()
+            outgoing.reports.append(mine)
+            sent = play_pb2.PlayResponse.FromString(PROTOBUF.encode(outgoing)).reports[0].entry
+            assert (sent.number, sent.leaf, sent.head.root) == (entry.number, entry.leaf, entry.head.root)
+            assert tuple(sent.proof) == entry.proof
+
+
+async def test_a_report_that_is_repeated_carries_the_same_leaf_and_a_void_is_another(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        before = ann.reports[0].entry
+        store.now(partial(matches.void, match_id=1, reason="sybils", at=5))
+        back = ann.again()
+        back.hello = back.hello._replace(playing=(1,))
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: back.reports)
+        again = next(report.entry for report in back.reports if report.match_id == 1)
+        assert before is not None
+        assert again is not None
+        assert (again.number, again.leaf) == (before.number, before.leaf)
+        assert again.head.size > before.head.size
+        assert again.included
+        answer = await LogService(arena).ListEntries(log_pb2.ListEntriesRequest(match_id=1), CALL)
+        assert [json.loads(entry.leaf)["kind"] for entry in answer.entries] == ["rated", "void"]
+        nothing = await LogService(arena).ListEntries(log_pb2.ListEntriesRequest(match_id=1 << 63), CALL)
+        assert not nothing.entries
+
+
+async def test_a_welcome_shows_the_log_and_the_service_proves_that_it_only_grew(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
+    async with running(store) as arena:
+        service = LogService(arena)
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+        assert ann.welcome is not None
+        shown = ann.welcome.log
+        assert shown is not None
+        assert (shown.head.size, shown.keys, shown.restores) == (1, store.now(log.key_leaves), ())
+        now = (await service.GetLog(log_pb2.GetLogRequest(), CALL)).log
+        assert tuple(now.keys) == shown.keys
+        request = log_pb2.GetConsistencyRequest(first=1, second=now.head.size)
+        proof = (await service.GetConsistency(request, CALL)).proof
+        assert consistent(1, shown.head.root, now.head.size, now.head.root, tuple(proof))
+        assert LogKeys(shown.keys).signed(LogHead(now.head.size, now.head.root, now.head.signature))
+        for first, second in ((2, 1), (1, 1 << 60)):
+            with pytest.raises(CallRefused) as caught:
+                await service.GetConsistency(log_pb2.GetConsistencyRequest(first=first, second=second), CALL)
+            assert caught.value.code is grpc.StatusCode.INVALID_ARGUMENT

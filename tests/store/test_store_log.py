@@ -1,0 +1,313 @@
+"""The log in the database: a leaf for all it tells, in the same transaction; its key; what was there before it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, text
+from sqlalchemy.exc import IntegrityError
+
+from arena.log.head import LogEntry, LogHead
+from arena.log.key import Signer
+from arena.log.keys import LogKeys
+from arena.log.tree import consistent
+from arena.replay.hash_chain import pack_replay
+from arena.store import log, matches, moderation, pruning, schema
+from arena.store.backup import back_up, restore
+from arena.store.bots import BotId
+from arena.store.errors import LogKeyMissing, LogKeyUnusable
+from arena.store.group_commit import AtEnd
+from arena.store.log_key import key_file, next_key_file, replace_key, rotate
+from arena.store.store import open_readonly, open_store, open_to_amend
+from tests.log.test_log_tree import plain_root
+from tests.store.jobs import GAME, NOW, add_bots, begin, finish
+from tests.store.older import older_database
+
+
+def leaves(connection: Connection) -> list[dict[str, Any]]:
+    """All leaves, after checking that the tree is what RFC 6962 makes of them and that the head is signed."""
+    found = [log.leaf(connection, number) for number in range(1, log.size(connection) + 1)]
+    head = log.head(connection)
+    if head is not None:
+        assert head.root == plain_root(found[: head.size])
+        assert LogKeys(log.key_leaves(connection)).signed(head)
+    return [json.loads(each) for each in found]
+
+
+def told(connection: Connection) -> list[dict[str, Any]]:
+    """What the leaves say but for the first, which is the key's."""
+    first, *others = leaves(connection)
+    assert (first["kind"], first["number"], first["signature"]) == ("key", 1, "")
+    return [{name: each[name] for name in each if name not in {"log", "number"}} for each in others]
+
+
+async def opened(directory: Path) -> None:
+    async with open_store(directory, NOW):
+        pass
+
+
+async def test_everything_that_is_told_is_a_leaf_of_its_kind(directory: Path) -> None:
+    async with open_store(directory, NOW) as store:
+        ada, bob = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        seats = {"bots": [ada, bob], "names": ["Ada", "Bob"], "versions": ["7", ""]}
+        for kind in ("rated", "casual"):
+            await store.write(partial(_play, players=[ada, bob], rated=kind == "rated"))
+        third = await store.write(lambda connection: begin(connection, [ada, bob]))
+        gone = partial(matches.interrupt, match_ids=[third, third], reason="gone", at=NOW + 3)
+        await store.write(gone)
+        await store.write(partial(matches.void, match_id=1, reason="sybils", at=NOW + 4))
+        await store.write(partial(moderation.rename, name="Bob", new_name="Rob", reason="", at=NOW + 5))
+        for at, change in enumerate((moderation.ban, moderation.unban), NOW + 6):
+            await store.write(partial(change, owner="Eve", reason="spam", at=at))
+        for at, decide in enumerate((moderation.hide, moderation.show, moderation.delete), NOW + 8):
+            await store.write(partial(decide, name="Ada", reason="", at=at))
+        await store.write(partial(pruning.prune, keep=1, at=NOW + 11))
+        result = {"game": GAME, **seats, "places": [2, 1], "counts": [True, False], "points": [-3, 8]}
+        texts = [sha256(f'{{"match":{number}}}\n'.encode()).hexdigest() for number in (1, 2)]
+        assert await store.read(told) == [
+            {"kind": "rated", "at": NOW + 2, "match": 1, **result, "replay": texts[0]},
+            {"kind": "casual", "at": NOW + 2, "match": 2, **result, "replay": texts[1]},
+            {
+                "kind": "interrupted",
+                "at": NOW + 3,
+                "match": 3,
+                "game": GAME,
+                **seats,
+                "versions": ["", ""],
+                "reason": "gone",
+            },
+            {"kind": "void", "at": NOW + 4, "match": 1, "game": GAME, "reason": "sybils"},
+            {"kind": "rename", "at": NOW + 5, "name": "Bob", "new_name": "Rob", "reason": ""},
+            {"kind": "ban", "at": NOW + 6, "name": "Eve", "reason": "spam"},
+            {"kind": "unban", "at": NOW + 7, "name": "Eve", "reason": "spam"},
+            {"kind": "hide", "at": NOW + 8, "name": "Ada", "reason": ""},
+            {"kind": "unhide", "at": NOW + 9, "name": "Ada", "reason": ""},
+            {"kind": "delete", "at": NOW + 10, "name": "Ada", "reason": ""},
+            {"kind": "prune", "at": NOW + 11, "through": 1, "replays": 1},
+        ]
+        head = await store.read(log.head)
+        assert head is not None
+        assert head.size == 12
+        entries = await store.read(partial(log.entries, match_id=1))
+        assert [json.loads(each.leaf)["kind"] for each in entries] == ["rated", "void"]
+        assert all(each.included and each.head == head for each in entries)
+        assert await store.read(partial(log.outcome, match_id=1)) == entries[0]
+        assert await store.read(partial(log.outcome, match_id=9)) is None
+
+
+def _play(connection: Connection, players: list[BotId], rated: bool) -> None:
+    match_id = matches.begin(connection, GAME, {}, players, NOW, said=["7", ""])
+    matches.finish(
+        connection,
+        match_id,
+        scores=[-3, 8],
+        places=[2, 1],
+        forced=[0, 0],
+        counts=[True, False],
+        at=NOW + 2,
+        replay=lambda _: pack_replay([f'{{"match":{match_id}}}']),
+        rated=rated,
+    )
+
+
+async def test_a_head_is_signed_once_a_transaction_and_is_there_when_a_job_is_told(directory: Path) -> None:
+    def job(connection: Connection, match_id: int) -> AtEnd:
+        finish(connection, matches.MatchId(match_id), [1, 2])
+        return AtEnd(partial(log.outcome, match_id=match_id))
+
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        numbers = [await store.write(lambda connection: begin(connection, players)) for _ in range(3)]
+        before = await store.read(log.head)
+        told = [await store.write(partial(job, match_id=number)) for number in numbers]
+        assert before is not None
+        for entry in told:
+            assert isinstance(entry, LogEntry)
+            assert entry.included
+            assert entry.head.size == entry.number
+            proof = await store.read(partial(log.consistency, first=before.size, second=entry.head.size))
+            assert consistent(before.size, before.root, entry.head.size, entry.head.root, proof)
+            before = entry.head
+        with pytest.raises(ValueError, match="the log has 4 leaves, not 9"):
+            await store.read(partial(log.consistency, first=1, second=9))
+
+
+async def test_what_fails_leaves_no_leaf(directory: Path) -> None:
+    def broken(connection: Connection) -> None:
+        moderation.ban(connection, "Eve", "", NOW)
+        raise ZeroDivisionError
+
+    async with open_store(directory, NOW) as store:
+        before = await store.read(log.head)
+        with pytest.raises(ZeroDivisionError):
+            await store.write(broken)
+        assert await store.read(told) == []
+        assert await store.read(log.head) == before
+
+
+async def test_leaves_stay_as_they_are(data: Path) -> None:
+    changes = (
+        (text("UPDATE log SET leaf = ''"), "only added"),
+        (text("DELETE FROM log"), "only added"),
+        (insert(schema.log).values(number=7, leaf="", nodes=b""), "without a gap"),
+    )
+    for change, why in changes:
+        with pytest.raises(IntegrityError, match=why), open_to_amend(data) as connection:
+            connection.execute(change)
+
+
+async def test_leaves_without_a_server_are_under_the_head_of_the_next_start(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        moderation.ban(connection, "Eve", "", NOW)
+        assert log.head(connection) is not None
+        assert log.head(connection).size == 1  # type: ignore[union-attr]
+    await opened(data)
+    with open_readonly(data) as connection:
+        assert log.head(connection).size == 2  # type: ignore[union-attr]
+        assert [each["kind"] for each in told(connection)] == ["ban"]
+
+
+async def test_a_key_is_made_once_and_for_its_user_alone(data: Path) -> None:
+    path = key_file(data)
+    before = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    await opened(data)
+    assert path.read_bytes() == before
+    assert not next_key_file(data).exists()
+
+
+async def test_a_log_without_its_key_starts_no_server(data: Path) -> None:
+    path = key_file(data)
+    right = path.read_bytes()
+    path.unlink()
+    with pytest.raises(LogKeyMissing, match=r"log\.key is missing, .* put it back"):
+        await opened(data)
+    assert not path.exists()
+    for wrong, why in ((b"secret", "no private key in PEM"), (Signer.new().pem(), "it is of another log")):
+        path.write_bytes(wrong)
+        with pytest.raises(LogKeyUnusable, match=why):
+            await opened(data)
+        assert path.read_bytes() == wrong
+    path.write_bytes(right)
+    await opened(data)
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) -> None:
+    old = key_file(data).read_bytes()
+    with open_to_amend(data) as connection:
+        keys = rotate(connection, data, NOW + 1)
+    if not crashed:
+        replace_key(data)
+    async with open_store(data, NOW + 2) as store:
+        head = await store.read(log.head)
+        assert head is not None
+        assert LogKeys(await store.read(log.key_leaves)).leaves == keys.leaves
+        assert keys.signed(head, since=keys.newest)
+        assert [each["kind"] for each in await store.read(told)] == ["key"]
+    assert key_file(data).read_bytes() != old
+    assert not next_key_file(data).exists()
+    key_file(data).write_bytes(old)
+    with pytest.raises(LogKeyUnusable, match="it is an earlier key of this log"):
+        await opened(data)
+
+
+async def test_a_rotation_that_was_not_stored_changes_nothing(data: Path) -> None:
+    old = key_file(data).read_bytes()
+
+    def rotate_and_fail() -> None:
+        with open_to_amend(data) as connection:
+            rotate(connection, data, NOW + 1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        rotate_and_fail()
+    await opened(data)
+    assert key_file(data).read_bytes() == old
+
+
+async def test_a_restored_log_names_the_head_at_which_it_was_cut(directory: Path, tmp_path: Path) -> None:
+    async with open_store(directory, NOW) as store:
+        await store.write(lambda connection: moderation.ban(connection, "Eve", "", NOW))
+        cut: LogHead | None = await store.read(log.head)
+        back_up(directory, tmp_path / "backup", NOW)
+        await store.write(lambda connection: moderation.ban(connection, "Mallory", "", NOW))
+        lost: LogHead | None = await store.read(log.head)
+    assert cut is not None
+    assert lost is not None
+    restore(tmp_path / "backup", tmp_path / "restored", NOW + 9)
+    async with open_store(tmp_path / "restored", NOW + 10) as store:
+        assert (await store.read(told))[-1] == {
+            "kind": "restore",
+            "at": NOW + 9,
+            "size": cut.size,
+            "root": cut.root.hex(),
+        }
+        (entry,) = await store.read(log.restores)
+        assert entry.included
+        assert entry.head.size == lost.size
+        assert entry.head.root != lost.root
+        proof = await store.read(partial(log.consistency, first=cut.size, second=entry.head.size))
+        assert consistent(cut.size, cut.root, entry.head.size, entry.head.root, proof)
+
+
+async def test_what_was_there_before_the_log_becomes_leaves_in_its_order(directory: Path) -> None:
+    with older_database(directory, "0007") as database:
+        _fill(database)
+    await opened(directory)
+    with open_readonly(directory) as connection:
+        seats = {"game": GAME, "bots": [1, 2], "versions": ["a", ""]}
+        result = seats | {"places": [1, 2], "points": [9, 4]}
+        ann, anna = {"names": ["Ann", "Bob"]}, {"names": ["Anna", "Bob"]}
+        text_of_1 = sha256(b'{"match":1}\n').hexdigest()
+        assert told(connection) == [
+            {"kind": "rated", "at": 20, "match": 1, **result, **ann, "counts": [True, False], "replay": text_of_1},
+            {"kind": "rename", "at": 25, "name": "Ann", "new_name": "Anna", "reason": ""},
+            {"kind": "interrupted", "at": 30, "match": 2, **seats, **anna, "reason": "gone"},
+            {"kind": "casual", "at": 40, "match": 3, **result, **anna, "counts": [True, True], "replay": None},
+            {"kind": "void", "at": 40, "match": 1, "game": GAME, "reason": "sybils"},
+            {"kind": "rename", "at": 50, "name": "Anna", "new_name": "Ada", "reason": ""},
+            {"kind": "prune", "at": NOW, "through": 3, "replays": 1},
+        ]  # fmt: skip
+        before = log.head(connection)
+    await opened(directory)
+    with open_readonly(directory) as connection:
+        assert log.head(connection) == before, "once"
+
+
+def _fill(database: sqlite3.Connection) -> None:
+    database.executemany(
+        "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (?, ?, ?, ?, 0, 1)",
+        [(1, "Ada", "ada", "x"), (2, "Bob", "bob", "y")],
+    )
+    database.executemany("INSERT INTO names VALUES (?, ?)", [("ann", 1), ("anna", 1), ("ada", 1), ("bob", 2)])
+    database.executemany(
+        "INSERT INTO versions (id, bot_id, version, created) VALUES (?, ?, ?, 1)", [(1, 1, "a"), (2, 2, "")]
+    )
+    database.executemany(
+        "INSERT INTO matches VALUES (?, ?, '{}', 2, ?, 10, ?, ?)",
+        [(1, GAME, "finished", 20, ""), (2, GAME, "interrupted", 30, "gone"), (3, GAME, "finished", 40, "")],
+    )
+    database.executemany(
+        "INSERT INTO match_seats (match_id, seat, bot_id, node, score, place, forced) VALUES (?, ?, ?, ?, ?, ?, 0)",
+        [
+            (number, seat, seat + 1, seat + 1, *((None, None) if number == 2 else ((9, 1), (4, 2))[seat]))
+            for number in (1, 2, 3)
+            for seat in (0, 1)
+        ],
+    )
+    columns = "game, number, match_id, kind, at, reason, nodes, places, counts"
+    add = f"INSERT INTO events ({columns}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)"
+    database.execute(add, (GAME, 1, "result", 20, "", "1,2", "12", "10"))
+    database.execute(add, (GAME, 2, "void", 40, "sybils", "", "", ""))
+    database.executemany(
+        "INSERT INTO bot_events VALUES (?, ?, 'renamed', ?, ?, '')", [(1, 25, "Ann", "Anna"), (2, 50, "Anna", "Ada")]
+    )
+    kept = pack_replay(['{"match":1}']).content
+    database.executemany("INSERT INTO replays VALUES (?, ?, ?)", [(1, kept, b"x"), (3, b"", b"y")])

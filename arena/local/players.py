@@ -138,15 +138,15 @@ def _project(file: Path) -> Iterator[None]:
     Two versions of a bot have modules of the same names. So those of a folder are known only while a bot of it is made;
     what it has imported by then it keeps.
     """
-    folder = str(file.parent)
+    folder, before = str(file.parent), {**sys.modules}
     sys.path.insert(0, folder)
     sys.modules.update(_imported.get(folder, {}))
     try:
         yield
     finally:
         sys.path.remove(folder)
-        own = {name: module for name, module in sys.modules.items() if _lies_in(module, file.parent)}
-        _imported[folder] = own
+        new = {name: module for name, module in sys.modules.items() if before.get(name) is not module}
+        own = _imported[folder] = {name: module for name, module in new.items() if _lies_in(module, file.parent)}
         for name in own:
             del sys.modules[name]
 

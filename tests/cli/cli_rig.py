@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import structlog
 from click.testing import CliRunner, Result
 
 from arena.cli.main import main
@@ -39,7 +40,10 @@ class Played(NamedTuple):
 def arena(*arguments: object, env: Mapping[str, str | None] | None = None) -> Result:
     """Runs the command in this process, its output being no terminal."""
     clean = {"ARENA_SERVER": None, "ARENA_DATA": None, "COLUMNS": None, "FORCE_COLOR": None, "TTY_COMPATIBLE": None}
-    return CliRunner().invoke(main, [str(word) for word in arguments], env={**clean, **(env or {})})
+    try:
+        return CliRunner().invoke(main, [str(word) for word in arguments], env={**clean, **(env or {})})
+    finally:
+        structlog.reset_defaults()  # `serve` leaves its own, which would hide lines that later tests look for
 
 
 def shown(*arguments: object, env: Mapping[str, str | None] | None = None) -> str:

@@ -64,7 +64,7 @@ def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> N
     rows = document("matches", *source)["matches"]
     assert len(rows) == MATCHES
     for row in rows:
-        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats", "voided"}
+        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats", "voided", "pruned"}
         assert (row["state"], row["reason"], row["voided"]) == ("finished", "", "")
         assert datetime.fromisoformat(row["started"]) < datetime.fromisoformat(row["ended"])
         assert {seat["bot"] for seat in row["seats"]} == set(BOTS)
@@ -185,7 +185,7 @@ def test_missing_data_directory_fails(verb: tuple[str, ...], tmp_path: Path) -> 
         (("ladder",), "No match of sixth_sense is finished yet."),
         (("matches",), "No such match."),
         (("bots", "list"), "No bot is registered yet."),
-        (("replay", "list"), "No such match is finished yet."),
+        (("replay", "list"), "No such match has a replay: none is finished yet, or all are pruned."),
     ],
 )
 def test_nothing_to_show_is_said(verb: tuple[str, ...], words: str, empty: Path) -> None:

@@ -1,5 +1,6 @@
 """Where the bots of a match on one's own machine come from, and what is said where there is none."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,15 @@ def test_two_versions_of_a_project_do_not_share_their_modules(tmp_path: Path) ->
         written(tmp_path / f"v{number}", f"WHICH = {number}\n", "helper.py")
     bots = [load(spec, GAME)._caller._bot for spec in (*specs, specs[0])]  # type: ignore[attr-defined]
     assert [bot.decide(None) for bot in bots] == [1, 2, 1]
+
+
+def test_what_was_imported_before_stays_where_it_is(tmp_path: Path) -> None:
+    """Also where it lies in the bot's folder, as with a program that compares bots beside it."""
+    before = {**sys.modules}
+    with pytest.raises(BotNotLoaded):
+        load(str(Path(__file__).parents[2] / "nobody.py"), GAME)
+    load(written(tmp_path), GAME)
+    assert {name: module for name, module in before.items() if sys.modules.get(name) is not module} == {}
 
 
 @pytest.mark.parametrize(

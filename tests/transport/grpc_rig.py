@@ -36,10 +36,12 @@ class Play:
 
 
 class NoHistory:
-    """The method of a ladder service that no test calls."""
+    """The methods of a ladder service that no test calls."""
 
     async def GetHistory(self, request: object, call: object) -> None:
         raise NotImplementedError
+
+    GetPastLadder = ListVersions = GetHistory
 
 
 def play_service(handler: Callable[[PlayStream], Awaitable[None]]) -> Service:

@@ -68,9 +68,15 @@ def canonical(source: str) -> str:
 
 
 def _parsed(source: str | bytes) -> ast.AST:
-    """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905)."""
+    """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905).
+
+    So does what parses within a collection of garbage in the middle of it, as a traceback of a finalizer does.
+    """
     with _parsing:
-        return ast.parse(source)
+        try:
+            return ast.parse(source)
+        except SystemError:
+            return ast.parse(source)
 
 
 def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:

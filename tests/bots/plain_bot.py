@@ -1,6 +1,7 @@
 """A bot by hand that keeps the protocol, in grpcio and nothing else: what the faulty ones deviate from.
 
-`python -m tests.bots.plain_bot [FAULT]`, told by ARENA_SERVER and ARENA_TOKEN_FILE where to play and what it may.
+`python -m tests.bots.plain_bot [CAPACITY FILE]`, told by ARENA_SERVER and ARENA_TOKEN_FILE where to play and
+where its token is kept. The file is told how many decisions each message had.
 """
 
 from __future__ import annotations
@@ -164,5 +165,19 @@ def reason(error: Any) -> str:
     return ""
 
 
+class WideBot(PlainBot):
+    """Plays many matches at once."""
+
+    def __init__(self, capacity: int, seen: Path) -> None:
+        super().__init__()
+        self.capacity = capacity
+        self.seen = seen
+
+    def decide(self, decisions: list[play_pb2.Decision]) -> None:
+        with self.seen.open("a") as lines:
+            print(len(decisions), file=lines)
+        super().decide(decisions)
+
+
 if __name__ == "__main__":
-    PlainBot().run()
+    (WideBot(int(sys.argv[1]), Path(sys.argv[2])) if sys.argv[1:] else PlainBot()).run()

@@ -75,24 +75,34 @@ def test_a_bot_that_keeps_the_protocol_passes_every_check() -> None:
 
 
 @pytest.mark.process
+def test_a_bot_that_plays_so_many_is_asked_for_256_decisions_at_once(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    all_is_well([sys.executable, "-m", "tests.bots.plain_bot", 256, seen], "--only", "batch")
+    assert max(map(int, seen.read_text().split())) == 256
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("fault", QUICK)
 def test_a_fault_is_found(fault: str) -> None:
     is_found(fault, *(word for name in QUICK[fault] for word in ("--only", name)))
 
 
 @pytest.mark.long
+@pytest.mark.process
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_by_its_check_and_by_no_other(fault: str) -> None:
     is_found(fault)
 
 
 @pytest.mark.long
+@pytest.mark.process
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_samples_pass(sample: str) -> None:
     all_is_well([sys.executable, "-m", f"arena_client.samples.{sample}", *SDK])
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_the_bot_of_the_readme_passes(tmp_path: Path) -> None:
     bot = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
     (tmp_path / "my_bot.py").write_text(bot)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from arena.local.conformance.check import check
+from arena.local.conformance.stage import A_MATCH
 from arena.local.conformance.verdict import Doubt, Fault
 from arena.v1 import play_pb2
 
@@ -19,6 +20,13 @@ LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Numbers that a double does not hold."""
 SOON: Final = 0.25
 """Seconds beyond which a heartbeat's answer waited for something: the most that a server allows the way."""
+
+
+def _owes(wire: Wire, match_id: int) -> bool:
+    """Return whether the bot was put a decision of a match that it has not answered."""
+    asked = {each.decision_id for said in wire.said for each in said.message.decisions if each.match_id == match_id}
+    answers = (answer for said in wire.heard for answer in said.message.answers)
+    return bool(asked - {answer.decision_id for answer in answers if answer.match_id == match_id})
 
 
 def _answers(wire: Wire) -> list[tuple[float, int]]:
@@ -58,16 +66,11 @@ async def heartbeat_thinking(stage: Stage) -> None:
     await stage.idle()
     match = stage.invite()
     await stage.begin(match)
-    worst = 0.0
+    waits = []
     for number in range(100, 105):
         if match.over:
             break
-        seen = len(wire.said)
-        await stage.until(
-            lambda seen=seen: match.over or any(said.message.decisions for said in wire.said[seen:]),  # type: ignore[misc]
-            "no decision was due",
-        )
-        await trio.lowlevel.checkpoint()
+        await stage.until(lambda: match.over or _owes(wire, match.match_id), "no decision was due", A_MATCH)
         sent = trio.current_time()
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
         await stage.until(lambda: number in dict(_answers(wire)).values(), "a heartbeat was not answered")  # noqa: B023
@@ -76,7 +79,7 @@ async def heartbeat_thinking(stage: Stage) -> None:
         )
         answered = next(at for at, each in _answers(wire) if each == number)
         if thought:
-            worst = max(worst, answered - sent)
+            waits.append(answered - sent)
     await stage.end(match)
-    if worst > SOON:
-        raise Doubt(f"while it thought it took {worst:.2f} s to answer a heartbeat")
+    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # once may be the machine's doing
+        raise Doubt(f"while it thought it took {again:.2f} s to answer a heartbeat")

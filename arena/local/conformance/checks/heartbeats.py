@@ -29,6 +29,12 @@ def _owes(wire: Wire, match_id: int) -> bool:
     return bool(asked - {answer.decision_id for answer in answers if answer.match_id == match_id})
 
 
+async def _sent_back(stage: Stage, wire: Wire, number: int) -> None:
+    """Wait until the bot has sent a number back."""
+    what = f"the heartbeat {number} was not sent back"
+    await stage.until(lambda: any(each == number for _, each in _answers(wire)), what)
+
+
 def _answers(wire: Wire) -> list[tuple[float, int]]:
     return [(said.at, said.message.heartbeat) for said in wire.heard if said.message.HasField("heartbeat")]
 
@@ -46,7 +52,7 @@ async def heartbeat(stage: Stage) -> None:
         raise Fault(f"it sent the heartbeat {unasked[0]}, which nobody had sent to it")
     for number in PLAIN:
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
-        await stage.until(lambda: number in dict(_answers(wire)).values(), f"the heartbeat {number} was not sent back")  # noqa: B023
+        await _sent_back(stage, wire, number)
     for number in LARGE:
         seen = len(_answers(wire))
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
@@ -73,7 +79,7 @@ async def heartbeat_thinking(stage: Stage) -> None:
         await stage.until(lambda: match.over or _owes(wire, match.match_id), "no decision was due", A_MATCH)
         sent = trio.current_time()
         await wire.inject(play_pb2.PlayResponse(heartbeat=number))
-        await stage.until(lambda: number in dict(_answers(wire)).values(), "a heartbeat was not answered")  # noqa: B023
+        await _sent_back(stage, wire, number)
         thought = any(
             said.at > sent and said.message.answers for said in wire.heard if not said.message.HasField("heartbeat")
         )

@@ -21,6 +21,7 @@ VERBS: Final = {
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
     "match": ("arena.cli.match", "Compare two bots on this machine."),
+    "check": ("arena.cli.check", "Check whether a bot keeps the protocol."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "log": ("arena.cli.log", "Look at the log of results, audit it, change its key."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),

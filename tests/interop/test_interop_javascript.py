@@ -1,13 +1,16 @@
-"""@grpc/grpc-js, gRPC written anew in JavaScript, plays a match on a real server."""
+"""@grpc/grpc-js, gRPC written anew in JavaScript, plays a match on a real server, and stays where a bot would."""
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.interop.interop_rig import BUILD, HERE, built, checked, tool
+from arena.local.conformance.checks import CHECKS
+from tests.cli.cli_rig import ARENA
+from tests.interop.interop_rig import BUILD, HERE, PATIENCE, PROTOS, built, checked, tool
 
 SOURCE = HERE / "javascript"
 
@@ -30,3 +33,11 @@ def packages() -> Path:
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_javascript_plays_looks_up_and_is_refused(tmp_path: Path, packages: Path, tls: bool) -> None:
     checked(tmp_path, ["node", SOURCE / "client.mjs", packages], tls=tls)
+
+
+def test_a_javascript_bot_passes_every_check(packages: Path) -> None:
+    command = [*ARENA, "check", "--", "node", str(SOURCE / "bot.mjs"), str(packages), str(PROTOS)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+    verdicts = {line.split()[1]: line.split()[0] for line in ran.stdout.splitlines() if line.endswith("?")}
+    assert verdicts == dict.fromkeys(CHECKS, "PASS")

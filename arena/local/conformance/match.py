@@ -1,0 +1,165 @@
+"""Matches of the bot under check: real ready checks and real drivers, with house bots in the other seats."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.house import HOUSE_BOTS, title
+from arena.match.policy import Policy
+from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.server.matches.driver import MatchDriver
+from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.version import __version__
+from engine.deal import NONCE_BYTES
+from engine.game import settle_options
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.server.runtime.timers import Timers
+    from arena.server.sessions.player import Player
+    from arena.server.workers.pool import WorkerPool
+    from arena.store.journal import Journal
+
+POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
+"""As on a server, with a shorter bank, so that what costs it is soon over."""
+LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
+"""Nobody else wants the seat."""
+FIRST_MATCH: Final = 1 << 40
+"""Numbers of matches begin here: no 32 bits hold them."""
+
+
+class CheckedMatch:
+    """One match of the bot, from its invitation on."""
+
+    def __init__(self, ready_check: ReadyCheck, match_id: int, seat: int) -> None:
+        self.ready_check = ready_check
+        self.match_id = match_id
+        self.seat = seat
+        self.driver: MatchDriver | None = None
+        """None until it has begun."""
+        self.over = False
+        self.invited_at = trio.current_time()
+        self.begun_at = math.inf
+        self.settled = False
+        """Whether the ready check has ended, one way or the other."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is, or was, played."""
+        return self.driver is not None
+
+
+class Matches:
+    """Makes the matches; the same deals every time, whatever the bot's nonces are."""
+
+    def __init__(self, pool: WorkerPool, journal: Journal, timers: Timers, nursery: trio.Nursery) -> None:
+        self.all: list[CheckedMatch] = []
+        self._pool = pool
+        self._journal = journal
+        self._timers = timers
+        self._nursery = nursery
+        self._numbers = count(FIRST_MATCH)
+
+    def invite(
+        self,
+        bot: BotPlayer,
+        game: str,
+        seats: int,
+        seat: int = 0,
+        others: Sequence[BotPlayer] = (),
+        kind: MatchKind = MatchKind.RATED,
+        accepts: bool = True,
+    ) -> CheckedMatch:
+        """Offer the bot a seat; `others` sit in the seats after it, house bots in what is left.
+
+        `accepts`: whether the others do; the match does not begin before.
+        """
+        house = HousePlayer(-1, HOUSE_BOTS[game][0])
+        players: list[Player] = [house] * seats
+        players[seat % seats] = bot
+        for after, other in enumerate(others, 1):
+            players[(seat + after) % seats] = other
+        match_id = next(self._numbers)
+        ready_check = ReadyCheck(
+            GAMES[game],
+            {},
+            players,
+            hashlib.sha256(match_id.to_bytes(8)).digest(),
+            trio.current_time(),
+            LIMITS,
+            lambda _: self._settled(match),
+            kind=kind,
+        )
+        match = CheckedMatch(ready_check, match_id, seat % seats)
+        self.all.append(match)
+        for other in others if accepts else ():
+            ready_check.ready(other, secrets.token_bytes(NONCE_BYTES))
+        ready_check.invite(bot)
+        return match
+
+    def forget(self) -> None:
+        """Play on nothing of what there is."""
+        for match in self.all:
+            if match.driver is not None:
+                match.driver.freeze()
+                self._timers.forget(match.driver)
+
+    def _settled(self, match: CheckedMatch) -> None:
+        self._nursery.start_soon(self._play, match)
+
+    async def _play(self, match: CheckedMatch) -> None:
+        ready_check = match.ready_check
+        if ready_check.failure is not None:
+            ready_check.withdraw()
+            ready_check.dissolve()
+            match.settled = True
+            return
+        driver = match.driver = self._drive(match)
+        ready_check.dissolve()
+        match.settled = True
+        match.begun_at = trio.current_time()
+        driver.begin()
+        over = await driver.played()
+        self._timers.forget(driver)
+        driver.dissolve()
+        driver.report(over, ())
+        match.over = True
+
+    def _drive(self, match: CheckedMatch) -> MatchDriver:
+        ready_check = match.ready_check
+        game, players = ready_check.game, ready_check.players
+        stand_in = HOUSE_BOTS[game.name][0]
+        header = Header(
+            match_id=match.match_id,
+            game=game,
+            options=settle_options(game, len(players), {}),
+            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
+            seed=ready_check.seed,
+            commitment=ready_check.commitment,
+            nonces=tuple(bytes(NONCE_BYTES) for _ in players),
+            stand_in=title(stand_in),
+            policy=POLICY,
+            started=0,
+            server=__version__,
+            kind=ready_check.kind,
+            offers=ready_check.offers,
+        )
+        return MatchDriver(
+            header.new_match(),
+            header,
+            players,
+            stand_in,
+            ready_check.seed,
+            self._pool,
+            self._journal,
+            self._timers.watch,
+        )

@@ -1,0 +1,65 @@
+"""Another bot at the table, played by the check itself: it chooses the first legal action when it is told to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from arena.server.sessions.messages import Answer, BotMessage, Hello, MessageCodec, Outgoing
+from arena.server.sessions.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.messages import Question
+    from arena.server.sessions.player import BotPlayer
+
+
+class Puppet:
+    """The link of a session that leads nowhere, and the bot at its end."""
+
+    peer = "the check"
+    busy = False
+
+    def __init__(self, player: BotPlayer, turns: Turns) -> None:
+        self.player = player
+        self._turns = turns
+        self._questions: list[Question] = []
+        codec = MessageCodec(self._hear, self._take)
+        player.session = Session(self, codec, Hello((), 1, ""), turns)
+
+    @property
+    def received_at(self) -> float:
+        """The instant that it is: nothing is on its way."""
+        return trio.current_time()
+
+    def shortest_round_trip(self) -> float | None:
+        """Return nothing."""
+        return None
+
+    def hand_over(self, message: bytes) -> None:
+        """Do nothing: it was taken when it was encoded."""
+
+    async def deliver(self, _: Callable[[bytes], None], __: Callable[[], None]) -> None:
+        """Say nothing."""
+        await trio.sleep_forever()
+
+    def answer(self) -> bool:
+        """Answer what it is asked; False, so that it fits into a condition."""
+        questions, self._questions = self._questions, []
+        for question in questions:
+            if (match := self.player.matches.get(question.match_id)) is not None:
+                chosen = Answer(question.match_id, question.ask.decision, question.ask.legal[0])
+                with self._turns:
+                    match.answered(trio.current_time(), self.player, chosen)
+        return False
+
+    def _take(self, message: Outgoing) -> bytes:
+        self._questions += message.questions
+        return b""
+
+    @staticmethod
+    def _hear(_: bytes, __: float) -> BotMessage:
+        raise AssertionError("nobody speaks")

@@ -1,0 +1,89 @@
+"""A relay in front of the server: a bad network, and what a server that is killed looks like from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST: Final = 65536
+"""Bytes passed on at once."""
+LOOPBACK: Final = "127.0.0.1"
+
+
+class Relay:
+    """Passes bytes between a port of its own, which stays the same, and the server's."""
+
+    def __init__(self, server_port: int, nursery: trio.Nursery) -> None:
+        self.port = 0
+        self.usual_piece = self.piece = MOST
+        """Bytes that are sent to the bot at once."""
+        self._server_port = server_port
+        self._nursery = nursery
+        self._connections: set[trio.SocketStream] = set()
+        self._listening = trio.CancelScope()
+        self._deaf = trio.Event()
+        """Set while nothing listens."""
+        self._deaf.set()
+
+    async def up(self) -> None:
+        """Take connections, at the same port as before."""
+        self._listening, self._deaf = trio.CancelScope(), trio.Event()
+        listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
+        self.port = listeners[0].socket.getsockname()[1]
+        self._nursery.start_soon(self._listen, listeners)
+
+    async def down(self) -> None:
+        """Refuse connections from now on, and cut those that there are."""
+        self._listening.cancel()
+        await self._deaf.wait()
+        self.cut()
+
+    async def restored(self) -> None:
+        """Be as in the beginning, whatever a check left."""
+        self.piece = MOST
+        if self._deaf.is_set():
+            await self.up()
+
+    def cut(self) -> None:
+        """Cut all connections, in the middle of whatever is said."""
+        for connection in list(self._connections):
+            connection.socket.close()
+
+    async def _listen(self, listeners: Iterable[trio.SocketListener]) -> None:
+        try:
+            with self._listening:
+                await trio.serve_listeners(self._pass_on, [*listeners], handler_nursery=self._nursery)
+        finally:
+            self._deaf.set()
+
+    async def _pass_on(self, bot: trio.SocketStream) -> None:
+        try:
+            server = await trio.open_tcp_stream(LOOPBACK, self._server_port)
+        except OSError:
+            await bot.aclose()
+            return
+        self._connections |= {bot, server}
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._copy, bot, server, nursery, False)
+                nursery.start_soon(self._copy, server, bot, nursery, True)
+        finally:
+            self._connections -= {bot, server}
+            for side in (bot, server):
+                side.socket.close()
+
+    async def _copy(
+        self, source: trio.SocketStream, target: trio.SocketStream, nursery: trio.Nursery, to_bot: bool
+    ) -> None:
+        try:
+            async for chunk in source:
+                piece = self.piece if to_bot else MOST
+                for at in range(0, len(chunk), piece):
+                    await target.send_all(chunk[at : at + piece])
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        nursery.cancel_scope.cancel()

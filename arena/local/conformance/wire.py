@@ -1,0 +1,140 @@
+"""What server and bot say on one stream: kept, and on its way altered or held as a check wants."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import trio
+from google.protobuf.message import DecodeError
+
+from arena.v1 import play_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.messages import Hello
+    from arena.transport.call import Stream
+
+NONCE_SIZES: Final = (0, 16)
+
+
+class Said(NamedTuple):
+    """A message of the server."""
+
+    at: float
+    message: play_pb2.PlayResponse
+
+
+class Heard(NamedTuple):
+    """A message of the bot."""
+
+    at: float
+    message: play_pb2.PlayRequest
+
+
+class Wire:
+    """The link of a session."""
+
+    def __init__(self, stream: Stream[bytes, bytes], hello: Hello, turns: Turns) -> None:
+        self.hello = hello
+        self.said: list[Said] = []
+        self.heard: list[Heard] = []
+        self.bad_nonces: list[int] = []
+        """Sizes of nonces that a server closes the stream for; here they are taken for none, so that it goes on."""
+        self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
+        """Makes of a message of the server what is sent instead."""
+        self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
+        """Makes of a message of the bot what the server hears instead."""
+        self.holds = False
+        """Whether what the bot says waits on its way."""
+        self.held: list[play_pb2.PlayRequest] = []
+        """What waits so."""
+        self.over = False
+        self.end = ""
+        """Why the server ended the stream; empty where it did not."""
+        self._stream = stream
+        self._turns = turns
+        self._take: Callable[[bytes], None] = lambda _: None
+        self._at: float | None = None
+
+    @property
+    def peer(self) -> str:
+        """Where the bot is."""
+        return self._stream.peer
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last message has yet to leave."""
+        return self._stream.busy
+
+    @property
+    def received_at(self) -> float:
+        """When the message that the server heard last arrived."""
+        return self._stream.received_at if self._at is None else self._at
+
+    def shortest_round_trip(self) -> float | None:
+        """Return nothing: the check tells no round trip."""
+        return None
+
+    def hand_over(self, message: bytes) -> None:
+        """Send a message of the server's."""
+        parsed = play_pb2.PlayResponse.FromString(message)
+        if self.altered is not None:
+            message = self.altered(parsed)
+        self.said.append(Said(trio.current_time(), parsed))
+        self._stream.hand_over(message)
+
+    async def inject(self, message: play_pb2.PlayResponse) -> None:
+        """Say something that the server does not say, once it has said what it was saying."""
+        while self._stream.busy:
+            await trio.sleep(0.005)
+        with suppress(trio.BrokenResourceError):
+            self.said.append(Said(trio.current_time(), message))
+            self._stream.hand_over(message.SerializeToString())
+
+    async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
+        """Have the server hear what the bot says."""
+        self._take = take
+        await self._stream.deliver(self._hear, left)
+
+    def hold(self, message: play_pb2.PlayRequest) -> None:
+        """Have something wait that the bot said before."""
+        self.held.append(message)
+
+    def release(self) -> None:
+        """Let the server hear what was held, as if it came now."""
+        self.holds = False
+        held, self.held = self.held, []
+        if self.over:
+            return
+        with self._turns:
+            self._at = trio.current_time()
+            for message in held:
+                self._pass(message)
+            self._at = None
+
+    def _hear(self, encoded: bytes) -> None:
+        try:
+            message = play_pb2.PlayRequest.FromString(encoded)
+        except DecodeError:
+            self._take(encoded)  # which says what is the matter
+            return
+        self.heard.append(Heard(self._stream.received_at, message))
+        for ready in message.ready:
+            if len(ready.nonce) not in NONCE_SIZES:
+                self.bad_nonces.append(len(ready.nonce))
+        if self.holds:
+            self.held.append(message)
+        else:
+            self._pass(message)
+
+    def _pass(self, message: play_pb2.PlayRequest) -> None:
+        heard = play_pb2.PlayRequest.FromString(message.SerializeToString())
+        for ready in heard.ready:
+            if len(ready.nonce) not in NONCE_SIZES:
+                ready.nonce = b""
+        if self.heard_as is not None:
+            heard = self.heard_as(heard)
+        self._take(heard.SerializeToString())

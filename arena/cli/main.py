@@ -20,6 +20,7 @@ VERBS: Final = {
     "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
+    "new": ("arena.cli.new", "Begin a bot: a project that plays, with its test."),
     "match": ("arena.cli.match", "Compare two bots on this machine."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "log": ("arena.cli.log", "Look at the log of results, audit it, change its key."),

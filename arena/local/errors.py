@@ -49,3 +49,16 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} {why}")
+
+
+class ClientMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """The Python client is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
+        )
+
+
+class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A bot's project cannot be made as asked."""

@@ -17,6 +17,7 @@ from arena_client.errors import (
     TokenRefusedError,
     UnreachableError,
 )
+from arena_client.kept_decisions import read_decisions
 from arena_client.running import play, run
 from arena_client.v1.nullern_pb2 import NullernRound, NullernView
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
@@ -54,5 +55,6 @@ __all__ = [
     "View",
     "__version__",
     "play",
+    "read_decisions",
     "run",
 ]

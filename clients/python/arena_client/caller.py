@@ -60,7 +60,7 @@ class Caller:
         if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
             yield from self._news(message)
         if decisions:
-            yield from self._answers([_decision(each, games) for each in decisions], received)
+            yield from self._answers([as_decision(each, games) for each in decisions], received)
         del message, decisions  # while this one waits, another's message finds their memory still in the cache
         if self._out is not None:
             yield self._take()
@@ -161,7 +161,8 @@ class Caller:
             self.thinking = False
 
 
-def _decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+    """Return a decision as a bot is asked it. Raises `ProtocolMismatchError` where its game has no catalogue."""
     game = message.WhichOneof("view") or ""
     if (catalog := games.get(game)) is None:
         raise ProtocolMismatchError(

@@ -21,6 +21,7 @@ VERBS: Final = {
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
     "new": ("arena.cli.new", "Begin a bot: a project that plays, with its test."),
+    "play": ("arena.cli.play", "Watch one game on this machine, or play it."),
     "match": ("arena.cli.match", "Compare two bots on this machine."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "log": ("arena.cli.log", "Look at the log of results, audit it, change its key."),

@@ -39,7 +39,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if heard else output,
                 stderr=output,
-                env=environment(),
+                env={**environment(), "ARENA_DRAIN": "0"},  # bots end after their server: they have nothing to finish
                 process_group=OWN_GROUP,
             )
 

@@ -20,6 +20,8 @@ VERBS: Final = {
     "cert": ("arena.cli.cert", "Make a certificate for development."),
     "ladder": ("arena.cli.ladder", "Show the ladder."),
     "matches": ("arena.cli.matches", "List matches."),
+    "new": ("arena.cli.new", "Begin a bot: a project that plays, with its test."),
+    "play": ("arena.cli.play", "Watch one game on this machine, or play it."),
     "match": ("arena.cli.match", "Compare two bots on this machine."),
     "check": ("arena.cli.check", "Check whether a bot keeps the protocol."),
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),

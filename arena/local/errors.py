@@ -49,3 +49,33 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} {why}")
+
+
+class ClientMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """The Python client is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
+        )
+
+
+class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A bot's project cannot be made as asked."""
+
+
+class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """The process of a bot ended in the middle of a game."""
+
+    def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
+        """`status` is negative for a signal; `last` are the last lines of what it wrote."""
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
+        super().__init__(f"{spec} in seat {seat} {how}; {told}")
+
+
+class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """Nobody is at the keyboard any more."""
+
+    def __init__(self, seat: int) -> None:
+        super().__init__(f"the input for seat {seat} has ended before the game: nobody plays it on")

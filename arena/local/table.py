@@ -10,9 +10,9 @@ import random
 import traceback
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from arena.local.errors import BotFailed
+from arena.local.errors import BotFailed, LocalMatchError
 from arena.match.effects import Ask, Force, Over, Show
 from arena.match.inputs import Acted, Begun, Instant
 from arena.match.match import Match
@@ -23,11 +23,15 @@ from engine.deal import SeededDecks
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from arena.local.players import LocalPlayer
+    from arena.match.effects import Effect
+    from arena.match.inputs import Input
     from engine.game import Game, Option
 
+Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
+"""Who is told every input of a match with its effects, as they happen."""
 POLICY: Final = Policy()
 START: Final = Instant(0)
 
@@ -46,19 +50,31 @@ class PlayedGame(NamedTuple):
 
 
 def play_game(
-    game: Game, options: Mapping[str, Option], key: bytes, players: Sequence[LocalPlayer], match_id: int
+    game: Game,
+    options: Mapping[str, Option],
+    key: bytes,
+    players: Sequence[LocalPlayer],
+    match_id: int,
+    watch: Watch | None = None,
 ) -> PlayedGame:
     """Play one game with these players, by seat. BotFailed where one of them raises."""
-    table = _LocalTable(game, options, key, players, match_id)
+    table = _LocalTable(game, options, key, players, match_id, watch)
     random.seed(key)  # what bots draw from it is the same the next time
     return table.play()
 
 
 class _LocalTable:
     def __init__(
-        self, game: Game, options: Mapping[str, Option], key: bytes, players: Sequence[LocalPlayer], match_id: int
+        self,
+        game: Game,
+        options: Mapping[str, Option],
+        key: bytes,
+        players: Sequence[LocalPlayer],
+        match_id: int,
+        watch: Watch | None,
     ) -> None:
         self._match_id = match_id
+        self._watch = watch
         self._game = game
         self._players = players
         self._match = Match(game, len(players), options, SeededDecks(key), POLICY)
@@ -75,7 +91,7 @@ class _LocalTable:
             self._messages[seat].starts.append(start)
 
     def play(self) -> PlayedGame:
-        over = self._settle(self._match.receive(Begun(START)))
+        over = self._receive(Begun(START))
         while over is None:
             seat = next(seat for seat, message in enumerate(self._messages) if message.questions)
             over = self._ask(seat)
@@ -98,19 +114,26 @@ class _LocalTable:
         began = perf_counter()
         try:
             answers = [*self._players[seat].hear(message)]
+        except LocalMatchError:
+            raise  # which says it all
         except Exception as error:  # noqa: BLE001 - the author is told
             where = f"of {self._game.name}, round {self._round + 1}"
-            raise BotFailed(self._players[seat].name, seat, where, _own_trace(error)) from None
+            raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began
         over = None
         for decision, action in answers:
-            effects = self._match.receive(Acted(START, seat, decision, action))
-            over = self._settle(effects)
+            over = self._receive(Acted(START, seat, decision, action))
         if answers:
             self._decisions[seat] += len(answers)
             self._think[seat] += took
             self._slowest[seat] = max(self._slowest[seat], took / len(answers))
         return over
+
+    def _receive(self, event: Input) -> Over | None:
+        effects = self._match.receive(event)
+        if self._watch is not None:
+            self._watch(event, effects)
+        return self._settle(effects)
 
     def _settle(self, effects: Sequence[object]) -> Over | None:
         over = None
@@ -129,7 +152,7 @@ class _LocalTable:
         return over
 
 
-def _own_trace(error: Exception) -> str:
+def own_trace(error: Exception) -> str:
     """Return the traceback without our own code, and the error."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = Path(__file__).parent

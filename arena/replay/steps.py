@@ -82,9 +82,10 @@ def _forced(at: Instant, effects: Sequence[Effect]) -> Iterator[tuple[Instant, M
 class Course:
     """A replay with its positions, which can be looked up by round."""
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: Replay, positions: Sequence[Step] | None = None) -> None:
+        """`positions` where they are known, as of a game that still goes on."""
         self.replay = replay
-        self.steps = steps(replay)
+        self.steps = steps(replay) if positions is None else positions
         ends = [number for number, step in enumerate(self.steps) if step.ended is not None]
         last = len(self.steps) - 1
         self._ends = ends if ends and ends[-1] == last else [*ends, last]

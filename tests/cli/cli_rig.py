@@ -123,6 +123,10 @@ class Terminal:
             fresh += piece
         return plain(fresh)
 
+    def more(self) -> str:
+        """Reads what it writes next, however little; empty at its end."""
+        return self._read()
+
     def press(self, keys: str) -> None:
         """Types."""
         os.write(self._master, keys.encode())

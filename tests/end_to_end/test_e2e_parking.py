@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -77,9 +78,15 @@ def test_the_sdk_tells_its_author(tmp_path: Path) -> None:
         silent, good = crowd.come("silent"), crowd.come("good")
         good.play_in_background()
         silent.read_until(lambda: any(notice.kind == PARKED for notice in silent.notices))
+        token = tmp_path / "silent.token"
+        token.write_text(silent.token)
         command = (sys.executable, "-m", "arena_client.samples.random_bot", "--server", running.address)
-        with subprocess.Popen([*command, "--token", silent.token], stderr=subprocess.PIPE, text=True) as bot:
-            assert bot.stderr is not None
-            line = next(line for line in bot.stderr if "parked" in line)
-            assert "silent is parked and given no seats" in line
-            bot.terminate()
+        parked_one = (*command, "--token-file", str(token), "--matches", "1")
+        told = subprocess.run(parked_one, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert told.returncode == 3, told.stderr
+        line = told.stderr.splitlines()[-1]
+        assert line.startswith("random: silent is parked and given no seats: ")
+        remedy = shlex.split(line.partition("Mend it, then un-park it: ")[2])
+        assert remedy[0] == "arena"
+        subprocess.run([str(ARENA), *remedy[1:]], check=True, timeout=PATIENCE, cwd=ROOT)
+        subprocess.run(parked_one, check=True, timeout=PATIENCE)

@@ -6,11 +6,11 @@ In tables a card is its colour's letter and its value. The other signs are expla
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -33,6 +33,16 @@ class Scene(Generic[PictureT, MarksT]):
     made: MarksT
     seat: int | None
     """The seat whose knowledge is shown; None shows all hands."""
+
+
+class Fitted:
+    """What is drawn to fit the columns that there are."""
+
+    def __init__(self, draw: Callable[[int], RenderableType]) -> None:
+        self._draw = draw
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._draw(options.max_width)
 
 
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):
@@ -166,10 +176,14 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         title.append(f" · {header.bots[seen.dealer].name} deals")
         return title if seat is None else title.append(f"\nAs {seat_in_words(header, seat)} sees it", "italic")
 
-    def _tricks_table(self, scene: Scene[PictureT, MarksT], numbers: Iterable[int]) -> Table:
-        """Draw a table with a row for each trick and a column for each seat."""
+    def _tricks_table(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int]) -> RenderableType:
+        """Draw a table with a row for each trick and a column for each seat, narrower ones on a narrow screen."""
+        return Fitted(lambda columns: self._tricks(scene, numbers, columns))
+
+    def _tricks(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int], columns: int) -> Table:
         seen, table = scene.seen, plain_table()
-        width = min(9, 74 // seen.seats - 2)  # of 80 columns some are for the rest, and two a seat lie between
+        # Some columns are for the rest, and two a seat lie between.
+        width = max(4, min(9, (min(columns, 80) - 6) // seen.seats - 2))
         table.add_column("#", justify="right")
         for seat in range(seen.seats):
             name = seat_name(scene.header, seat)

@@ -11,12 +11,14 @@ from arena_client.errors import (
     NameNotAllowedError,
     NameTakenError,
     NoGameInCommonError,
+    ParkedError,
     ProtocolMismatchError,
     RefusedError,
     TakenOverError,
     TokenRefusedError,
     UnreachableError,
 )
+from arena_client.kept_decisions import read_decisions
 from arena_client.running import play, run
 from arena_client.v1.nullern_pb2 import NullernRound, NullernView
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
@@ -43,6 +45,7 @@ __all__ = [
     "NoticeKind",
     "NullernRound",
     "NullernView",
+    "ParkedError",
     "ProtocolMismatchError",
     "RefusedError",
     "RoundReport",
@@ -54,5 +57,6 @@ __all__ = [
     "View",
     "__version__",
     "play",
+    "read_decisions",
     "run",
 ]

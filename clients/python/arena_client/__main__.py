@@ -8,6 +8,7 @@ import sys
 
 from arena_client.bot import Bot
 from arena_client.command import add_options, run_with
+from arena_client.options import DEFAULT_ADDRESS
 
 
 def load(name: str) -> Bot:
@@ -35,7 +36,12 @@ def main() -> None:
         epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me",
     )
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
-    parser.add_argument("address", metavar="HOST:PORT", help="the server")
+    parser.add_argument(
+        "address",
+        nargs="?",
+        metavar="HOST:PORT",
+        help=f"the server (default: ARENA_SERVER in the environment, or {DEFAULT_ADDRESS})",
+    )
     add_options(parser)
     arguments = parser.parse_args()
     sys.path.insert(0, "")

@@ -49,6 +49,8 @@ class Bot:
     from that of the one before. If you state one, state another whenever the bot has changed."""
 
     _made_with: tuple[Sequence[object], Mapping[str, object]]
+    _games_by_match: dict[int, str]
+    """Of the matches that it plays, for the log."""
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class Bot:
         """Make a bot, and keep what it is made with for its digest."""
         bot = super().__new__(cls)
         bot._made_with = positional, named
+        bot._games_by_match = {}
         if isinstance(cls.games, str):
             bot.games = (cls.games,)
         return bot
@@ -109,13 +112,13 @@ class Bot:
     def on_match_end(self, report: MatchReport) -> None:
         """Handle the end of a match. The default logs place, points and rating."""
         if report.interrupted:
-            _log.warning("match %d was interrupted: %s", report.match_id, report.interrupted)
+            _log.warning("%s was interrupted: %s", self._match_in_words(report.match_id), report.interrupted)
             return
         place, points = report.places[report.seat], report.scores[report.seat]
         rating = f", rating {report.rating.after:.0f} ({report.rating.after - report.rating.before:+.1f})"
         _log.info(
-            "match %d: place %d of %d with %d points%s",
-            report.match_id,
+            "%s: place %d of %d with %d points%s",
+            self._match_in_words(report.match_id),
             place,
             len(report.places),
             points,
@@ -124,8 +127,10 @@ class Bot:
 
     def on_notice(self, notice: Notice) -> None:
         """Handle a notice from the server. The default logs one line: a warning where the bot is at fault."""
+        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # with which the run ends, and says so
+            return
         kind = KINDS.get(notice.kind, f"notice {notice.kind}")
-        where = f"match {notice.match_id}" if notice.HasField("match_id") else "server"
+        where = self._match_in_words(notice.match_id) if notice.HasField("match_id") else "server"
         if notice.HasField("decision_id"):
             where += f", decision {notice.decision_id}"
         _log.log(
@@ -135,3 +140,8 @@ class Bot:
             kind,
             " ".join(notice.text.split()) or "no reason given",
         )
+
+    def _match_in_words(self, number: int) -> str:
+        """Return a match and its game in words."""
+        game = self._games_by_match.get(number)
+        return f"match {number}" if game is None else f"match {number} of {game}"

@@ -11,18 +11,16 @@ import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
 from arena_client.errors import ArgumentError, BadAnswerError, ProtocolMismatchError
+from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
 
 _log = logging.getLogger("arena_client")
-
-OnError: TypeAlias = Literal["raise", "continue"]
-"""What an exception in the bot does: end the run, or be logged while the first legal action is played."""
 
 HOLD = 0.01
 """Seconds that finished answers wait for further ones before they are sent without them."""
@@ -60,7 +58,7 @@ class Caller:
         if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
             yield from self._news(message)
         if decisions:
-            yield from self._answers([_decision(each, games) for each in decisions], received)
+            yield from self._answers([as_decision(each, games) for each in decisions], received)
         del message, decisions  # while this one waits, another's message finds their memory still in the cache
         if self._out is not None:
             yield self._take()
@@ -87,6 +85,7 @@ class Caller:
     def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
         """Tell the bot everything but decisions, and add what that calls for to the reply."""
         for start in message.starts:
+            self._bot._games_by_match[start.match_id] = start.game
             with self._bots_code():
                 self._bot.on_match_start(start)
         for round_report in message.rounds:
@@ -95,6 +94,7 @@ class Caller:
         for report in message.reports:
             with self._bots_code():
                 self._bot.on_match_end(report)
+            self._bot._games_by_match.pop(report.match_id, None)
         for notice in message.notices:
             self._note(notice)
             if self._held():
@@ -128,8 +128,9 @@ class Caller:
                     self.thinking = True
                 if next(choices, None) is not None:
                     raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
-            except Exception:
+            except Exception as error:
                 self.thinking = False
+                error.add_note(_where(decisions[min(done, len(decisions) - 1)], len(decisions)))
                 if self._on_error == "raise":
                     raise
                 _log.exception("the bot failed; its first legal action is played instead")
@@ -161,7 +162,8 @@ class Caller:
             self.thinking = False
 
 
-def _decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+    """Return a decision as a bot is asked it. Raises `ProtocolMismatchError` where its game has no catalogue."""
     game = message.WhichOneof("view") or ""
     if (catalog := games.get(game)) is None:
         raise ProtocolMismatchError(
@@ -175,6 +177,18 @@ def _decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decis
         message.legal[:],
         message.soft_ms,
         message.bank_ms,
+    )
+
+
+def _where(decision: Decision, of: int) -> str:
+    """Return which decision it was, and what the bot saw."""
+    from google.protobuf.text_format import MessageToString
+
+    view = MessageToString(decision.view, as_one_line=True)
+    batch = "" if of == 1 else f", the first unanswered of {of}"
+    return (
+        f"in match {decision.match_id} of {decision.game.name}, round {decision.view.round + 1}, "
+        f"decision {decision.decision_id}{batch}; legal: {decision.legal}; view: {view}"
     )
 
 

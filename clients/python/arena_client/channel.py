@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeAlias
 
 import grpc
 import grpc.aio
@@ -25,9 +24,7 @@ from arena_client.errors import (
     TakenOverError,
     TokenRefusedError,
 )
-
-Tls: TypeAlias = bool | str | Path | None
-"""False or None: no TLS. True: the system's certificate authorities. A path: the authorities in that PEM file."""
+from arena_client.options import Tls
 
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
@@ -47,6 +44,10 @@ DEFAULT_PORT = 50051
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
 _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
 """Beginnings of addresses of other kinds that gRPC knows."""
+
+
+_GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to remote host: )?(?:connect: )?")
+"""What grpc says before the reason: a status of its own, the address, what it was about to do."""
 
 
 class DroppedError(Exception):
@@ -74,7 +75,7 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 def _one_line(details: str | None) -> str:
     text = (details or "no reason given").rpartition("last error: ")[2]  # grpc says first that all addresses failed
-    return " ".join(text.split())
+    return _GRPC_PREFIX.sub("", " ".join(text.split()))
 
 
 def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:

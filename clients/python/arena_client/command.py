@@ -7,10 +7,12 @@ import sys
 
 from arena_client.bot import Bot
 from arena_client.errors import ArenaError
+from arena_client.options import DEFAULT_ADDRESS
 from arena_client.running import run
 
 STATUSES = """exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bot; 2 for a wrong command
-line; 3 where the server refuses the bot; 4 where no server was reached for --give-up-after seconds"""
+line; 3 where the server refuses the bot; 4 where no server was reached, within
+--give-up-after seconds or because there can be none at the address"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{parser.epilog}; {STATUSES}" if parser.epilog else STATUSES
     parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
     parser.add_argument(
-        "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, or its name)"
+        "--owner", help="who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)"
     )
     parser.add_argument(
         "--game", action="append", metavar="GAME", help="play this game only; repeatable (default: the bot's own games)"
@@ -29,7 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
     parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
     parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
-    parser.add_argument("--token-file", metavar="FILE", help="where the token is kept (default: below ~/.arena/tokens)")
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)",
+    )
     parser.add_argument("--invitation", help="for a server that registers bots by invitation")
     parser.add_argument("--tls", action="store_true", help="connect with TLS")
     parser.add_argument(
@@ -47,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show warnings only")
 
 
-def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
+def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> None:
     """Run a bot as its command line says; an `ArenaError` ends the program with its status and one line of reason."""
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
@@ -69,14 +75,16 @@ def run_with(bot: Bot, address: str, arguments: argparse.Namespace) -> None:
             verbose=not arguments.quiet,
         )
     except ArenaError as error:
-        sys.stderr.write(f"{bot.name or type(bot).__name__}: {' '.join(str(error).split())}\n")
+        sys.stderr.write(error.told(bot.name or type(bot).__name__))
         sys.exit(error.status)
 
 
 def main(make: type[Bot], description: str | None) -> None:
     """Run the command line of a program that is one bot."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
+    parser.add_argument(
+        "--server", metavar="HOST:PORT", help=f"default: ARENA_SERVER in the environment, or {DEFAULT_ADDRESS}"
+    )
     add_options(parser)
     arguments = parser.parse_args()
     run_with(make(), arguments.server, arguments)

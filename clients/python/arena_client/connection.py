@@ -10,11 +10,12 @@ import asyncio
 import contextlib
 import logging
 import random
+import shlex
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, Unpack, cast
 
 import grpc
 import grpc.aio
@@ -22,17 +23,18 @@ import grpc.aio
 from arena_client.bot import Bot
 from arena_client.channel import (
     DroppedError,
-    Tls,
     checked_address,
     error_reason,
     open_channel,
     play_failure,
     registration_failure,
 )
-from arena_client.errors import ArenaError, ArgumentError, TokenRefusedError, UnreachableError
+from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRefusedError, UnreachableError
 from arena_client.inbox import Delivery, Inbox
 from arena_client.log_check import LogChecker
 from arena_client.network import Calls
+from arena_client.options import DEFAULT_ADDRESS, Options, set_in_environment
+from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.tokens import NewToken, default_token_file, read_token
@@ -68,6 +70,8 @@ LONGEST_VERSION = 40
 """Characters of a bot's version."""
 LEAVE_TIME = 2.0
 """Seconds that the server has to take leave of a bot that stops in the middle of matches."""
+PROBES = 3
+"""Failures at most that are looked into before there was any connection."""
 STEADY = 1.0
 """Seconds after which a connection counts as a good one, and the waiting times begin anew."""
 
@@ -96,20 +100,14 @@ def waiting_time(outage: float) -> float:
 class Connection:
     """The arguments of `play` and `run`, and one stream at a time."""
 
-    def __init__(
-        self,
-        bot: Bot,
-        address: str,
-        *,
-        token: str | None,
-        token_file: str | Path | None,
-        invitation: str | None,
-        owner: str | None,
-        tls: Tls,
-        matches: int | None,
-        give_up_after: float | None,
-        receipts: bool = True,
-    ) -> None:
+    def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
+        """What is not told may be set in the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
+        if address is None:
+            address = set_in_environment("ARENA_SERVER") or DEFAULT_ADDRESS
+        token, matches, receipts = told.get("token"), told.get("matches"), told.get("receipts", True)
+        token_file = told.get("token_file")
+        if token is None and token_file is None:
+            token_file = set_in_environment("ARENA_TOKEN_FILE")
         if matches is not None and matches < 1:
             raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
@@ -129,10 +127,10 @@ class Connection:
         self._address = checked_address(address)
         self._token = token
         self._token_file = Path(token_file) if token_file else default_token_file(address, self._name)
-        self._invitation = invitation or ""
-        self._owner = owner or bot.owner
-        self._tls = tls
-        self._give_up_after = give_up_after
+        self._invitation = told.get("invitation") or ""
+        self._owner = told.get("owner") or bot.owner or set_in_environment("ARENA_OWNER") or ""
+        self._tls = told.get("tls")
+        self._give_up_after = told.get("give_up_after")
         self._progress = Progress(matches)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
@@ -141,9 +139,40 @@ class Connection:
         self._session: Session | None = None
         self._stream: _Stream | None = None
         self._leaving = False
+        self._reached = False
+        """Whether there ever was a connection."""
         self._task: asyncio.Task[None] | None = None
         self._inbox: Inbox
-        self._calls: Calls
+        self._calls: Calls | None = None
+
+    def soon(self, call: Callable[[], object]) -> bool:
+        """Have a call made in the thread of the connection; False where that has not begun."""
+        if self._calls is None:
+            return False
+        self._calls.soon(call)
+        return True
+
+    def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
+        """Begin no more matches and finish those that go on; leave what is left after so many seconds, and `hurry`."""
+        progress = self._progress
+        progress.ending = True
+        if not (progress.playing or progress.accepted):
+            self.end()
+            return
+        _log.info(
+            "finishing %s within %.0f s, and beginning no more; once more, and it leaves at once: house bots play them "
+            "on, and each counts as a last place",
+            _matches(len(progress.playing) + len(progress.accepted)),
+            seconds,
+        )
+        if self._stream is not None:
+            self._stream.send(PlayRequest(capacity=0))
+
+        def over() -> None:
+            self.leave()
+            hurry()
+
+        asyncio.get_running_loop().call_later(seconds, over)
 
     def leave(self) -> None:
         """Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream."""
@@ -151,7 +180,10 @@ class Connection:
             self.end()
         elif not self._leaving:
             self._leaving = True
-            _log.info("leaving its matches in order: house bots play them on")
+            _log.info(
+                "leaving %s in order: house bots play them on, and each counts as a last place",
+                _matches(len(self._progress.playing) + len(self._progress.accepted)),
+            )
             self._stream.send(PlayRequest(leave=True))
             asyncio.get_running_loop().call_later(LEAVE_TIME, self.end)
 
@@ -169,15 +201,23 @@ class Connection:
     async def stay(self) -> None:
         """Stay connected until the matches wanted are played or the server has taken leave; raises `ArenaError`."""
         good = seen = time.monotonic()
+        probes = 0
         while True:
             begun = time.monotonic()
             try:
-                return await self._connect()
+                await self._connect()
+                if self._progress.parked:
+                    raise ParkedError(self._parked())
+                return
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
-                if self._leaving:
-                    return None
+                if self._leaving or (self._progress.ending and not self._progress.playing):
+                    return
+                if not self._reached and probes < PROBES:
+                    probes += 1
+                    if why := await obstacle(self._address, self._tls):
+                        raise UnreachableError(why) from None
                 now = time.monotonic()
                 if self._session is not None:
                     # One that ended at once may end so again; but the server is there.
@@ -189,6 +229,16 @@ class Connection:
                 _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
                 await asyncio.sleep(wait)
 
+    def _parked(self) -> str:
+        """Return why the bot gets no seats, and the command by which it gets them again."""
+        why = self._progress.parked.partition("; mend it")[0]
+        file = f"{self._token_file}" if self._token is None else "FILE"
+        words = ["arena", "bots", "unpark", self._name, "--server", self._address, "--token-file", file]
+        if self._tls:
+            words += ["--tls"] if self._tls is True else ["--tls-roots", f"{self._tls}"]
+        beside = "" if self._token is None else ", with its token in FILE"
+        return f"{why}. Mend it, then un-park it: {shlex.join(words)}{beside}"
+
     async def _connect(self) -> None:
         with _files():
             token = self._token or read_token(self._token_file)
@@ -199,8 +249,11 @@ class Connection:
             stream = _Stream(stub.Play(metadata=(("authorization", f"Bearer {token}"),)))
             try:
                 message = await self._greet(stream)
+                self._reached = True
+                self._name = message.welcome.bot
                 self._progress.reconnect()
                 calls = self._calls
+                assert calls is not None, "it has begun"
                 session = Session(
                     self._bot,
                     message.welcome,
@@ -299,6 +352,10 @@ class Connection:
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
+
+
+def _matches(count: int) -> str:
+    return "1 match" if count == 1 else f"{count} matches"
 
 
 @contextlib.contextmanager

@@ -99,6 +99,12 @@ class Decision:
     """Milliseconds left in the bank, for the rest of the match."""
 
     @property
+    def hand(self) -> list[Card]:
+        """The seat's own cards, in the order of `view.hand`; empty where it may not see them."""
+        cards = self.game.cards
+        return [cards[number] for number in self.view.hand]
+
+    @property
     def actions(self) -> list[Action]:
         """The legal actions with their meaning, in the order of `legal`."""
         actions = self.game.actions

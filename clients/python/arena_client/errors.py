@@ -11,6 +11,11 @@ class ArenaError(Exception):
     status = 3
     """The exit status of `arena-bot`: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached."""
 
+    def told(self, bot: str) -> str:
+        """Return what a program of this bot ends with: the reason in one line; where the bot erred, what it saw."""
+        lines = [f"{bot}: {' '.join(str(self).split())}", *getattr(self, "__notes__", ())]
+        return "".join(f"{line}\n" for line in lines)
+
 
 class ArgumentError(ArenaError, ValueError):
     """What `run` or `play` was told makes no sense, such as a file that cannot be read."""
@@ -50,8 +55,12 @@ class RefusedError(ArenaError):
     """The server ended the connection for a reason that trying again does not change."""
 
 
+class ParkedError(ArenaError):
+    """The bot is parked: it is given no seats until somebody un-parks it."""
+
+
 class UnreachableError(ArenaError):
-    """There was no connection for longer than the caller wanted to wait."""
+    """There was no connection for longer than the caller wanted to wait, or there can be none at this address."""
 
     status = 4
 

@@ -38,14 +38,22 @@ class Progress:
     """The bot's own chance by invitation, of those."""
     seats: dict[int, Seat] = field(default_factory=dict)
     """What is known of the matches that have begun."""
+    ending: bool = False
+    """Whether no more matches are to begin, however many are wanted."""
+    parked: str = ""
+    """Why the server gives the bot no seats; empty where it does."""
 
     @property
     def more(self) -> bool:
         """Return whether another match may begin."""
+        if self.ending:
+            return False
         return self.wanted is None or self.finished + len(self.playing) + len(self.accepted) < self.wanted
 
     def room(self, capacity: int) -> int:
         """Return how many matches may be played at once, given a capacity."""
+        if self.ending:
+            return 0
         return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
 
     @property
@@ -54,8 +62,12 @@ class Progress:
         return not (self.more or self.playing or self.accepted)
 
     def reconnect(self) -> None:
-        """Forget what the server says again at a new connection: invitations, and the matches that go on."""
-        self.playing.clear()
+        """Forget what the server says again at a new connection: invitations, and the matches that go on.
+
+        While the last matches are finished these are kept: each has its report, or begins again.
+        """
+        if not self.ending:
+            self.playing.clear()
         self.accepted.clear()
         self.nonces.clear()
 
@@ -125,6 +137,8 @@ class Session:
             if notice.kind in _NO_MATCH:
                 self._progress.accepted.pop(notice.invitation_id, None)
                 self._progress.nonces.pop(notice.invitation_id, None)
+            elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
+                self._progress.parked, self._progress.ending = notice.text, True
         return reply if reply.ListFields() else None
 
     def _start(self, start: MatchStart) -> None:

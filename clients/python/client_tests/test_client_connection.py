@@ -34,8 +34,8 @@ from arena_client import (
     play,
     run,
 )
-from arena_client.caller import OnError
 from arena_client.channel import DroppedError, open_channel, play_failure, registration_failure
+from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
@@ -391,7 +391,7 @@ def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_
     asyncio.run(
         Outages(
             First(),
-            "nowhere:1",
+            "127.0.0.1:1",
             token=None,
             token_file=token_file,
             invitation=None,

@@ -51,10 +51,12 @@ def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
     talk.wait_for_goodbye()
 
 
-def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
+def start(folder: Path, body: str, address: str, **env: str) -> subprocess.Popen[str]:
     (folder / "mine.py").write_text(PROGRAM.format(body=body))
     command = [sys.executable, "mine.py", address]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way here")
@@ -68,7 +70,9 @@ def start(folder: Path, body: str, address: str) -> subprocess.Popen[str]:
     ],
     ids=["idle", "computing", "sleeping"],
 )
-def test_ctrl_c_and_sigterm_end_a_bot_in_good_order(tmp_path: Path, body: str, line: str, stop: signal.Signals) -> None:
+def test_where_nothing_shall_be_finished_a_signal_ends_a_bot(
+    tmp_path: Path, body: str, line: str, stop: signal.Signals
+) -> None:
     playing, over = threading.Event(), threading.Event()
     left: list[bool] = []
 
@@ -84,7 +88,7 @@ def test_ctrl_c_and_sigterm_end_a_bot_in_good_order(tmp_path: Path, body: str, l
             yield asks((1, 1))
         left.append(talk.next().leave)
 
-    with Peer([script]) as peer, start(tmp_path, body, peer.address) as program:
+    with Peer([script]) as peer, start(tmp_path, body, peer.address, ARENA_DRAIN="0") as program:
         try:
             assert playing.wait(PATIENCE)
             if line:
@@ -94,7 +98,8 @@ def test_ctrl_c_and_sigterm_end_a_bot_in_good_order(tmp_path: Path, body: str, l
             out, errors = program.communicate(timeout=PATIENCE)
             assert (out, program.returncode) == ("after the run\n", 0), errors
             assert re.fullmatch(
-                r"(.* (registered|Mine is connected|bot is connected|leaving its matches).*\n)*.* stopped\n", errors
+                r"(.* (registered|Mine is connected|bot is connected|leaving 1 match in order).*\n)*.* stopped\n",
+                errors,
             ), errors
             assert over.wait(PATIENCE)  # the server knows
             assert left == [True]
@@ -107,7 +112,9 @@ def test_an_error_in_a_bot_is_a_traceback_and_an_exit_code(tmp_path: Path) -> No
         _, errors = program.communicate(timeout=PATIENCE)
     assert program.returncode == 1
     assert "return 1 // 0" in errors
-    assert errors.endswith("ZeroDivisionError: integer division or modulo by zero\n")
+    error, where = errors.splitlines()[-2:]
+    assert error == "ZeroDivisionError: integer division or modulo by zero"
+    assert where.startswith("in match 1 of sixth_sense, round 1, decision 1; ")
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
@@ -233,10 +240,10 @@ def test_an_answer_that_is_none_is_the_bot_s_own_error(tmp_path: Path) -> None:
     with Peer([one_decision]) as peer:
         command = [sys.executable, "-m", "arena_client", "mybots:Mine", peer.address, "--token-file", "t", "--quiet"]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=PATIENCE)
-    assert (ran.returncode, ran.stderr) == (
-        1,
-        "Mine: answer 1 of 1 is None: an answer is an action, one of decision.legal\n",
-    )
+    assert ran.returncode == 1
+    told, where = ran.stderr.splitlines()
+    assert told == "Mine: answer 1 of 1 is None: an answer is an action, one of decision.legal"
+    assert where.startswith("in match 1 of sixth_sense, round 1, decision 1; ")
 
 
 def test_the_help_has_an_example_and_the_statuses(

@@ -10,16 +10,16 @@ from statistics import mean
 from typing import Any, cast
 
 import pytest
-from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
-from arena_client.samples import nullern
+from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View, nullern, sixth_sense
 from arena_client.samples.counter_bot import CounterBot
 from arena_client.samples.random_bot import RandomBot
 from arena_client.samples.rule_bot import RuleBot
-from arena_client.samples.sixth_sense import Laid, points, read, taker
+from arena_client.sixth_sense import Laid, points, read, taker
 from arena_client.v1 import play_pb2
 from google.protobuf.message_factory import GetMessageClass
 
 from arena.api.codec import VIEWS as CODECS
+from engine.deal import SeededDecks
 from engine.game import Game
 from engine.registry import GAMES
 
@@ -232,3 +232,29 @@ def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bo
     )
     decision = Decision(1, 1, NULLERN, view, list(view.hand), 1000, 30000)
     assert bot.decide(decision) == NULLERN_CARD["red 15"]
+
+
+@pytest.mark.parametrize("game", ["sixth_sense", "nullern"])
+@pytest.mark.parametrize("seats", [2, 4, 6])
+def test_who_takes_a_trick_is_who_took_it(game: str, seats: int) -> None:
+    """Every finished trick of a game, as it lay on the table when its last card was played."""
+    chance, asked, hands = random.Random(seats), 0, 0
+    state = GAMES[game].new(seats, SeededDecks(chance.randbytes(32)))
+    while (player := state.player) >= 0:
+        view = message(game, state.view(player))
+        decision = Decision(1, 1, CATALOGS[game], view, [*state.legal(player)], 1000, 30000)
+        assert [CATALOGS[game].cards.index(card) for card in decision.hand] == list(view.hand)
+        hands += bool(decision.hand)
+        for trick, took in enumerate(view.takers):
+            lay: View = type(view).FromString(view.SerializeToString())
+            del lay.plays[(trick + 1) * seats :], lay.takers[trick:], lay.leaders[trick + 1 :]
+            if isinstance(lay, NullernView):
+                found = nullern.taker(CATALOGS[game], lay)
+            else:
+                table = sixth_sense.read(CATALOGS[game], lay)
+                found = sixth_sense.taker(table.trick, table.trump)
+            assert (seats if found is None else found) == took
+            asked += 1
+        state.apply(chance.choice([*state.legal(player)]), player)
+    assert asked > 50
+    assert hands > 20

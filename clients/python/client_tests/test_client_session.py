@@ -20,7 +20,8 @@ from arena_client import (
     ProtocolMismatchError,
     RoundReport,
 )
-from arena_client.caller import HOLD, Caller, OnError
+from arena_client.caller import HOLD, Caller
+from arena_client.options import OnError
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
 from client_tests.peer import CATALOG, First, asks, invites, notice, reports, starts, welcome

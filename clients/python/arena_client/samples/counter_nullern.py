@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from arena_client import Action, Catalog, NullernView
-from arena_client.samples.nullern import PLAIN, eager, points, read, wanted_tricks
+from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
 """How much each opponent stands in the way of a wanted trick: at the least, and more for all that others want."""

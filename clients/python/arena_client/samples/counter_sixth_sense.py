@@ -10,7 +10,7 @@ import math
 from itertools import pairwise
 
 from arena_client import Action, Catalog, SixthSenseView
-from arena_client.samples.sixth_sense import Laid, after, points, read, taker, targets
+from arena_client.sixth_sense import Laid, after, points, read, taker, targets
 
 OVERTAKES = 0.55
 """How often an opponent that holds a card to overtake with plays it."""

@@ -3,9 +3,8 @@
 import random
 from collections.abc import Callable
 
-from arena_client import GAMES, Bot, Catalog, Decision, NullernView, SixthSenseView
+from arena_client import GAMES, Bot, Catalog, Decision, NullernView, SixthSenseView, nullern, sixth_sense
 from arena_client.command import main
-from arena_client.samples import nullern, sixth_sense
 
 
 class RuleBot(Bot):

@@ -1,6 +1,6 @@
 """Reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out.
 
-The two better samples share this. It computes everything from one decision and remembers nothing.
+It computes everything from one decision and remembers nothing. The two better samples use it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,14 @@ def read(game: Catalog, view: NullernView) -> Table:
     seen = {*view.hand, *view.plays, view.turned}
     unseen = [strength for card, strength in enumerate(strengths) if card not in seen]
     return Table(strengths, trick, to_come, unseen)
+
+
+def taker(game: Catalog, view: NullernView) -> int | None:
+    """The seat that takes the trick on the table as it lies; None where no card lies there."""
+    trick = read(game, view).trick
+    if not trick:
+        return None
+    return (view.leaders[len(view.takers)] + trick.index(max(trick))) % view.seats
 
 
 def wanted_tricks(view: NullernView, seat: int) -> int:

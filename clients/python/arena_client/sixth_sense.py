@@ -1,6 +1,6 @@
 """Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
 
-The two better samples share this. It computes everything from one decision and remembers nothing.
+It computes everything from one decision and remembers nothing. The two better samples use it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,70 @@
+"""What `run` and `play` can be told besides the bot and the address, in one place for both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, TypedDict
+
+from arena_client.errors import ArgumentError
+
+Tls: TypeAlias = bool | str | Path | None
+"""False or None: no TLS. True: the system's certificate authorities. A path: the authorities in that PEM file."""
+OnError: TypeAlias = Literal["raise", "continue"]
+"""What an exception in the bot does: end the run, or be logged while the first legal action is played."""
+
+DEFAULT_ADDRESS = "localhost:50051"
+"""Where a server listens unless its operator says otherwise."""
+DRAIN = 30.0
+"""Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise."""
+DRAIN_TERMINATED = 8.0
+"""The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule."""
+
+
+class Options(TypedDict, total=False):
+    """What `run` and `play` take by name; each may be left out."""
+
+    token: str | None
+    """The token itself."""
+    token_file: str | Path | None
+    """Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in `~/.arena/tokens`."""
+    invitation: str | None
+    """For a server that registers bots by invitation."""
+    owner: str | None
+    """Goes before the bot's own, else ARENA_OWNER."""
+    tls: Tls
+    matches: int | None
+    """Stop after so many matches with a result."""
+    on_error: OnError
+    give_up_after: float | None
+    """Seconds without any connection after which the run ends."""
+    receipts: bool
+    """Whether to keep what the server's log says of the matches."""
+
+
+def check_names(told: Mapping[str, object], function: str) -> None:
+    """Raise the TypeError of Python itself for an option that there is not."""
+    for name in told.keys() - Options.__annotations__.keys():
+        raise TypeError(
+            f"{function}() got an unexpected keyword argument {name!r}; there is {', '.join(Options.__annotations__)}"
+        )
+
+
+def set_in_environment(name: str) -> str | None:
+    """Return a variable of the environment; None where it is not set or empty."""
+    return os.environ.get(name) or None
+
+
+def drain_seconds() -> float:
+    """Return the seconds in which to finish matches after Ctrl-C. `ArgumentError` for an ARENA_DRAIN that is none."""
+    text = set_in_environment("ARENA_DRAIN")
+    if text is None:
+        return DRAIN
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= DRAIN:
+        raise ArgumentError(f"ARENA_DRAIN is {text!r}: it takes seconds from 0 to {DRAIN:.0f}")
+    return seconds

@@ -1,0 +1,77 @@
+"""Looks, when a first connection fails, for what trying again cannot change: no such host, TLS on one side only."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+from pathlib import Path
+
+from arena_client.options import Tls
+
+PATIENCE = 3.0
+"""Seconds that the other side has to show what it speaks."""
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own."""
+_SETTINGS = 4
+
+
+async def obstacle(address: str, tls: Tls) -> str:
+    """Return what is in the way for good, as a sentence with its remedy; empty where another try may succeed."""
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    if not host or re.match(r"(unix|unix-abstract|vsock|xds|dns|ipv4|ipv6):", address):
+        return ""
+    try:
+        await asyncio.get_running_loop().getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno in (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)):
+            return f"there is no host {host!r}: check the address {address}"
+        return ""
+    except UnicodeError:
+        return f"{host!r} can be no host: check the address {address}"
+    try:
+        async with asyncio.timeout(PATIENCE):
+            if not tls:
+                speaks_tls = await _speaks_tls(host, int(port))
+                wants = f"the server at {address} wants TLS: --tls or tls=True, and --tls-roots for its authority"
+                return wants if speaks_tls else ""
+            if await _speaks_plainly(host, int(port)):
+                return f"the server at {address} has no TLS: leave --tls, --tls-roots and tls= out"
+            await _handshake(host, int(port), tls)
+    except ssl.SSLCertVerificationError as error:
+        why = error.verify_message.rstrip(".")
+        return f"the certificate of {address} is not trusted ({why}): --tls-roots or tls= names the authority to trust"
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        pass
+    return ""
+
+
+async def _handshake(host: str, port: int, tls: Tls) -> None:
+    context = ssl.create_default_context(cafile=None if tls is True else str(Path(str(tls))))
+    _, writer = await asyncio.open_connection(host, port, ssl=context, server_hostname=host)
+    writer.close()
+
+
+async def _speaks_tls(host: str, port: int) -> bool:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is said to it
+    context.set_alpn_protocols(["h2"])
+    try:
+        _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except ssl.SSLError:
+        return False
+    writer.close()
+    return True
+
+
+async def _speaks_plainly(host: str, port: int) -> bool:
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        writer.write(_PREFACE)
+        return (await reader.readexactly(9))[3] == _SETTINGS
+    except (asyncio.IncompleteReadError, ConnectionError):  # it took that for a broken handshake
+        return False
+    finally:
+        writer.close()

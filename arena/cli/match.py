@@ -68,6 +68,9 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 @click.option("--concurrency", metavar="N", type=click.IntRange(1, 256), help="Games at once.  [default: one a core]")
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
+@click.option(
+    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Write every game's replay here."
+)
 @json_option
 def command(
     one: str,
@@ -82,6 +85,7 @@ def command(
     concurrency: int | None,
     seed: int | None,
     out: Path | None,
+    replays: Path | None,
     as_json: bool,
 ) -> None:
     """Compare two bots on this machine: is ONE better than OTHER?
@@ -115,7 +119,7 @@ def command(
     ordered = OrderedSets(subject.design, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1)
+            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1, replays)
     except (LocalMatchError, OSError) as error:
         raise click.ClickException(str(error)) from error
     state, shown = ordered.state, [file.found[number] for number in range(len(ordered.scores))]
@@ -177,13 +181,17 @@ def _subject(
     return Subject(game, dict(offer.options), size, chosen, seed, bots, known)
 
 
-def _play(subject: Subject, file: SetsFile, ordered: OrderedSets, workers: int) -> bool:
+def _play(subject: Subject, file: SetsFile, ordered: OrderedSets, workers: int, replays: Path | None) -> bool:
     """Play what is missing; return whether Ctrl-C ended it."""
     from arena.cli.match_progress import MatchProgress
+    from arena.local.replays import write_replays
     from arena.local.runner import play_sets
 
     missing = (number for number in range(ordered.most) if number not in file.found)
     with MatchProgress(screen(stderr=True), ordered) as progress:
+        if replays is not None:
+            for each in file.found.values():
+                write_replays(subject, each, replays)
         ordered.take(file.found)
         progress.show()
         if ordered.enough:
@@ -192,6 +200,8 @@ def _play(subject: Subject, file: SetsFile, ordered: OrderedSets, workers: int) 
             try:
                 for each in played:
                     file.add(each)
+                    if replays is not None:
+                        write_replays(subject, each, replays)
                     ordered.take(file.found)
                     progress.show()
                     if ordered.enough:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from arena.local.design import planned
 from arena.local.errors import BotFailed, WorkerDied
 from arena.local.players import load
+from arena.local.replays import match_number
 from arena.local.sets import PlayedSet, SeatedGame, Subject
 from arena.local.table import play_game
 from engine.registry import GAMES
@@ -51,10 +52,11 @@ def play_set(subject: Subject, number: int) -> PlayedSet:
     if players is None:
         players = _players[key] = [load(spec, game) for spec in subject.bots]
     games = []
-    for at, plan in enumerate(planned(subject.design, subject.seats, number, subject.seed)):
+    plans = planned(subject.design, subject.seats, number, subject.seed)
+    for at, plan in enumerate(plans):
         table = [players[bot] for bot in plan.bots]
         try:
-            played = play_game(game, subject.options, plan.key, table, 2 * number + at + 1)
+            played = play_game(game, subject.options, plan.key, table, match_number(number, at, len(plans)))
         except BotFailed as error:
             spec = subject.bots[plan.bots[error.seat]]
             raise BotFailed(spec, error.seat, f"{error.where} of set {number}", error.trace) from None

@@ -1,7 +1,7 @@
 """Designs of a comparison: which games a set consists of, and who sits where in them.
 
-A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: 0 and 1 are the two
-that are compared, 2, 3 … the field.
+A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: those that are
+compared first, then the field. Of two that are compared, 0 and 1 are the two, and 2, 3 … the field.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ONE: Final = 0
 OTHER: Final = 1
-"""The two bots that are compared."""
+"""The two bots that are compared, of a pair."""
 
 
 class Design(Enum):
@@ -30,6 +30,15 @@ class Design(Enum):
     """Both at one table, and once more on the same deals with seats exchanged; what is compared is their points."""
     INDEPENDENT = "independent"
     """As with the same seats, but each on deals of its own, as on a ladder."""
+
+
+class Pairing(Enum):
+    """Which of the bots that are compared are compared with each other."""
+
+    GAUNTLET = "gauntlet"
+    """The first with each of the others."""
+    ROUND_ROBIN = "round-robin"
+    """Each with each."""
 
 
 class PlannedGame(NamedTuple):
@@ -56,20 +65,45 @@ def fielded(design: Design, seats: int) -> int:
     return seats - (2 if design is Design.ONE_TABLE else 1)
 
 
-def planned(design: Design, seats: int, number: int, seed: int) -> tuple[PlannedGame, ...]:
-    """Return the games of a set, counted from 0. The seats of the two, and of the field, go round from set to set."""
-    seeds = [_seed(seed, number, deal) for deal in range(2)]
+def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of so many bots that are compared with each other."""
+    return tuple(
+        (one, other)
+        for one in range(1 if pairing is Pairing.GAUNTLET else compared)
+        for other in range(one + 1, compared)
+    )
+
+
+def planned(
+    design: Design, seats: int, number: int, seed: int, compared: int = 2, pairing: Pairing = Pairing.GAUNTLET
+) -> tuple[PlannedGame, ...]:
+    """Return the games of a set, counted from 0. The seats of those compared, and of the field, go round.
+
+    At one table they are two for each of `pairs`, else one for each bot that is compared. All are on the same deals,
+    unless they are independent.
+    """
     field = fielded(design, seats)
-    turned = [2 + (place + number // seats) % field for place in range(field)]
+    turned = [compared + (place + number // seats) % field for place in range(field)]
     seat = number % seats
     if design is Design.ONE_TABLE:
         opposite = (seat + 1 + number // seats % (seats - 1)) % seats
-        tables = [_seated({seat: ONE, opposite: OTHER}, turned), _seated({seat: OTHER, opposite: ONE}, turned)]
+        tables = [
+            _seated({seat: first, opposite: second}, turned)
+            for one, other in pairs(compared, pairing)
+            for first, second in ((one, other), (other, one))
+        ]
     else:
-        tables = [_seated({seat: ONE}, turned), _seated({seat: OTHER}, turned)]
-    if design is not Design.INDEPENDENT:
-        seeds[1] = seeds[0]
-    return tuple(map(PlannedGame, seeds, tables))
+        tables = [_seated({seat: bot}, turned) for bot in range(compared)]
+    apart = design is Design.INDEPENDENT
+    return tuple(PlannedGame(_seed(seed, number, at if apart else 0), table) for at, table in enumerate(tables))
+
+
+def games_of(design: Design, pair: tuple[int, int], compared: int, pairing: Pairing) -> tuple[int, int]:
+    """Return which two games of a set compare a pair."""
+    if design is not Design.ONE_TABLE:
+        return pair
+    at = 2 * pairs(compared, pairing).index(pair)
+    return at, at + 1
 
 
 def _seated(fixed: dict[int, int], field: Sequence[int]) -> tuple[int, ...]:

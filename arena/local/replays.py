@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from arena.local.design import planned
 from arena.local.errors import LocalMatchError
 from arena.local.players import HOUSE
 from arena.local.table import POLICY, START
@@ -32,7 +31,7 @@ def match_number(number: int, at: int, games: int) -> int:
 
 def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
     """Return the replay files of a set by match number; equal sets have equal files. LocalMatchError."""
-    plans = planned(subject.design, subject.seats, played.number, subject.seed)
+    plans = subject.planned(played.number)
     found = {}
     for at, (plan, (bots, game)) in enumerate(zip(plans, played.games, strict=True)):
         number = match_number(played.number, at, len(plans))

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from arena.local.design import planned
 from arena.local.errors import BotFailed, WorkerDied
 from arena.local.players import load
 from arena.local.replays import match_number
@@ -52,7 +51,7 @@ def play_set(subject: Subject, number: int) -> PlayedSet:
     if players is None:
         players = _players[key] = [load(spec, game) for spec in subject.bots]
     games = []
-    plans = planned(subject.design, subject.seats, number, subject.seed)
+    plans = subject.planned(number)
     for at, plan in enumerate(plans):
         table = [players[bot] for bot in plan.bots]
         try:

@@ -1,11 +1,13 @@
 """`arena match` as an author uses it: a verdict, a file that is gone on with, and errors that say what to do."""
 
 import json
+import re
 import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -130,3 +132,93 @@ def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path: Path) -> None:
     ran = arena("match", *CLEAR, "--sets", 2, "--concurrency", 1, "--out", "/dev/full")
     assert ran.exit_code == 1
     assert "No space left on device" in ran.output
+
+
+def of_many(*words: object) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(shown("match", *words, "--concurrency", 1, "--json"))
+    return document
+
+
+MANY = ("house:counter", "house:random", "house:careful", "--game", "nullern", "--seed", 5)
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_many_are_compared_as_two_alone_would_be(seats: int) -> None:
+    """On the same deals: at one table, and in the same seats."""
+    found = of_many(*MANY, "--seats", seats, "--sets", 9, "--round-robin")
+    names = [(each["one"], each["other"]) for each in found["pairs"]]
+    assert names == [(MANY[0], MANY[1]), (MANY[0], MANY[2]), (MANY[1], MANY[2])]
+    for each in found["pairs"]:
+        alone = of_many(each["one"], each["other"], *MANY[3:], "--seats", seats, "--sets", 9)
+        both = {"comparison": each["comparison"]}, {"comparison": alone["comparison"]}
+        assert times_left_out(both[0]) == times_left_out(both[1])
+    gauntlet = of_many(*MANY, "--seats", seats, "--sets", 9, "--gauntlet")
+    assert [(each["one"], each["other"]) for each in gauntlet["pairs"]] == names[:2]
+    differences = [each["comparison"]["difference"] for each in found["pairs"]]
+    assert [each["comparison"]["difference"] for each in gauntlet["pairs"]] == differences[:2]
+
+
+def test_a_round_robin_has_a_crosstable_with_the_best_first() -> None:
+    words = ("match", "house:random", "house:careful", "house:counter", "--game", "nullern", "--seats", 2, "--seed", 5)
+    text = shown(*words, "--sets", 30, "--round-robin", "--concurrency", 1)
+    assert "Round robin of 3 · nullern for 2" in text
+    assert "points at one table, deals played twice with seats exchanged" in text
+    assert "Every pair is decided." in text
+    ranked = [line.split()[2] for line in text.splitlines() if line[2:3].isdigit()]
+    assert ranked == ["house:counter", "house:careful", "house:random"]
+    pairs = [line.split() for line in text.splitlines() if line.startswith("│ house")]
+    assert [(line[1], line[2], line[3]) for line in pairs] == [
+        ("house:random", "<", "house:careful"),
+        ("house:random", "<", "house:counter"),
+        ("house:careful", "<", "house:counter"),
+    ]
+
+
+def test_what_is_undecided_is_said_to_be() -> None:
+    words = ("match", "house:counter", "house:random", "house:house-counter", *MANY[3:], "--seats", 2, "--gauntlet")
+    text = " ".join(shown(*words, "--sets", 20, "--concurrency", 1).split())
+    assert "Undecided, more sets would tell: house:counter – house:house-counter." in text
+    decided = arena(*words[:3], "house:careful", *words[4:], "--sets", 200, "--sprt", "t1=0.5", "--concurrency", 1)
+    assert decided.exit_code == 0
+    assert "Every pair is decided." in decided.stdout
+    assert "LLR" in decided.stdout
+    undecided = arena(*words, "--sets", 60, "--sprt", "t1=0.5", "--concurrency", 1, "--json")
+    assert undecided.exit_code == 4
+    tests = [each["test"] for each in json.loads(undecided.stdout)["pairs"]]
+    assert [each["outcome"] for each in tests] == ["better", "undecided"]
+    assert tests[0]["sets"] < tests[1]["sets"] == 60
+
+
+def test_a_match_of_many_goes_on(tmp_path: Path) -> None:
+    words = (*MANY, "--seats", 2, "--round-robin", "--out", tmp_path / "many.sets")
+    of_many(*words, "--sets", 3)
+    more = of_many(*words, "--sets", 6)
+    fresh = of_many(*words[:-2], "--sets", 6)
+    assert len((tmp_path / "many.sets").read_text().splitlines()) == 7
+    for one, other in zip(more["pairs"], fresh["pairs"], strict=True):
+        assert times_left_out(one) == times_left_out(other)
+    ran = arena("match", *words[:-3], "--gauntlet", *words[-2:], "--sets", 6, "--concurrency", 1)
+    assert ran.exit_code == 1
+    assert "pairing 'round-robin' there, 'gauntlet' here" in " ".join(ran.output.split())
+
+
+def test_a_plot_is_a_picture_of_the_difference(tmp_path: Path) -> None:
+    shown("match", *CLEAR, "--sets", 30, "--concurrency", 1, "--plot", tmp_path / "match.svg")
+    root = ET.fromstring((tmp_path / "match.svg").read_text())
+    texts = "".join(root.itertext()).replace("\xa0", " ")
+    assert "house:counter against house:random" in texts
+    assert re.search(r"\b8 +30\b", texts), "the sets that it is drawn over"
+    assert "░" in texts
+    shown("match", *CLEAR, "--sets", 3, "--concurrency", 1, "--plot", tmp_path / "few.svg")
+    few = "".join(ET.fromstring((tmp_path / "few.svg").read_text()).itertext()).replace("\xa0", " ")
+    assert "3 sets are too few to draw: it takes 8" in few
+    ran = arena("match", *CLEAR, "--sets", 3, "--concurrency", 1, "--plot", "/nowhere/at/all.svg")
+    assert ran.exit_code == 1
+    assert "/nowhere/at/all.svg" in ran.output
+
+
+@pytest.mark.parametrize("flags", [(), ("--gauntlet", "--round-robin")])
+def test_more_than_two_bots_need_one_way_to_pair_them(flags: tuple[str, ...]) -> None:
+    ran = arena("match", *MANY, *flags)
+    assert ran.exit_code == 2
+    assert "3 bots: choose --gauntlet, the first against each, or --round-robin" in " ".join(ran.output.split())

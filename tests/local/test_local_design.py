@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from arena.local.design import ONE, OTHER, Design, default_design, fielded, planned
+from arena.local.design import ONE, OTHER, Design, Pairing, default_design, fielded, games_of, pairs, planned
 
 
 @pytest.mark.parametrize("seats", range(2, 8))
@@ -47,3 +47,31 @@ def test_a_set_follows_from_its_number_and_the_seed() -> None:
 
 def test_two_alone_play_each_other() -> None:
     assert [default_design(seats) for seats in (2, 3, 7)] == [Design.ONE_TABLE, Design.SAME_SEATS, Design.SAME_SEATS]
+
+
+@pytest.mark.parametrize("pairing", Pairing)
+@pytest.mark.parametrize("design", Design)
+@pytest.mark.parametrize("compared", [2, 3, 5])
+def test_each_pair_of_many_has_the_games_that_two_alone_would_have(
+    design: Design, pairing: Pairing, compared: int
+) -> None:
+    """But for the deals of independent games, which are numbered on."""
+    both = pairs(compared, pairing)
+    each = {(one, other) for one in range(compared) for other in range(one + 1, compared)}
+    assert {*both} == (each if pairing is Pairing.ROUND_ROBIN else {(0, other) for other in range(1, compared)})
+    for number in range(12):
+        games = planned(design, 4, number, 5, compared, pairing)
+        alone = planned(design, 4, number, 5)
+        assert len(games) == (2 * len(both) if design is Design.ONE_TABLE else compared)
+        used = set()
+        for pair in both:
+            found = [games[at] for at in games_of(design, pair, compared, pairing)]
+            used |= {*games_of(design, pair, compared, pairing)}
+            names = {pair[0]: ONE, pair[1]: OTHER}
+            tables = [tuple(names.get(bot, bot - compared + 2) for bot in game.bots) for game in found]
+            assert tables == [game.bots for game in alone]
+            if design is not Design.INDEPENDENT:
+                assert [game.key for game in found] == [game.key for game in alone]
+            else:
+                assert found[0].key != found[1].key
+        assert used == {*range(len(games))}, "nothing is played for nothing"

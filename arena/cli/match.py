@@ -70,6 +70,7 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
     "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
 )
 @click.option("--concurrency", metavar="N", type=click.IntRange(1, 256), help="Games at once.  [default: one a core]")
+@click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
 @click.option(
@@ -97,6 +98,7 @@ def command(
     sets: int | None,
     sprt: tuple[float, float] | None,
     concurrency: int | None,
+    dask: str | None,
     seed: int | None,
     out: Path | None,
     replays: Path | None,
@@ -134,6 +136,8 @@ def command(
     from arena.local.sets import SetsFile
 
     compared = (one, other, *more)
+    if dask is not None and concurrency is not None:
+        raise click.UsageError("--concurrency is for this machine, and the workers of --dask are what they are")
     if (gauntlet and round_robin) or (more and not (gauntlet or round_robin)):
         raise click.UsageError(
             f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"
@@ -143,7 +147,7 @@ def command(
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1, replays)
+            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1, dask, replays)
             if picture is not None and ordered.sets:
                 from arena.cli.match_plot import plot_match
 
@@ -234,13 +238,15 @@ def _subject(
     return Subject(game, dict(offer.options), size, chosen, seed, bots, known, len(compared), pairing)
 
 
-def _play(subject: Subject, file: SetsFile, ordered: OrderedPairs, workers: int, replays: Path | None) -> bool:
+def _play(
+    subject: Subject, file: SetsFile, ordered: OrderedPairs, workers: int, dask: str | None, replays: Path | None
+) -> bool:
     """Play what is missing; return whether Ctrl-C ended it."""
     from arena.cli.match_progress import MatchProgress
     from arena.local.replays import write_replays
     from arena.local.runner import play_sets
 
-    missing = (number for number in range(ordered.most) if number not in file.found)
+    missing = [number for number in range(ordered.most) if number not in file.found]
     with MatchProgress(screen(stderr=True), ordered) as progress:
         if replays is not None:
             for each in file.found.values():
@@ -249,7 +255,7 @@ def _play(subject: Subject, file: SetsFile, ordered: OrderedPairs, workers: int,
         progress.show()
         if ordered.enough:
             return False
-        with closing(play_sets(subject, missing, workers)) as played:
+        with closing(play_sets(subject, missing, workers, dask)) as played:
             try:
                 for each in played:
                     file.add(each)

@@ -49,3 +49,10 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} {why}")
+
+
+class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A Dask cluster cannot play, or plays no more."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"Dask at {address}: {why}")

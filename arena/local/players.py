@@ -7,6 +7,7 @@ client's own code, so that its `decide()` cannot tell the difference.
 from __future__ import annotations
 
 import inspect
+import linecache
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 HOUSE: Final = "house:"
 """What the name of a house bot begins with."""
+_BOT_MODULE: Final = "arena_bot_"
+"""What the names of bots' modules begin with."""
 _imported: dict[str, dict[str, ModuleType]] = {}
 """By folder, the modules that bots imported from it."""
 
@@ -119,6 +122,19 @@ def load(spec: str, game: Game) -> LocalPlayer:
         return LocalClientPlayer(game, bot)
 
 
+def absolute(spec: str) -> str:
+    """Return the name of a bot that means the same in every folder."""
+    return spec if spec.startswith(HOUSE) else str(Path(spec).resolve())
+
+
+def forget() -> None:
+    """Forget what bots imported: in a process that lives long their files may have changed."""
+    _imported.clear()
+    for name in [name for name in sys.modules if name.startswith(_BOT_MODULE)]:
+        del sys.modules[name]
+    linecache.clearcache()
+
+
 def _house_bot(spec: str, game: Game) -> HouseBot:
     wanted = spec.removeprefix(HOUSE)
     for bot in HOUSE_BOTS[game.name]:
@@ -161,7 +177,7 @@ def _lies_in(module: ModuleType, folder: Path) -> bool:
 
 
 def _module(spec: str, path: Path) -> ModuleType:
-    name = f"arena_bot_{sha256(str(path).encode()).hexdigest()[:12]}"
+    name = f"{_BOT_MODULE}{sha256(str(path).encode()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     if not path.is_file():

@@ -92,6 +92,11 @@ def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Ite
             "test",
             f"LLR {state.ratio:+.2f} of ±{test.bound:.2f}, t {test.t0:g} against {test.t1:g}: {state.outcome.value}",
         )
+        if state.outcome is not SequentialOutcome.UNDECIDED:
+            yield (
+                "stopped",
+                "by the test, which makes intervals and likelihood a little too sure (of 100 about 92 hold, not 95)",
+            )
     yield (
         "sets",
         (

@@ -4,8 +4,10 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -87,6 +89,57 @@ def test_what_was_stopped_goes_on_and_says_the_same(tmp_path: Path, how: signal.
     gone_on = json.loads(shown(*words, "--out", out, "--json"))
     assert out.read_bytes().count(b"\n") == 121
     assert times_left_out(gone_on) == times_left_out(json.loads(shown(*words, "--json")))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.long)])
+def test_no_instant_is_a_bad_one_to_be_killed_at(tmp_path: Path, kills: int) -> None:
+    words = [str(word) for word in ("match", *CLEAR, "--sets", 80, "--concurrency", 2)]
+    began = time.monotonic()
+    subprocess.run([*ARENA, *words, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
+    took, chance = time.monotonic() - began, Random(kills)
+    expected = times_left_out(json.loads(shown(*words, "--json")))
+    for kill in range(kills):
+        out = tmp_path / f"{kill}.sets"
+        with subprocess.Popen([*ARENA, *words, "--out", str(out)], stderr=subprocess.DEVNULL) as match:
+            time.sleep(chance.random() * took)
+            match.kill()
+        before = out.read_bytes() if out.exists() else b""
+        whole = before[: before.rfind(b"\n") + 1]
+        gone_on = json.loads(shown(*words, "--out", out, "--json"))
+        assert times_left_out(gone_on) == expected
+        assert out.read_bytes().startswith(whole), "no finished game is lost"
+        numbers = [json.loads(line)["set"] for line in out.read_text().splitlines()[1:]]
+        assert sorted(numbers) == [*range(80)], "and none is doubled"
+
+
+@pytest.mark.process
+def test_a_disk_that_fills_up_is_named_and_the_match_goes_on_later(tmp_path: Path) -> None:
+    words = [str(word) for word in ("match", *CLEAR, "--sets", 20, "--concurrency", 1, "--out", tmp_path / "x")]
+    full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9_999, 9_999));"
+    full += "from arena.cli.main import main; main(sys.argv[1:])"
+    ran = subprocess.run([sys.executable, "-c", full, *words], check=False, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "File too large" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    there = (tmp_path / "x").read_bytes()
+    assert len(there) == 9_999, "in the middle of a line"
+    gone_on = json.loads(shown(*words, "--json"))
+    assert (tmp_path / "x").read_bytes().startswith(there[: there.rfind(b"\n") + 1])
+    assert times_left_out(gone_on) == times_left_out(json.loads(shown(*words[:-2], "--json")))
+
+
+def test_a_file_of_other_bots_is_refused(tmp_path: Path) -> None:
+    words = ("--game", "nullern", "--seats", 2, "--sets", 2, "--concurrency", 1, "--out", tmp_path / "x")
+    shown("match", written(tmp_path, CHANCE), "house:random", *words)
+    written(tmp_path, FIRST)
+    for bots, said in (
+        (("house:counter", "house:random"), "bots ["),
+        ((str(tmp_path / "bot.py"), "house:random"), "versions ["),
+    ):
+        ran = arena("match", *bots, *words)
+        assert ran.exit_code == 1
+        assert f"{tmp_path / 'x'} holds sets of another match ({said}" in " ".join(ran.output.split())
 
 
 def test_a_file_needs_no_seed_again_and_only_more_sets_are_played(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import deque
 from pathlib import Path
 from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -69,6 +70,8 @@ class _LocalTable:
         self._messages = [Outgoing() for _ in players]
         self._round = 0
         self._actions: list[int] = []
+        self._asked = deque[int]()
+        """The seats that owe an answer, in the order of their decisions."""
         self._decisions = [0] * len(players)
         self._think = [0.0] * len(players)
         self._slowest = [0.0] * len(players)
@@ -83,8 +86,7 @@ class _LocalTable:
         began = time_ns() // 1000
         over = self._settle(self._match.receive(Begun(START)))
         while over is None:
-            seat = next(seat for seat, message in enumerate(self._messages) if message.questions)
-            over = self._ask(seat)
+            over = self._ask(self._asked.popleft())
         for seat in range(len(self._players)):
             self._messages[seat].reports.append(
                 MatchOver(self._match_id, seat, over.scores, over.places, None, over.counts, "", MatchKind.CASUAL)
@@ -102,7 +104,7 @@ class _LocalTable:
 
     def _ask(self, seat: int) -> Over | None:
         """Give a seat what waits for it, and take its answers."""
-        message, self._messages[seat] = self._messages[seat], Outgoing()
+        message = self._messages[seat]
         began = perf_counter()
         try:
             answers = [*self._players[seat].hear(message)]
@@ -110,23 +112,30 @@ class _LocalTable:
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began
+        if message.rounds or message.starts or message.reports:
+            self._messages[seat] = Outgoing()
+        else:
+            message.questions.clear()  # nearly always: to use it again is cheaper
         over = None
         for decision, action in answers:
             self._actions.append(action)  # seats are asked in the order of the decisions
-            effects = self._match.receive(Acted(START, seat, decision, action))
-            over = self._settle(effects)
-        if answers:
-            self._decisions[seat] += len(answers)
+            over = self._settle(self._match.receive(Acted(START, seat, decision, action)))
+        if count := len(answers):
+            self._decisions[seat] += count
             self._think[seat] += took
-            self._slowest[seat] = max(self._slowest[seat], took / len(answers))
+            if took > self._slowest[seat] * count:
+                self._slowest[seat] = took / count
         return over
 
     def _settle(self, effects: Sequence[object]) -> Over | None:
         over = None
         for effect in effects:
+            if type(effect) is Ask:  # nearly always
+                seat = effect.seat
+                self._asked.append(seat)
+                self._messages[seat].questions.append(Question(self._match_id, effect))
+                continue
             match effect:
-                case Ask():
-                    self._messages[effect.seat].questions.append(Question(self._match_id, effect))
                 case Show():
                     self._round += 1
                     for message in self._messages:

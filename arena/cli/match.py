@@ -63,7 +63,7 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 @click.option(
     "--design",
     type=click.Choice(["same-seats", "one-table", "independent"]),
-    help="See above.  [default: one-table for two seats, else same-seats]",
+    help="See above.  [default: the one that needs the fewest games, mostly one-table]",
 )
 @click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
 @click.option(
@@ -219,7 +219,7 @@ def _subject(
     except OptionError as error:
         raise click.UsageError(str(error)) from error
     size = offer.seats[0]
-    chosen = default_design(size) if design is None else Design(design)
+    chosen = default_design(game, size) if design is None else Design(design)
     beside = fielded(chosen, size)
     if len(field) > beside:
         raise click.UsageError(f"a field of {beside} sits at a table of {size} with {chosen.value}, not {len(field)}")

@@ -16,7 +16,8 @@ import pytest
 from tests.cli.cli_rig import ARENA, PATIENCE, arena, shown
 from tests.local.bots import CHANCE, FIRST, written
 
-CLEAR = ("house:counter", "house:random", "--game", "nullern", "--seats", 3, "--seed", 5)
+SAME_SEATS = ("--seats", 3, "--design", "same-seats")
+CLEAR = ("house:counter", "house:random", "--game", "nullern", *SAME_SEATS, "--seed", 5)
 
 
 def test_a_better_bot_is_said_to_be_better() -> None:
@@ -157,7 +158,7 @@ def test_a_file_needs_no_seed_again_and_only_more_sets_are_played(tmp_path: Path
     [
         (("nobody.py", "house:random"), 1, "no bot 'nobody.py': there is no file"),
         (("house:random", "house:careful", "--seats", 9), 2, "9"),
-        (("house:random", "house:careful", "--seats", 3, "--field", "house:random", "--field", "house:random",
+        (("house:random", "house:careful", *SAME_SEATS, "--field", "house:random", "--field", "house:random",
           "--field", "house:random"), 2, "a field of 2 sits at a table of 3 with same-seats, not 3"),
         (("house:random", "house:careful", "--sprt", "t2=1"), 2, "'t2=1' is not t0=NUMBER or t1=NUMBER"),
         (("house:random", "house:careful", "--sprt", "t0=1,t1=1"), 2, "t0 must be less than t1"),

@@ -16,7 +16,19 @@ from tests.local.bots import CHANCE, FIRST, written
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the eight games of a match."""
     folder = tmp_path_factory.mktemp("games")
-    match = ("match", "house:counter", "house:careful", "--game", "nullern", "--seats", 3, "--seed", 5)
+    match = (
+        "match",
+        "house:counter",
+        "house:careful",
+        "--game",
+        "nullern",
+        "--seats",
+        3,
+        "--seed",
+        5,
+        "--design",
+        "same-seats",
+    )
     shown(*match, "--sets", 4, "--concurrency", 1, "--replays", folder, "--out", folder / "sets")
     assert len([*folder.glob("*.jsonl.gz")]) == 8
     shown(*match, "--sets", 5, "--concurrency", 1, "--replays", folder, "--out", folder / "sets")

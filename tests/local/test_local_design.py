@@ -1,10 +1,13 @@
 """Who sits where in the sets of a comparison."""
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from arena.local.design import ONE, OTHER, Design, Pairing, default_design, fielded, games_of, pairs, planned
+from engine.registry import GAMES
 
 
 @pytest.mark.parametrize("seats", range(2, 8))
@@ -45,8 +48,16 @@ def test_a_set_follows_from_its_number_and_the_seed() -> None:
     assert planned(Design.SAME_SEATS, 4, 3, 5)[0].key != planned(Design.SAME_SEATS, 4, 3, 6)[0].key
 
 
-def test_two_alone_play_each_other() -> None:
-    assert [default_design(seats) for seats in (2, 3, 7)] == [Design.ONE_TABLE, Design.SAME_SEATS, Design.SAME_SEATS]
+def test_the_default_is_what_needs_the_fewest_games() -> None:
+    """As the table of docs/workbench.md has it."""
+    text = (Path(__file__).parents[2] / "docs" / "workbench.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| (\d) \| ([\d.]+) ± .*? \| .*? \| ([\d.]+) ± ", text, re.MULTILINE)
+    assert [(game, int(seats)) for game, seats, _, _ in rows] == [
+        (name, seats) for name, game in GAMES.items() for seats in game.seats
+    ]
+    for game, seats, same_seats, one_table in rows:
+        best = Design.ONE_TABLE if float(one_table) >= 0.95 * float(same_seats) else Design.SAME_SEATS
+        assert default_design(game, int(seats)) is best
 
 
 @pytest.mark.parametrize("pairing", Pairing)

@@ -5,15 +5,13 @@ python docs/pictures.py DATA
 
 from __future__ import annotations
 
-import re
 import sys
-from io import StringIO
 from pathlib import Path
 
-from rich.console import Console, RenderableType
-from rich.terminal_theme import TerminalTheme
+from rich.console import RenderableType
 
 from arena.cli.ladder_table import ladder_table
+from arena.cli.svg import draw_svg
 from arena.client.directory import open_directory
 from arena.replay.read import read
 from arena.replay.render.show import show_round
@@ -23,25 +21,11 @@ HERE = Path(__file__).parent
 GAME = "sixth_sense"
 WIDTH = 104
 LADDER_WIDTH = 120
-BRIGHT = [
-    (90, 96, 110),
-    (255, 107, 107),
-    (110, 222, 120),
-    (250, 215, 90),
-    (98, 160, 255),
-    (206, 140, 255),
-    (95, 215, 235),
-]
-THEME = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226, 232)], [*BRIGHT, (255, 255, 255)])
-"""Card colours that look like what they are called."""
 
 
 def draw(name: str, title: str, picture: RenderableType, width: int = WIDTH) -> None:
-    """One picture, with the fonts of whoever looks at it: it loads nothing."""
-    console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
-    console.print(picture)
-    svg = console.export_svg(title=title, theme=THEME)
-    (HERE / f"{name}.svg").write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))
+    """One picture."""
+    draw_svg(HERE / f"{name}.svg", title, picture, width)
 
 
 def main() -> None:

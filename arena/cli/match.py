@@ -1,4 +1,4 @@
-"""`arena match`: compare two bots on this machine, on the same deals, by the referee that the ladder has."""
+"""`arena match`: compare bots on this machine, on the same deals, by the referee that the ladder has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from arena.cli.screen import json_option, print_json, screen
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from arena.local.ordered_sets import OrderedSets
+    from arena.local.comparison import SequentialState
+    from arena.local.ordered_sets import OrderedPairs
     from arena.local.sets import SetsFile, Subject
 
 SETS: Final = 200
@@ -48,6 +49,9 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 )
 @click.argument("one")
 @click.argument("other")
+@click.argument("more", nargs=-1)
+@click.option("--gauntlet", is_flag=True, help="More than two bots: ONE against each of the others.")
+@click.option("--round-robin", is_flag=True, help="More than two bots: each against each.")
 @click.option(
     "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="What they play."
 )
@@ -59,19 +63,33 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 @click.option(
     "--design",
     type=click.Choice(["same-seats", "one-table", "independent"]),
-    help="See above.  [default: one-table for two seats, else same-seats]",
+    help="See above.  [default: the one that needs the fewest games, mostly one-table]",
 )
 @click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
 @click.option(
     "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
 )
 @click.option("--concurrency", metavar="N", type=click.IntRange(1, 256), help="Games at once.  [default: one a core]")
+@click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
+@click.option(
+    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Write every game's replay here."
+)
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE.svg",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the difference as it went, with its 95 % band.",
+)
 @json_option
 def command(
     one: str,
     other: str,
+    more: tuple[str, ...],
+    gauntlet: bool,
+    round_robin: bool,
     game: str,
     seats: int | None,
     options: tuple[str, ...],
@@ -80,11 +98,14 @@ def command(
     sets: int | None,
     sprt: tuple[float, float] | None,
     concurrency: int | None,
+    dask: str | None,
     seed: int | None,
     out: Path | None,
+    replays: Path | None,
+    picture: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare two bots on this machine: is ONE better than OTHER?
+    """Compare bots on this machine: is ONE better than OTHER?
 
     A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME. It plays in
     processes of its own, by the rules and the referee of a server, without clocks.
@@ -95,47 +116,86 @@ def command(
     has, and need the most games. Seats go round from set to set.
 
     The test with --sprt is about t, the mean of the sets' differences in their standard deviations: 0.1 takes some
-    600 sets. A wrong verdict has a probability of 5 % either way.
+    600 sets. A wrong verdict has a probability of 5 % either way. Of more than two bots each pair has its own test,
+    and all are played until all are decided.
 
-    Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided; 130 interrupted.
+    Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
+    bots 0 if every pair is decided, else 4; 130 interrupted.
 
     \b
     JSON: {"match": {"game", "options", "seats", "design", "seed", "bots",
-    "versions"}, "comparison": {"sets", "games", "difference", "interval",
-    "likely", "normalised", "elo", "won", "drawn", "lost", "gain", "bots"},
-    "test": {"outcome", "ratio", "sets"} or null}
+    "versions", "compared", "pairing"}, "comparison": {"sets", "games",
+    "difference", "interval", "likely", "normalised", "elo", "won", "drawn",
+    "lost", "gain", "bots"}, "test": {"outcome", "ratio", "sets"} or null}
+    Of more than two bots {"match", "pairs": [{"one", "other", "comparison",
+    "test"}]}.
     """
-    from arena.local.comparison import SequentialTest, compare
+    from arena.local.comparison import SequentialTest
     from arena.local.errors import LocalMatchError
-    from arena.local.ordered_sets import OrderedSets
+    from arena.local.ordered_sets import OrderedPairs
     from arena.local.sets import SetsFile
 
-    subject = _subject(one, other, game, seats, options, field, design, seed, out)
+    compared = (one, other, *more)
+    if dask is not None and concurrency is not None:
+        raise click.UsageError("--concurrency is for this machine, and the workers of --dask are what they are")
+    if (gauntlet and round_robin) or (more and not (gauntlet or round_robin)):
+        raise click.UsageError(
+            f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"
+        )
+    subject = _subject(compared, round_robin, game, seats, options, field, design, seed, out)
     test = None if sprt is None else SequentialTest(*sprt)
-    ordered = OrderedSets(subject.design, sets or (SETS if test is None else SETS_OF_TEST), test)
+    ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1)
+            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1, dask, replays)
+            if picture is not None and ordered.sets:
+                from arena.cli.match_plot import plot_match
+
+                plot_match(picture, subject, ordered)
     except (LocalMatchError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    state, shown = ordered.state, [file.found[number] for number in range(len(ordered.scores))]
-    comparison = compare(subject.design, shown) if shown else None
-    if as_json:
-        print_json({"match": subject, "comparison": comparison, "test": state})
-    elif comparison is not None:
-        from arena.cli.match_report import match_report
-
-        screen().print(match_report(subject, comparison, ordered))
+    _print(subject, file, ordered, as_json)
     if interrupted:
         _say_how_to_go_on(subject, out)
         sys.exit(INTERRUPTED)
-    if state is not None:
-        sys.exit(STATUSES[state.outcome.value])
+    sys.exit(_status([each.state for each in ordered.pairs]))
+
+
+def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
+    comparisons = [each.comparison(file.found) for each in ordered.pairs]
+    if as_json and subject.compared == 2:
+        print_json({"match": subject, "comparison": comparisons[0], "test": ordered.pairs[0].state})
+    elif as_json:
+        rows = [
+            {"one": each.names[0], "other": each.names[1], "comparison": comparison, "test": each.state}
+            for each, comparison in zip(ordered.pairs, comparisons, strict=True)
+        ]
+        print_json({"match": subject, "pairs": rows})
+    elif all(comparison is None for comparison in comparisons):
+        return
+    elif subject.compared == 2:
+        from arena.cli.match_report import match_report
+
+        assert comparisons[0] is not None, "there is a set"
+        screen().print(match_report(subject, comparisons[0], ordered.pairs[0]))
+    else:
+        from arena.cli.crosstable import pairs_report
+
+        screen().print(pairs_report(subject, [each for each in comparisons if each is not None], ordered))
+
+
+def _status(states: list[SequentialState | None]) -> int:
+    """Return the exit status that the tests say, if there are any."""
+    outcomes = [STATUSES[state.outcome.value] for state in states if state is not None]
+    if len(outcomes) <= 1:
+        return outcomes[0] if outcomes else 0
+    undecided = STATUSES["undecided"]
+    return undecided if undecided in outcomes else 0
 
 
 def _subject(
-    one: str,
-    other: str,
+    compared: tuple[str, ...],
+    round_robin: bool,
     game: str,
     seats: int | None,
     options: tuple[str, ...],
@@ -147,7 +207,7 @@ def _subject(
     """Return what is compared; UsageError where that cannot be."""
     from arena.cli.game_options import parse_offers
     from arena.house import HOUSE_BOTS
-    from arena.local.design import Design, default_design, fielded
+    from arena.local.design import Design, Pairing, default_design, fielded
     from arena.local.errors import LocalMatchError
     from arena.local.players import HOUSE
     from arena.local.runner import versions
@@ -159,13 +219,13 @@ def _subject(
     except OptionError as error:
         raise click.UsageError(str(error)) from error
     size = offer.seats[0]
-    chosen = default_design(size) if design is None else Design(design)
+    chosen = default_design(game, size) if design is None else Design(design)
     beside = fielded(chosen, size)
     if len(field) > beside:
         raise click.UsageError(f"a field of {beside} sits at a table of {size} with {chosen.value}, not {len(field)}")
     strongest = HOUSE + HOUSE_BOTS[game][-1].name.removeprefix("house-")
     filled = [(field or (strongest,))[place % len(field or (strongest,))] for place in range(beside)]
-    bots = (one, other, *filled)
+    bots = (*compared, *filled)
     try:
         known = versions(game, bots)
         if seed is None:
@@ -174,24 +234,33 @@ def _subject(
         raise click.ClickException(str(error)) from error
     if seed is None:
         seed = secrets.randbelow(1 << 32)
-    return Subject(game, dict(offer.options), size, chosen, seed, bots, known)
+    pairing = Pairing.ROUND_ROBIN if round_robin else Pairing.GAUNTLET
+    return Subject(game, dict(offer.options), size, chosen, seed, bots, known, len(compared), pairing)
 
 
-def _play(subject: Subject, file: SetsFile, ordered: OrderedSets, workers: int) -> bool:
+def _play(
+    subject: Subject, file: SetsFile, ordered: OrderedPairs, workers: int, dask: str | None, replays: Path | None
+) -> bool:
     """Play what is missing; return whether Ctrl-C ended it."""
     from arena.cli.match_progress import MatchProgress
+    from arena.local.replays import write_replays
     from arena.local.runner import play_sets
 
-    missing = (number for number in range(ordered.most) if number not in file.found)
+    missing = [number for number in range(ordered.most) if number not in file.found]
     with MatchProgress(screen(stderr=True), ordered) as progress:
+        if replays is not None:
+            for each in file.found.values():
+                write_replays(subject, each, replays)
         ordered.take(file.found)
         progress.show()
         if ordered.enough:
             return False
-        with closing(play_sets(subject, missing, workers)) as played:
+        with closing(play_sets(subject, missing, workers, dask)) as played:
             try:
                 for each in played:
                     file.add(each)
+                    if replays is not None:
+                        write_replays(subject, each, replays)
                     ordered.take(file.found)
                     progress.show()
                     if ordered.enough:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from arena.local.comparison import within
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.local.ordered_sets import OrderedSets
+    from arena.local.ordered_sets import OrderedPairs
 
 EVERY: Final = 10.0
 """Seconds between two lines in a pipe."""
@@ -22,7 +24,7 @@ EVERY: Final = 10.0
 class MatchProgress:
     """Shows on a console how far a match is, and what it says so far."""
 
-    def __init__(self, console: Console, ordered: OrderedSets) -> None:
+    def __init__(self, console: Console, ordered: OrderedPairs) -> None:
         self._console = console
         self._ordered = ordered
         self._next_line = time.monotonic() + EVERY
@@ -49,7 +51,7 @@ class MatchProgress:
 
     def show(self) -> None:
         """Show what there is now."""
-        sets = len(self._ordered.scores)
+        sets = self._ordered.sets
         if self._bar is not None:
             self._bar.update(self._task, completed=sets, description=self._said())
         elif time.monotonic() >= self._next_line:
@@ -57,10 +59,15 @@ class MatchProgress:
             self._console.print(f"{sets} of {self._ordered.most} sets  {self._said()}", soft_wrap=True)
 
     def _said(self) -> str:
-        scores, state = self._ordered.scores, self._ordered.state
+        pairs = self._ordered.pairs
+        if len(pairs) > 1:
+            decided = sum(each.enough for each in pairs)
+            return f"{decided} of {len(pairs)} pairs done" if decided else f"{len(pairs)} pairs"
+        scores, state, test = pairs[0].scores, pairs[0].state, pairs[0].test
         if len(scores) < 2:
             return ""
-        said = f"{fmean(scores):+.2f} ± {1.96 * stdev(scores) / sqrt(len(scores)):.2f} points"
-        if state is not None and self._ordered.test is not None:
-            said += f"  LLR {state.ratio:+.2f} of ±{self._ordered.test.bound:.2f}"
+        error = stdev(scores) / sqrt(len(scores))
+        said = f"{fmean(scores):+.2f} ± {error * within(len(scores)):.2f} points"
+        if state is not None and test is not None:
+            said += f"  LLR {state.ratio:+.2f} of ±{test.bound:.2f}"
         return said

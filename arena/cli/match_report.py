@@ -12,6 +12,7 @@ from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.local.comparison import LEAST_SETS, Comparison, Measure, SequentialOutcome
+from arena.local.comparison import within as half_width
 from arena.local.design import Design
 
 if TYPE_CHECKING:
@@ -68,16 +69,21 @@ def _figures(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> 
     return grid
 
 
+def quantity(subject: Subject) -> str:
+    """Say what is compared."""
+    field = ", ".join(dict.fromkeys(subject.bots[subject.compared :]))
+    return QUANTITIES[subject.design].format(field=field, beside=f", beside {field}" if field else "")
+
+
 def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Iterator[tuple[str, str]]:
-    field = ", ".join(dict.fromkeys(subject.bots[2:]))
-    beside = f", beside {field}" if field else ""
-    yield "what", QUANTITIES[subject.design].format(field=field, beside=beside)
+    yield "what", quantity(subject)
     difference, interval = comparison.difference, comparison.interval
     within = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
-    yield "difference", f"{_measured(difference, 2)}{within}"
+    sets = comparison.sets
+    yield "difference", f"{measured(difference, 2, sets)}{within}"
     if comparison.normalised is not None:
-        yield "normalised Elo", _measured(comparison.normalised, 0)
-    yield "Elo", "one of them beat all or nobody" if comparison.elo is None else _measured(comparison.elo, 0)
+        yield "normalised Elo", measured(comparison.normalised, 0, sets)
+    yield "Elo", "one of them beat all or nobody" if comparison.elo is None else measured(comparison.elo, 0, sets)
     if comparison.likely is not None:
         yield "better with", f"{comparison.likely:.1%} (likelihood of superiority)"
     state, test = ordered.state, ordered.test
@@ -86,25 +92,30 @@ def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Ite
             "test",
             f"LLR {state.ratio:+.2f} of ±{test.bound:.2f}, t {test.t0:g} against {test.t1:g}: {state.outcome.value}",
         )
+        if state.outcome is not SequentialOutcome.UNDECIDED:
+            yield (
+                "stopped",
+                "by the test, which makes intervals and likelihood a little too sure (of 100 about 92 hold, not 95)",
+            )
     yield (
         "sets",
         (
             f"{comparison.sets} of 2 games: {comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
-            f"   {_histogram(ordered.scores)}"
+            f"   {histogram(ordered.scores)}"
         ),
     )
     if comparison.gain is not None:
-        yield "gain", f"worth {_measured(comparison.gain, 1, sign='')} times as many games on independent deals"
+        yield "gain", f"worth {measured(comparison.gain, 1, sets, sign='')} times as many games on independent deals"
     yield "seed", str(subject.seed)
 
 
-def _measured(measure: Measure, digits: int, sign: str = "+") -> str:
-    """Write a figure with the half width of its 95 % interval."""
-    error = "" if measure.error is None else f" ± {1.96 * measure.error:.{digits}f}"
+def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
+    """Write a figure with the half width of its 95 % interval, from so many sets."""
+    error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
     return f"{measure.value:{sign}.{digits}f}{error}"
 
 
-def _histogram(scores: Sequence[float]) -> str:
+def histogram(scores: Sequence[float]) -> str:
     """Draw how the sets' differences are distributed, symmetric about zero."""
     largest = max(map(abs, scores)) or 1.0
     counts = [0] * CLASSES
@@ -120,8 +131,8 @@ def _both(subject: Subject, comparison: Comparison) -> RenderableType:
     columns = [
         TableColumn("Bot", [Text(name) for name in subject.bots[:2]], "left", folds=True, style="bold"),
         TableColumn("Version", [Text(version) for version in subject.versions[:2]], "left", folds=True, style="dim"),
-        TableColumn("Points", [Text(_measured(bot.points, 1, sign="")) for bot in bots]),
-        TableColumn("Place", [Text(_measured(bot.place, 2, sign="")) for bot in bots]),
+        TableColumn("Points", [Text(measured(bot.points, 1, comparison.sets, "")) for bot in bots]),
+        TableColumn("Place", [Text(measured(bot.place, 2, comparison.sets, "")) for bot in bots]),
         TableColumn("Beaten", [Text(f"{bot.beaten:.0%}") for bot in bots]),
         TableColumn("Think", [Text(_milliseconds(bot.think_us)) for bot in bots]),
         TableColumn("Slowest", [Text(_milliseconds(bot.slowest_us)) for bot in bots]),

@@ -37,8 +37,11 @@ class _Scale(NamedTuple):
         return round((self.high - value) / (self.high - self.low) * (self.dots - 1))
 
 
-def plot(points: Sequence[Point], width: int, height: int) -> Text:
-    """Plot at least one point over 1, 2, 3 … in this many columns and rows, labels included; the band may be cut."""
+def plot(points: Sequence[Point], width: int, height: int, first: int = 1) -> Text:
+    """Plot at least one point over `first` and the numbers after it; the band may be cut.
+
+    It takes this many columns and rows, labels included.
+    """
     margin = median(point.margin for point in points)
     low = min(point.value for point in points) - max(margin, 1)
     high = max(point.value for point in points) + max(margin, 1)
@@ -59,7 +62,8 @@ def plot(points: Sequence[Point], width: int, height: int) -> Text:
                 text.append("░" if inside else " ", style="dim green")
         text.append("\n")
     text.append(f"{'':{left}} └{'─' * columns}\n", style="dim")
-    text.append(f"{'':{left}}  1{len(points) if len(points) > 1 else '':>{columns - 1}}", style="dim")
+    last = str(first + len(points) - 1) if len(points) > 1 else ""
+    text.append(f"{'':{left}}  {first}{last:>{columns - len(str(first))}}", style="dim")
     return text
 
 

@@ -11,21 +11,23 @@ import click
 from click.core import ParameterSource
 
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.replay_ask import ask
+from arena.cli.replay_diff import diff
+from arena.cli.replay_source import finished, is_match, read_replay, replay_content
 from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from arena.cli.data_source import DataPlace, DataSource
+    from arena.cli.data_source import DataPlace
     from arena.cli.verify_proofs import Proofs
     from arena.replay.replay import Replay
     from arena.replay.verify import ReplayVerdict
-    from arena.store.rows import MatchRow
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
 def command() -> None:
-    """List, show, verify and export replays.
+    """List, show, verify, export and compare replays, and ask bots again.
 
     SOURCE is the number of a match, or a replay file; a file whose name is a number is written ./17. A match is looked
     up on the server or in the data directory.
@@ -62,18 +64,6 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
         return
     console.print(matches_table("Replays", rows))
     console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
-
-
-def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
-    """Return the newest matches that have a replay which is not pruned, newest first."""
-    found: list[MatchRow] = []
-    while len(found) < limit:
-        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
-        found += [row for row in page if row.state.value == "finished" and not row.pruned]
-        if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
-            break
-        before = page[-1].match_id
-    return found[:limit]
 
 
 @command.command(epilog="Example: arena replay show 17 --round 2 --trick 3 --seat 0")
@@ -161,7 +151,7 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     were not asked or do not bear it out, "number" is that of the leaf, "void" why the
     result counts no more, else empty.
     """
-    content, name = _content(source, place)
+    content, name = replay_content(source, place)
     from arena.replay.read import read
     from arena.replay.replay import ReplayError
 
@@ -176,7 +166,7 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     verdict = verified(replay)
     from arena.cli.verify_proofs import Proofs, prove
 
-    asks_log = _is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
+    asks_log = is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
     proofs = Proofs()
     if verdict.verified:
         with place.open() if asks_log else nullcontext() as opened:
@@ -215,16 +205,8 @@ def export(match_id: int, output: Path | None, place: DataPlace) -> None:
     click.echo(f"{file}: {len(content)} bytes. To check it: arena replay verify {file}")
 
 
-def read_replay(source: str, place: DataPlace) -> Replay:
-    """Return the replay of a match or in a file; ClickException."""
-    from arena.replay.read import read
-    from arena.replay.replay import ReplayError
-
-    content, name = _content(source, place)
-    try:
-        return read(content, name)
-    except ReplayError as error:
-        raise click.ClickException(str(error)) from error
+command.add_command(ask)
+command.add_command(diff)
 
 
 def verified(replay: Replay) -> ReplayVerdict:
@@ -246,26 +228,6 @@ def verified(replay: Replay) -> ReplayVerdict:
         return [RecordedRating(rating.value, rating.deviation) for rating in after]
 
     return verify_replay(replay, rate)
-
-
-def _content(source: str, place: DataPlace) -> tuple[bytes, str]:
-    """Return the content and the name of a replay; ClickException."""
-    if _is_match(source):
-        match = min(int(source), LARGEST_MATCH)
-        with place.open() as opened:
-            return opened.replay(match), f"match {match}"
-    from arena.replay.hash_chain import LIMIT
-
-    try:
-        with Path(source).open("rb") as file:
-            return file.read(LIMIT + 1), source
-    except OSError as error:
-        raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
-
-
-def _is_match(source: str) -> bool:
-    """Return whether a source is the number of a match, not a file."""
-    return source.isascii() and source.isdecimal()
 
 
 _VERDICT = (

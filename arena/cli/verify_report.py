@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from arena.cli.verify_proofs import Proofs
+from arena.replay.header import DEALT_BY_MATCH_RUNNER
 from arena.replay.replay import Replay
 from arena.replay.verify import ReplayDifference, ReplayVerdict
 
@@ -39,13 +40,15 @@ def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Tex
     text = Text.assemble(("OK", "bold green"), f" {verdict.source} {words}")
     for line in checked:
         text.append_text(Text.assemble("\n  ", ("✔", "green"), f" {line}"))
-    for line in _unchecked(proofs):
+    for line in _unchecked(replay, proofs):
         text.append_text(Text.assemble("\n  ", ("–", "yellow"), f" {line}"))
     return text
 
 
-def _unchecked(proofs: Proofs) -> list[str]:
+def _unchecked(replay: Replay, proofs: Proofs) -> list[str]:
     """Return what was not shown, in words."""
+    if replay.header.dealt_by == DEALT_BY_MATCH_RUNNER:
+        return ["dealt by the match runner, on one machine: nobody else has a receipt or a log to bear it out"]
     if proofs.log is not None and proofs.log.void:
         return [f"its result was made void afterwards: {proofs.log.void}"]
     if proofs.log is not None:

@@ -83,7 +83,7 @@ def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPl
     from dataclasses import replace
 
     from arena.cli.game_review import GameReview, costly_in_words, document, rounds_table, seats_beside_house
-    from arena.cli.replay import read_replay
+    from arena.cli.replay_source import read_replay
 
     try:
         review = GameReview(read_replay(source, place))
@@ -117,7 +117,7 @@ def _check_seat(seat: int, seats: int) -> None:
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
     """Return the header and the inputs so far of a match; ClickException."""
-    from arena.cli.replay import read_replay
+    from arena.cli.replay_source import read_replay
     from arena.replay.read import read_unfinished
 
     if place.data is not None and source.isascii() and source.isdecimal():

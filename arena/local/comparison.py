@@ -145,6 +145,13 @@ class Comparison:
     bots: tuple[BotFigures, BotFigures]
 
 
+def within(count: int) -> float:
+    """Return how many standard errors of a mean of so many values, two at least, 95 % are within: Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, 0.975))
+
+
 def set_score(design: Design, played: PlayedSet) -> float:
     """Return the points of the first bot less the other's in a set."""
     first, second = played.games
@@ -159,11 +166,11 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
     difference = _measure(scores)
     interval = likely = normalised = None
     if difference.error is not None:
-        from scipy.special import stdtr, stdtrit
+        from scipy.special import stdtr
 
         count = len(scores)
         if difference.error:
-            half = float(stdtrit(count - 1, 0.975)) * difference.error
+            half = within(count) * difference.error
             likely = float(stdtr(count - 1, difference.value / difference.error))
             t = difference.value / (difference.error * sqrt(count))
             normalised = Measure(NORMALISED * t, NORMALISED * sqrt((1 + t * t / 2) / count))
@@ -250,6 +257,7 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
     seats = [game.bots.index(bot) for game in games]
     points = [float(game.played.scores[seat]) for game, seat in zip(games, seats, strict=True)]
     places = [float(game.played.places[seat]) for game, seat in zip(games, seats, strict=True)]
+    of_set = len(games) // len(sets)
     by_seat = []
     for seat in range(len(games[0].bots)):
         own = [each for each, at in zip(points, seats, strict=True) if at == seat]
@@ -258,13 +266,18 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
     think = sum(game.played.think_us[seat] for game, seat in zip(games, seats, strict=True))
     against = [[at for at in range(len(game.bots)) if at != seat] for game, seat in zip(games, seats, strict=True)]
     return BotFigures(
-        _measure(points),
-        _measure(places),
+        _measure(_means(points, of_set)),
+        _measure(_means(places, of_set)),
         fmean(_beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
         tuple(by_seat),
         think / decisions,
         max(game.played.slowest_us[seat] for game, seat in zip(games, seats, strict=True)),
     )
+
+
+def _means(values: Sequence[float], size: int) -> list[float]:
+    """Return the mean of each set: games of one set share their deals, so that only sets are independent."""
+    return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 
 def _measure(values: Sequence[float]) -> Measure:

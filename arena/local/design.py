@@ -1,7 +1,7 @@
 """Designs of a comparison: which games a set consists of, and who sits where in them.
 
-A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: 0 and 1 are the two
-that are compared, 2, 3 … the field.
+A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: those that are
+compared first, then the field. Of two that are compared, 0 and 1 are the two, and 2, 3 … the field.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from engine.deal import NONCE_BYTES, match_key
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ONE: Final = 0
 OTHER: Final = 1
-"""The two bots that are compared."""
+"""The two bots that are compared, of a pair."""
 
 
 class Design(Enum):
@@ -30,18 +32,36 @@ class Design(Enum):
     """As with the same seats, but each on deals of its own, as on a ladder."""
 
 
+class Pairing(Enum):
+    """Which of the bots that are compared are compared with each other."""
+
+    GAUNTLET = "gauntlet"
+    """The first with each of the others."""
+    ROUND_ROBIN = "round-robin"
+    """Each with each."""
+
+
+BETTER_IN_THE_SAME_SEATS: Final = frozenset({("sixth_sense", 3)})
+"""Games with numbers of seats at which one table needs more games."""
+
+
 class PlannedGame(NamedTuple):
     """One game of a set."""
 
-    key: bytes
-    """The match key, from which the deals follow."""
+    seed: bytes
+    """As a server draws it, 32 bytes; the bots' nonces are zero."""
     bots: tuple[int, ...]
     """By seat."""
 
+    @property
+    def key(self) -> bytes:
+        """The match key, from which the deals follow."""
+        return match_key(self.seed, [bytes(NONCE_BYTES)] * len(self.bots))
 
-def default_design(seats: int) -> Design:
-    """Return the design for tables of a size: two bots alone play each other, in a field each plays against it."""
-    return Design.ONE_TABLE if seats == 2 else Design.SAME_SEATS
+
+def default_design(game: str, seats: int) -> Design:
+    """Return the design that needs the fewest games, as measured by `python -m studies.designs`."""
+    return Design.SAME_SEATS if (game, seats) in BETTER_IN_THE_SAME_SEATS else Design.ONE_TABLE
 
 
 def fielded(design: Design, seats: int) -> int:
@@ -49,20 +69,45 @@ def fielded(design: Design, seats: int) -> int:
     return seats - (2 if design is Design.ONE_TABLE else 1)
 
 
-def planned(design: Design, seats: int, number: int, seed: int) -> tuple[PlannedGame, ...]:
-    """Return the games of a set, counted from 0. The seats of the two, and of the field, go round from set to set."""
-    keys = [_key(seed, number, deal) for deal in range(2)]
+def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of so many bots that are compared with each other."""
+    return tuple(
+        (one, other)
+        for one in range(1 if pairing is Pairing.GAUNTLET else compared)
+        for other in range(one + 1, compared)
+    )
+
+
+def planned(
+    design: Design, seats: int, number: int, seed: int, compared: int = 2, pairing: Pairing = Pairing.GAUNTLET
+) -> tuple[PlannedGame, ...]:
+    """Return the games of a set, counted from 0. The seats of those compared, and of the field, go round.
+
+    At one table they are two for each of `pairs`, else one for each bot that is compared. All are on the same deals,
+    unless they are independent.
+    """
     field = fielded(design, seats)
-    turned = [2 + (place + number // seats) % field for place in range(field)]
+    turned = [compared + (place + number // seats) % field for place in range(field)]
     seat = number % seats
     if design is Design.ONE_TABLE:
         opposite = (seat + 1 + number // seats % (seats - 1)) % seats
-        tables = [_seated({seat: ONE, opposite: OTHER}, turned), _seated({seat: OTHER, opposite: ONE}, turned)]
+        tables = [
+            _seated({seat: first, opposite: second}, turned)
+            for one, other in pairs(compared, pairing)
+            for first, second in ((one, other), (other, one))
+        ]
     else:
-        tables = [_seated({seat: ONE}, turned), _seated({seat: OTHER}, turned)]
-    if design is not Design.INDEPENDENT:
-        keys[1] = keys[0]
-    return tuple(map(PlannedGame, keys, tables))
+        tables = [_seated({seat: bot}, turned) for bot in range(compared)]
+    apart = design is Design.INDEPENDENT
+    return tuple(PlannedGame(_seed(seed, number, at if apart else 0), table) for at, table in enumerate(tables))
+
+
+def games_of(design: Design, pair: tuple[int, int], compared: int, pairing: Pairing) -> tuple[int, int]:
+    """Return which two games of a set compare a pair."""
+    if design is not Design.ONE_TABLE:
+        return pair
+    at = 2 * pairs(compared, pairing).index(pair)
+    return at, at + 1
 
 
 def _seated(fixed: dict[int, int], field: Sequence[int]) -> tuple[int, ...]:
@@ -70,5 +115,5 @@ def _seated(fixed: dict[int, int], field: Sequence[int]) -> tuple[int, ...]:
     return tuple(fixed[seat] if seat in fixed else next(left) for seat in range(len(fixed) + len(field)))
 
 
-def _key(seed: int, number: int, deal: int) -> bytes:
+def _seed(seed: int, number: int, deal: int) -> bytes:
     return sha256(f"arena match {seed} {number} {deal}".encode()).digest()

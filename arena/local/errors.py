@@ -79,3 +79,10 @@ class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matte
 
     def __init__(self, seat: int) -> None:
         super().__init__(f"the input for seat {seat} has ended before the game: nobody plays it on")
+
+
+class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A Dask cluster cannot play, or plays no more."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"Dask at {address}: {why}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from arena.local.players import LocalHousePlayer
 from arena.local.table import POLICY, START, PlayedGame, play_game
 from arena.match.inputs import Acted
-from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
 from arena.replay.record import encode
 from arena.replay.replay import RecordedResult, Replay
 from arena.replay.steps import Course, Made, Step
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from arena.replay.header import Entry
     from engine.game import Game, Option
 
-DEALT_BY_RUNNER: Final = "match runner"
-"""The party that drew a seed that was given: whoever ran the match."""
 NOTHING_YET: Final = RecordedResult((), (), (), (), (), "")
 
 
@@ -52,7 +50,7 @@ class LiveGame:
             started=time.time_ns() // 1000,
             server=__version__,
             kind=MatchKind.CASUAL,
-            dealt_by=DEALT_BY_RUNNER,
+            dealt_by=DEALT_BY_MATCH_RUNNER,
         )
         self.versions = tuple(player.version for player in players)
         """By seat."""

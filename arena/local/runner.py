@@ -1,7 +1,7 @@
-"""Plays the sets of a comparison, in worker processes or in this one.
+"""Plays the sets of a comparison, in worker processes, in this one, or on a Dask cluster.
 
-Sets come in the order in which they are finished. A task is some sets that take about a second together, and depends on
-nothing but the subject and the sets' numbers.
+Sets come in the order in which they are finished. A task is some sets that take one to two seconds together, and
+depends on nothing but the subject and the sets' numbers.
 """
 
 from __future__ import annotations
@@ -11,31 +11,44 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from arena.local.design import planned
-from arena.local.errors import BotFailed, WorkerDied
-from arena.local.players import load
+from arena.local.dask_cluster import dask_cluster
+from arena.local.errors import BotFailed, BotNotLoaded, ClusterUnusable, WorkerDied
+from arena.local.players import absolute, forget, load
+from arena.local.replays import match_number
 from arena.local.sets import PlayedSet, SeatedGame, Subject
 from arena.local.table import play_game
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
+    from arena.local.dask_cluster import Cluster
     from arena.local.players import LocalPlayer
 
-TASK_SECONDS: Final = 1.0
-MOST_SETS: Final = 100
+TASK_SECONDS: Final = 1.5
+MOST_SETS: Final = 500
 """Sets of a task at most."""
+SILENCE: Final = 5.0
+"""Seconds without a finished task after which somebody looks whether there are workers."""
 AHEAD: Final = 2
 """Tasks for each worker that are begun or wait."""
 
-_players: dict[tuple[str, tuple[str, ...]], list[LocalPlayer]] = {}
+PlayedTask: TypeAlias = tuple[float, list[PlayedSet]]
+"""Seconds that a task took, and its sets."""
+PlayTask: TypeAlias = Callable[[Subject, Sequence[int]], PlayedTask]
+
+_players: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[LocalPlayer]] = {}
 """In a worker, the players by what they compare: they are made once."""
+_in_turn: Final = threading.Lock()
+
+
+def _cached(subject: Subject) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    return subject.game, subject.bots, subject.versions
 
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
@@ -44,17 +57,21 @@ def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
 
 
 def play_set(subject: Subject, number: int) -> PlayedSet:
-    """Play one set in this process. BotNotLoaded, BotFailed."""
+    """Play one set in this process. BotNotLoaded, also where a bot is another version here; BotFailed."""
     game = GAMES[subject.game]
-    key = (subject.game, subject.bots)
-    players = _players.get(key)
+    players = _players.get(_cached(subject))
     if players is None:
-        players = _players[key] = [load(spec, game) for spec in subject.bots]
+        players = [load(spec, game) for spec in subject.bots]
+        for spec, player, version in zip(subject.bots, players, subject.versions, strict=True):
+            if player.version != version:
+                raise BotNotLoaded(spec, f"it is version {player.version} here, and the match is about {version}")
+        _players[_cached(subject)] = players
     games = []
-    for at, plan in enumerate(planned(subject.design, subject.seats, number, subject.seed)):
+    plans = subject.planned(number)
+    for at, plan in enumerate(plans):
         table = [players[bot] for bot in plan.bots]
         try:
-            played = play_game(game, subject.options, plan.key, table, 2 * number + at + 1)
+            played = play_game(game, subject.options, plan.key, table, match_number(number, at, len(plans)))
         except BotFailed as error:
             spec = subject.bots[plan.bots[error.seat]]
             raise BotFailed(spec, error.seat, f"{error.where} of set {number}", error.trace) from None
@@ -62,32 +79,97 @@ def play_set(subject: Subject, number: int) -> PlayedSet:
     return PlayedSet(number, tuple(games))
 
 
-def play_sets(subject: Subject, numbers: Iterable[int], workers: int) -> Generator[PlayedSet, None, None]:
-    """Play sets, each when it is its turn; close the iterator to stop. Raises what `play_set` does."""
-    left = iter(numbers)
-    if workers == 1:
-        for number in left:
+def play_sets(
+    subject: Subject, numbers: Sequence[int], workers: int, cluster: str | None = None
+) -> Generator[PlayedSet, None, None]:
+    """Play sets in so many processes, or on a Dask cluster; close the iterator to stop.
+
+    Raises what `play_set` does, WorkerDied and ClusterUnusable.
+    """
+    if cluster is not None:
+        with dask_cluster(cluster) as connected:
+            yield from _on_cluster(subject, numbers, connected, cluster)
+    elif workers == 1:
+        for number in numbers:
             yield play_set(subject, number)
-        return
-    with _pool(workers) as pool:
-        running: set[Future[tuple[float, list[PlayedSet]]]] = set()
-        at_once = 1
+    else:
+        with _pool(workers) as pool:
+            try:
+                yield from _spread(pool, workers, _play, subject, numbers)
+            except BrokenProcessPool:
+                raise WorkerDied from None
+
+
+def _spread(
+    executor: Executor,
+    workers: int,
+    play: PlayTask,
+    subject: Subject,
+    numbers: Sequence[int],
+    silent: Callable[[], None] | None = None,
+) -> Iterator[PlayedSet]:
+    """Hand out tasks of about `TASK_SECONDS` as they are finished, smaller ones towards the end.
+
+    `silent` is called where none was finished for a while.
+    """
+    running: set[Future[PlayedTask]] = set()
+    begun, at_once = 0, 1
+    try:
         while True:
-            while len(running) < AHEAD * workers and (task := list(islice(left, at_once))):
-                running.add(pool.submit(_play, subject, task))
+            while len(running) < AHEAD * workers and begun < len(numbers):
+                share = -(-(len(numbers) - begun) // (AHEAD * workers))
+                task = numbers[begun : begun + min(at_once, share)]
+                begun += len(task)
+                running.add(executor.submit(play, subject, tuple(task)))
             if not running:
                 return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                try:
-                    seconds, played = future.result()
-                except BrokenProcessPool:
-                    raise WorkerDied from None
+            done, running = wait(running, None if silent is None else SILENCE, return_when=FIRST_COMPLETED)
+            if not done and silent is not None:
+                silent()
+            while done:
+                seconds, played = done.pop().result()  # and so the future is let go
                 at_once = min(MOST_SETS, max(1, round(TASK_SECONDS / max(1e-3, seconds / len(played)))))
                 yield from played
+    finally:
+        for future in running:
+            future.cancel()
 
 
-def _play(subject: Subject, numbers: list[int]) -> tuple[float, list[PlayedSet]]:
+def _on_cluster(subject: Subject, numbers: Sequence[int], cluster: Cluster, address: str) -> Iterator[PlayedSet]:
+    """Play on a cluster, whose workers find a bot's file under the same path."""
+    from distributed import KilledWorker
+
+    bots = ", ".join(dict.fromkeys(subject.bots))
+    workers = cluster.workers()
+    if not workers:
+        raise ClusterUnusable(address, f"it has no workers: start some with `dask worker {address} --nthreads 1`")
+
+    def silent() -> None:
+        if not cluster.workers():
+            raise ClusterUnusable(address, f"its workers are gone; perhaps one of {bots} crashed them")
+
+    there = replace(subject, bots=tuple(map(absolute, subject.bots)))
+    try:
+        yield from _spread(cluster.executor, workers, play_in_turn, there, numbers, silent)
+    except KilledWorker as error:
+        raise ClusterUnusable(address, f"a task ended its workers: one of {bots} crashed them ({error})") from error
+    except (CancelledError, OSError):
+        raise ClusterUnusable(address, "the scheduler is gone, and with it what was not finished") from None
+    except (ImportError, AttributeError, TypeError) as error:
+        why = f"a worker cannot play: {error}. It needs this version of the arena, and the client where a bot uses it"
+        raise ClusterUnusable(address, why) from error
+
+
+def play_in_turn(subject: Subject, numbers: Sequence[int]) -> PlayedTask:
+    """Play a task in a process that others use, too: one at a time, and with the bots as they are now."""
+    with _in_turn:
+        if _cached(subject) not in _players:
+            _players.clear()
+            forget()
+        return _play(subject, numbers)
+
+
+def _play(subject: Subject, numbers: Sequence[int]) -> PlayedTask:
     began = time.perf_counter()
     played = [play_set(subject, number) for number in numbers]
     return time.perf_counter() - began, played

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from arena.local.design import Design
+from arena.local.design import ONE, OTHER, Design, Pairing, PlannedGame, games_of, pairs, planned
 from arena.local.errors import SetsFileRefused
 from arena.local.table import PlayedGame
 
@@ -45,9 +45,33 @@ class Subject:
     design: Design
     seed: int
     bots: tuple[str, ...]
-    """As given on the command line: the two, then the field."""
+    """As given on the command line: those compared, then the field."""
     versions: tuple[str, ...]
     """The versions of these bots."""
+    compared: int = 2
+    """How many of the bots are compared, at least two."""
+    pairing: Pairing = Pairing.GAUNTLET
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of bots that are compared with each other."""
+        return pairs(self.compared, self.pairing)
+
+    def planned(self, number: int) -> tuple[PlannedGame, ...]:
+        """Return the games of a set, from 0."""
+        return planned(self.design, self.seats, number, self.seed, self.compared, self.pairing)
+
+    def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
+        """Return what a set says of a pair, as if no other bots were compared."""
+        names = {pair[0]: ONE, pair[1]: OTHER}
+        games = (played.games[at] for at in games_of(self.design, pair, self.compared, self.pairing))
+        return PlayedSet(
+            played.number,
+            tuple(
+                SeatedGame(tuple(names.get(bot, bot - self.compared + 2) for bot in game.bots), game.played)
+                for game in games
+            ),
+        )
 
 
 def seed_of(path: Path) -> int | None:
@@ -72,7 +96,7 @@ class SetsFile:
         self._descriptor: int | None = None
         if path is None:
             return
-        own = asdict(subject) | {"design": subject.design.value}
+        own = asdict(subject) | {"design": subject.design.value, "pairing": subject.pairing.value}
         head = json.dumps({"format": FORMAT, **own}, sort_keys=True)
         if path.exists() and path.stat().st_size:
             whole = self._read(path, json.loads(head))
@@ -120,7 +144,8 @@ class SetsFile:
                 document = json.loads(line)
                 games = tuple(
                     SeatedGame(
-                        tuple(game.pop("bots")), PlayedGame(**{name: tuple(each) for name, each in game.items()})
+                        tuple(game.pop("bots")),
+                        PlayedGame(**{name: _immutable(value) for name, value in game.items()}),
                     )
                     for game in document["games"]
                 )
@@ -128,3 +153,7 @@ class SetsFile:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SetsFileRefused(path, f"is damaged: line {number} is no set ({error})") from error
         return sum(len(line) + 1 for line in lines)
+
+
+def _immutable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 import traceback
+from collections import deque
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from arena.local.errors import BotFailed, LocalMatchError
@@ -47,6 +48,10 @@ class PlayedGame(NamedTuple):
     """Microseconds that the bot thought in all."""
     slowest_us: tuple[int, ...]
     """Microseconds of its slowest answer."""
+    actions: tuple[int, ...] = ()
+    """By decision, the first at 0; empty where nobody kept them."""
+    began: int = 0
+    """Microseconds since 1970 (UTC)."""
 
 
 def play_game(
@@ -80,6 +85,9 @@ class _LocalTable:
         self._match = Match(game, len(players), options, SeededDecks(key), POLICY)
         self._messages = [Outgoing() for _ in players]
         self._round = 0
+        self._actions: list[int] = []
+        self._asked = deque[int]()
+        """The seats that owe an answer, in the order of their decisions."""
         self._decisions = [0] * len(players)
         self._think = [0.0] * len(players)
         self._slowest = [0.0] * len(players)
@@ -91,10 +99,10 @@ class _LocalTable:
             self._messages[seat].starts.append(start)
 
     def play(self) -> PlayedGame:
+        began = time_ns() // 1000
         over = self._receive(Begun(START))
         while over is None:
-            seat = next(seat for seat, message in enumerate(self._messages) if message.questions)
-            over = self._ask(seat)
+            over = self._ask(self._asked.popleft())
         for seat in range(len(self._players)):
             self._messages[seat].reports.append(
                 MatchOver(self._match_id, seat, over.scores, over.places, None, over.counts, "", MatchKind.CASUAL)
@@ -106,11 +114,13 @@ class _LocalTable:
             tuple(self._decisions),
             tuple(round(each * 1e6) for each in self._think),
             tuple(round(each * 1e6) for each in self._slowest),
+            tuple(self._actions),
+            began,
         )
 
     def _ask(self, seat: int) -> Over | None:
         """Give a seat what waits for it, and take its answers."""
-        message, self._messages[seat] = self._messages[seat], Outgoing()
+        message = self._messages[seat]
         began = perf_counter()
         try:
             answers = [*self._players[seat].hear(message)]
@@ -120,13 +130,19 @@ class _LocalTable:
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began
+        if message.rounds or message.starts or message.reports:
+            self._messages[seat] = Outgoing()
+        else:
+            message.questions.clear()  # nearly always: to use it again is cheaper
         over = None
         for decision, action in answers:
+            self._actions.append(action)  # seats are asked in the order of the decisions
             over = self._receive(Acted(START, seat, decision, action))
-        if answers:
-            self._decisions[seat] += len(answers)
+        if count := len(answers):
+            self._decisions[seat] += count
             self._think[seat] += took
-            self._slowest[seat] = max(self._slowest[seat], took / len(answers))
+            if took > self._slowest[seat] * count:
+                self._slowest[seat] = took / count
         return over
 
     def _receive(self, event: Input) -> Over | None:
@@ -138,9 +154,12 @@ class _LocalTable:
     def _settle(self, effects: Sequence[object]) -> Over | None:
         over = None
         for effect in effects:
+            if type(effect) is Ask:  # nearly always
+                seat = effect.seat
+                self._asked.append(seat)
+                self._messages[seat].questions.append(Question(self._match_id, effect))
+                continue
             match effect:
-                case Ask():
-                    self._messages[effect.seat].questions.append(Question(self._match_id, effect))
                 case Show():
                     self._round += 1
                     for message in self._messages:

@@ -1,18 +1,23 @@
 """`arena match` as an author uses it: a verdict, a file that is gone on with, and errors that say what to do."""
 
 import json
+import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.cli.cli_rig import ARENA, PATIENCE, arena, shown
 from tests.local.bots import CHANCE, FIRST, written
 
-CLEAR = ("house:counter", "house:random", "--game", "nullern", "--seats", 3, "--seed", 5)
+SAME_SEATS = ("--seats", 3, "--design", "same-seats")
+CLEAR = ("house:counter", "house:random", "--game", "nullern", *SAME_SEATS, "--seed", 5)
 
 
 def test_a_better_bot_is_said_to_be_better() -> None:
@@ -87,6 +92,57 @@ def test_what_was_stopped_goes_on_and_says_the_same(tmp_path: Path, how: signal.
     assert times_left_out(gone_on) == times_left_out(json.loads(shown(*words, "--json")))
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.long)])
+def test_no_instant_is_a_bad_one_to_be_killed_at(tmp_path: Path, kills: int) -> None:
+    words = [str(word) for word in ("match", *CLEAR, "--sets", 80, "--concurrency", 2)]
+    began = time.monotonic()
+    subprocess.run([*ARENA, *words, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
+    took, chance = time.monotonic() - began, Random(kills)
+    expected = times_left_out(json.loads(shown(*words, "--json")))
+    for kill in range(kills):
+        out = tmp_path / f"{kill}.sets"
+        with subprocess.Popen([*ARENA, *words, "--out", str(out)], stderr=subprocess.DEVNULL) as match:
+            time.sleep(chance.random() * took)
+            match.kill()
+        before = out.read_bytes() if out.exists() else b""
+        whole = before[: before.rfind(b"\n") + 1]
+        gone_on = json.loads(shown(*words, "--out", out, "--json"))
+        assert times_left_out(gone_on) == expected
+        assert out.read_bytes().startswith(whole), "no finished game is lost"
+        numbers = [json.loads(line)["set"] for line in out.read_text().splitlines()[1:]]
+        assert sorted(numbers) == [*range(80)], "and none is doubled"
+
+
+@pytest.mark.process
+def test_a_disk_that_fills_up_is_named_and_the_match_goes_on_later(tmp_path: Path) -> None:
+    words = [str(word) for word in ("match", *CLEAR, "--sets", 20, "--concurrency", 1, "--out", tmp_path / "x")]
+    full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9_999, 9_999));"
+    full += "from arena.cli.main import main; main(sys.argv[1:])"
+    ran = subprocess.run([sys.executable, "-c", full, *words], check=False, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "File too large" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    there = (tmp_path / "x").read_bytes()
+    assert len(there) == 9_999, "in the middle of a line"
+    gone_on = json.loads(shown(*words, "--json"))
+    assert (tmp_path / "x").read_bytes().startswith(there[: there.rfind(b"\n") + 1])
+    assert times_left_out(gone_on) == times_left_out(json.loads(shown(*words[:-2], "--json")))
+
+
+def test_a_file_of_other_bots_is_refused(tmp_path: Path) -> None:
+    words = ("--game", "nullern", "--seats", 2, "--sets", 2, "--concurrency", 1, "--out", tmp_path / "x")
+    shown("match", written(tmp_path, CHANCE), "house:random", *words)
+    written(tmp_path, FIRST)
+    for bots, said in (
+        (("house:counter", "house:random"), "bots ["),
+        ((str(tmp_path / "bot.py"), "house:random"), "versions ["),
+    ):
+        ran = arena("match", *bots, *words)
+        assert ran.exit_code == 1
+        assert f"{tmp_path / 'x'} holds sets of another match ({said}" in " ".join(ran.output.split())
+
+
 def test_a_file_needs_no_seed_again_and_only_more_sets_are_played(tmp_path: Path) -> None:
     words = ("match", "house:random", "house:careful", "--game", "nullern", "--out", tmp_path / "x", "--json")
     first = json.loads(shown(*words, "--sets", 4, "--concurrency", 1))
@@ -102,7 +158,7 @@ def test_a_file_needs_no_seed_again_and_only_more_sets_are_played(tmp_path: Path
     [
         (("nobody.py", "house:random"), 1, "no bot 'nobody.py': there is no file"),
         (("house:random", "house:careful", "--seats", 9), 2, "9"),
-        (("house:random", "house:careful", "--seats", 3, "--field", "house:random", "--field", "house:random",
+        (("house:random", "house:careful", *SAME_SEATS, "--field", "house:random", "--field", "house:random",
           "--field", "house:random"), 2, "a field of 2 sits at a table of 3 with same-seats, not 3"),
         (("house:random", "house:careful", "--sprt", "t2=1"), 2, "'t2=1' is not t0=NUMBER or t1=NUMBER"),
         (("house:random", "house:careful", "--sprt", "t0=1,t1=1"), 2, "t0 must be less than t1"),
@@ -130,3 +186,93 @@ def test_a_full_disk_is_said_and_what_is_there_stays(tmp_path: Path) -> None:
     ran = arena("match", *CLEAR, "--sets", 2, "--concurrency", 1, "--out", "/dev/full")
     assert ran.exit_code == 1
     assert "No space left on device" in ran.output
+
+
+def of_many(*words: object) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(shown("match", *words, "--concurrency", 1, "--json"))
+    return document
+
+
+MANY = ("house:counter", "house:random", "house:careful", "--game", "nullern", "--seed", 5)
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_many_are_compared_as_two_alone_would_be(seats: int) -> None:
+    """On the same deals: at one table, and in the same seats."""
+    found = of_many(*MANY, "--seats", seats, "--sets", 9, "--round-robin")
+    names = [(each["one"], each["other"]) for each in found["pairs"]]
+    assert names == [(MANY[0], MANY[1]), (MANY[0], MANY[2]), (MANY[1], MANY[2])]
+    for each in found["pairs"]:
+        alone = of_many(each["one"], each["other"], *MANY[3:], "--seats", seats, "--sets", 9)
+        both = {"comparison": each["comparison"]}, {"comparison": alone["comparison"]}
+        assert times_left_out(both[0]) == times_left_out(both[1])
+    gauntlet = of_many(*MANY, "--seats", seats, "--sets", 9, "--gauntlet")
+    assert [(each["one"], each["other"]) for each in gauntlet["pairs"]] == names[:2]
+    differences = [each["comparison"]["difference"] for each in found["pairs"]]
+    assert [each["comparison"]["difference"] for each in gauntlet["pairs"]] == differences[:2]
+
+
+def test_a_round_robin_has_a_crosstable_with_the_best_first() -> None:
+    words = ("match", "house:random", "house:careful", "house:counter", "--game", "nullern", "--seats", 2, "--seed", 5)
+    text = shown(*words, "--sets", 30, "--round-robin", "--concurrency", 1)
+    assert "Round robin of 3 · nullern for 2" in text
+    assert "points at one table, deals played twice with seats exchanged" in text
+    assert "Every pair is decided." in text
+    ranked = [line.split()[2] for line in text.splitlines() if line[2:3].isdigit()]
+    assert ranked == ["house:counter", "house:careful", "house:random"]
+    pairs = [line.split() for line in text.splitlines() if line.startswith("│ house")]
+    assert [(line[1], line[2], line[3]) for line in pairs] == [
+        ("house:random", "<", "house:careful"),
+        ("house:random", "<", "house:counter"),
+        ("house:careful", "<", "house:counter"),
+    ]
+
+
+def test_what_is_undecided_is_said_to_be() -> None:
+    words = ("match", "house:counter", "house:random", "house:house-counter", *MANY[3:], "--seats", 2, "--gauntlet")
+    text = " ".join(shown(*words, "--sets", 20, "--concurrency", 1).split())
+    assert "Undecided, more sets would tell: house:counter – house:house-counter." in text
+    decided = arena(*words[:3], "house:careful", *words[4:], "--sets", 200, "--sprt", "t1=0.5", "--concurrency", 1)
+    assert decided.exit_code == 0
+    assert "Every pair is decided." in decided.stdout
+    assert "LLR" in decided.stdout
+    undecided = arena(*words, "--sets", 60, "--sprt", "t1=0.5", "--concurrency", 1, "--json")
+    assert undecided.exit_code == 4
+    tests = [each["test"] for each in json.loads(undecided.stdout)["pairs"]]
+    assert [each["outcome"] for each in tests] == ["better", "undecided"]
+    assert tests[0]["sets"] < tests[1]["sets"] == 60
+
+
+def test_a_match_of_many_goes_on(tmp_path: Path) -> None:
+    words = (*MANY, "--seats", 2, "--round-robin", "--out", tmp_path / "many.sets")
+    of_many(*words, "--sets", 3)
+    more = of_many(*words, "--sets", 6)
+    fresh = of_many(*words[:-2], "--sets", 6)
+    assert len((tmp_path / "many.sets").read_text().splitlines()) == 7
+    for one, other in zip(more["pairs"], fresh["pairs"], strict=True):
+        assert times_left_out(one) == times_left_out(other)
+    ran = arena("match", *words[:-3], "--gauntlet", *words[-2:], "--sets", 6, "--concurrency", 1)
+    assert ran.exit_code == 1
+    assert "pairing 'round-robin' there, 'gauntlet' here" in " ".join(ran.output.split())
+
+
+def test_a_plot_is_a_picture_of_the_difference(tmp_path: Path) -> None:
+    shown("match", *CLEAR, "--sets", 30, "--concurrency", 1, "--plot", tmp_path / "match.svg")
+    root = ET.fromstring((tmp_path / "match.svg").read_text())
+    texts = "".join(root.itertext()).replace("\xa0", " ")
+    assert "house:counter against house:random" in texts
+    assert re.search(r"\b8 +30\b", texts), "the sets that it is drawn over"
+    assert "░" in texts
+    shown("match", *CLEAR, "--sets", 3, "--concurrency", 1, "--plot", tmp_path / "few.svg")
+    few = "".join(ET.fromstring((tmp_path / "few.svg").read_text()).itertext()).replace("\xa0", " ")
+    assert "3 sets are too few to draw: it takes 8" in few
+    ran = arena("match", *CLEAR, "--sets", 3, "--concurrency", 1, "--plot", "/nowhere/at/all.svg")
+    assert ran.exit_code == 1
+    assert "/nowhere/at/all.svg" in ran.output
+
+
+@pytest.mark.parametrize("flags", [(), ("--gauntlet", "--round-robin")])
+def test_more_than_two_bots_need_one_way_to_pair_them(flags: tuple[str, ...]) -> None:
+    ran = arena("match", *MANY, *flags)
+    assert ran.exit_code == 2
+    assert "3 bots: choose --gauntlet, the first against each, or --round-robin" in " ".join(ran.output.split())

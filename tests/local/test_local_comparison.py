@@ -77,6 +77,46 @@ def test_the_intervals_hold(design: Design) -> None:
     assert elo_held / worlds == pytest.approx(0.95, abs=0.04)
 
 
+def sets_of(scores: Values) -> list[PlayedSet]:
+    """Sets at one table with these scores, in thousandths of a point."""
+    return [
+        PlayedSet(
+            number, (played_game((0, 1), (round(1000 * score), 0)), played_game((1, 0), (0, round(1000 * score))))
+        )
+        for number, score in enumerate(scores.tolist())
+    ]
+
+
+@pytest.mark.parametrize("count", [4, 8, 20])
+@pytest.mark.parametrize("shape", ["normal", "heavy tails", "many ties"])
+def test_few_sets_are_no_surer_than_they_may_be(shape: str, count: int) -> None:
+    """Of two bots that are alike: a likelihood above 97.5 % comes in 2.5 % of matches, and 5 % of intervals miss."""
+    chance, worlds = np.random.default_rng(count), 1000
+    likely = missed = 0
+    for _ in range(worlds):
+        found = compare(Design.ONE_TABLE, sets_of(SHAPES[shape](chance, count)))
+        assert found.likely is not None
+        assert found.interval is not None
+        likely += found.likely > 0.975
+        missed += not found.interval[0] <= 0 <= found.interval[1]
+    assert likely / worlds <= 0.025 + 3 * sqrt(0.025 / worlds)
+    assert missed / worlds <= 0.05 + 3 * sqrt(0.05 / worlds)
+    if shape == "normal":
+        assert likely / worlds >= 0.025 - 3 * sqrt(0.025 / worlds)
+
+
+def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
+    """As the report says: about 92 in 100 hold of those that it stops."""
+    chance, test, worlds, held = np.random.default_rng(8), SequentialTest(0, 0.25), 250, 0
+    for _ in range(worlds):
+        scores = chance.normal(0.125, 1, 3000)
+        _, sets = outcome(test, scores)
+        found = compare(Design.ONE_TABLE, sets_of(scores[:sets]))
+        assert found.interval is not None
+        held += found.interval[0] <= 125 <= found.interval[1]
+    assert 0.86 < held / worlds < 0.95
+
+
 def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
     """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part is gone."""
     for shared in (0.0, 0.5, 0.8):

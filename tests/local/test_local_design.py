@@ -1,10 +1,13 @@
 """Who sits where in the sets of a comparison."""
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from arena.local.design import ONE, OTHER, Design, default_design, fielded, planned
+from arena.local.design import ONE, OTHER, Design, Pairing, default_design, fielded, games_of, pairs, planned
+from engine.registry import GAMES
 
 
 @pytest.mark.parametrize("seats", range(2, 8))
@@ -45,5 +48,41 @@ def test_a_set_follows_from_its_number_and_the_seed() -> None:
     assert planned(Design.SAME_SEATS, 4, 3, 5)[0].key != planned(Design.SAME_SEATS, 4, 3, 6)[0].key
 
 
-def test_two_alone_play_each_other() -> None:
-    assert [default_design(seats) for seats in (2, 3, 7)] == [Design.ONE_TABLE, Design.SAME_SEATS, Design.SAME_SEATS]
+def test_the_default_is_what_needs_the_fewest_games() -> None:
+    """As the table of docs/workbench.md has it."""
+    text = (Path(__file__).parents[2] / "docs" / "workbench.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| (\d) \| ([\d.]+) ± .*? \| .*? \| ([\d.]+) ± ", text, re.MULTILINE)
+    assert [(game, int(seats)) for game, seats, _, _ in rows] == [
+        (name, seats) for name, game in GAMES.items() for seats in game.seats
+    ]
+    for game, seats, same_seats, one_table in rows:
+        best = Design.ONE_TABLE if float(one_table) >= 0.95 * float(same_seats) else Design.SAME_SEATS
+        assert default_design(game, int(seats)) is best
+
+
+@pytest.mark.parametrize("pairing", Pairing)
+@pytest.mark.parametrize("design", Design)
+@pytest.mark.parametrize("compared", [2, 3, 5])
+def test_each_pair_of_many_has_the_games_that_two_alone_would_have(
+    design: Design, pairing: Pairing, compared: int
+) -> None:
+    """But for the deals of independent games, which are numbered on."""
+    both = pairs(compared, pairing)
+    each = {(one, other) for one in range(compared) for other in range(one + 1, compared)}
+    assert {*both} == (each if pairing is Pairing.ROUND_ROBIN else {(0, other) for other in range(1, compared)})
+    for number in range(12):
+        games = planned(design, 4, number, 5, compared, pairing)
+        alone = planned(design, 4, number, 5)
+        assert len(games) == (2 * len(both) if design is Design.ONE_TABLE else compared)
+        used = set()
+        for pair in both:
+            found = [games[at] for at in games_of(design, pair, compared, pairing)]
+            used |= {*games_of(design, pair, compared, pairing)}
+            names = {pair[0]: ONE, pair[1]: OTHER}
+            tables = [tuple(names.get(bot, bot - compared + 2) for bot in game.bots) for game in found]
+            assert tables == [game.bots for game in alone]
+            if design is not Design.INDEPENDENT:
+                assert [game.key for game in found] == [game.key for game in alone]
+            else:
+                assert found[0].key != found[1].key
+        assert used == {*range(len(games))}, "nothing is played for nothing"

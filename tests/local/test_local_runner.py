@@ -1,5 +1,6 @@
 """Sets are the same whoever plays them, and what goes wrong in a worker is said here."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,9 @@ def test_a_bot_that_fails_ends_it_by_its_name(tmp_path: Path, workers: int) -> N
         for _ in play_sets(subject("house:random", spec, "house:random", "house:random"), range(50), workers):
             pass
     assert f"{spec} failed in seat" in str(failed.value)
-    assert "of nullern, round 1 of set 4" in str(failed.value)
+    where = re.search(r"of nullern, round 1 of set (\d+):", str(failed.value))
+    assert where is not None
+    assert int(where[1]) == 4 or (workers > 1 and int(where[1]) > 4), "whichever of them fails first"
     assert "assert decision.match_id < 9" in str(failed.value)
 
 

@@ -14,7 +14,7 @@ SUBJECT = Subject("nullern", {}, 2, Design.ONE_TABLE, 7, ("a.py", "b.py"), ("1",
 
 
 def a_set(number: int) -> PlayedSet:
-    game = PlayedGame((number, 2), (1, 2), (9, 9), (5, 5), (1, 1))
+    game = PlayedGame((number, 2), (1, 2), (9, 9), (5, 5), (1, 1), (3, 1, number), 1_790_000_000_000_000)
     return PlayedSet(number, (SeatedGame((0, 1), game), SeatedGame((1, 0), game)))
 
 

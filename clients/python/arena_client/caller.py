@@ -121,7 +121,7 @@ class Caller:
                     _tell_time(decision, soft, bank, self._now - received)
                     choice = next(choices, None)
                     self.thinking = False
-                    self._answer(decision, _checked(decision, choice, done + 1, len(decisions)))
+                    self._answer(decision, checked(decision, choice, done + 1, len(decisions)))
                     done += 1
                     if self._held():
                         yield self._take()
@@ -200,7 +200,7 @@ def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
         decision.bank_ms = max(0, bank - max(0, passed - soft))
 
 
-def _checked(decision: Decision, choice: object, count: int, of: int) -> int:
+def checked(decision: Decision, choice: object, count: int, of: int) -> int:
     """Return the choice as a plain int (numpy's are taken too), or raise `BadAnswerError`."""
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything

@@ -1,0 +1,59 @@
+"""Where verbs find replays: in files, by number on a server or in a data directory, and the newest of a bot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE
+
+if TYPE_CHECKING:
+    from arena.cli.data_source import DataPlace, DataSource
+    from arena.replay.replay import Replay
+    from arena.store.rows import MatchRow
+
+
+def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
+    """Return the newest matches that have a replay which is not pruned, newest first."""
+    found: list[MatchRow] = []
+    while len(found) < limit:
+        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
+        found += [row for row in page if row.state.value == "finished" and not row.pruned]
+        if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
+            break
+        before = page[-1].match_id
+    return found[:limit]
+
+
+def read_replay(source: str, place: DataPlace) -> Replay:
+    """Return the replay of a match or in a file; ClickException."""
+    from arena.replay.read import read
+    from arena.replay.replay import ReplayError
+
+    content, name = replay_content(source, place)
+    try:
+        return read(content, name)
+    except ReplayError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
+    """Return the content and the name of a replay; ClickException."""
+    if is_match(source):
+        match = min(int(source), LARGEST_MATCH)
+        with place.open() as opened:
+            return opened.replay(match), f"match {match}"
+    from arena.replay.hash_chain import LIMIT
+
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(LIMIT + 1), source
+    except OSError as error:
+        raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+def is_match(source: str) -> bool:
+    """Return whether a source is the number of a match, not a file."""
+    return source.isascii() and source.isdecimal()

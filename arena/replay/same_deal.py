@@ -1,0 +1,93 @@
+"""Two matches on one deal, round by round: up to where the same was chosen, and who chose otherwise first.
+
+A round's cards follow from the deal alone, so that each round begins alike again, whatever became of the ones before;
+only the points so far may be others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from arena.replay.replay import Replay
+from arena.replay.steps import Made, Step, steps
+from engine.deal import match_key
+from engine.game import RoundReport
+
+
+class DealsDiffer(ValueError):  # noqa: N818 - the name says what is the matter
+    """Two replays are not of one deal; the message says what differs."""
+
+
+class ChosenOtherwise(NamedTuple):
+    """A seat that chose otherwise in the same position."""
+
+    seat: int
+    one: Made
+    other: Made
+
+
+class RoundTwice(NamedTuple):
+    """A round that was played twice; a match that was interrupted lacks reports."""
+
+    round: int
+    """From 0."""
+    alike: int
+    """Choices before the first that differs."""
+    otherwise: tuple[ChosenOtherwise, ...]
+    """Who chose otherwise first: several where seats choose at once; nobody where all was alike to the end."""
+    one: RoundReport | None
+    other: RoundReport | None
+
+
+def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
+    """Compare two replays of one deal, as far as both go. Raises DealsDiffer."""
+    for what, first, second in (
+        ("the game", one.header.game.name, other.header.game.name),
+        ("the number of seats", len(one.header.bots), len(other.header.bots)),
+        ("the options", {**one.header.options}, {**other.header.options}),
+    ):
+        if first != second:
+            raise DealsDiffer(f"{what} differs: {first} and {second}")
+    if match_key(one.header.seed, one.header.nonces) != match_key(other.header.seed, other.header.nonces):
+        raise DealsDiffer("the cards differ: seeds and nonces give other deals")
+    both = zip(_by_round(one), _by_round(other), strict=False)
+    return tuple(_compared(number, *each) for number, each in enumerate(both))
+
+
+def _by_round(replay: Replay) -> list[list[Step]]:
+    """Return the positions of each round, beginning with the one in which it was dealt."""
+    rounds: list[list[Step]] = []
+    last: Step | None = None
+    for step in steps(replay):
+        if last is None or last.ended is not None:
+            rounds.append([step] if last is None else [last])
+        if last is not None:
+            rounds[-1].append(step)
+        last = step
+    return rounds
+
+
+def _compared(number: int, one: Sequence[Step], other: Sequence[Step]) -> RoundTwice:
+    alike, otherwise = 0, tuple[ChosenOtherwise, ...]()
+    for first, second in zip(_at_once(one), _at_once(other), strict=False):
+        seats = sorted(first.keys() & second.keys())
+        otherwise = tuple(
+            ChosenOtherwise(seat, first[seat], second[seat])
+            for seat in seats
+            if first[seat].action != second[seat].action
+        )
+        alike += len(seats) - len(otherwise)
+        if otherwise:
+            break
+    return RoundTwice(number, alike, otherwise, one[-1].ended, other[-1].ended)
+
+
+def _at_once(positions: Sequence[Step]) -> Iterator[dict[int, Made]]:
+    """Yield the choices of a round, by seat, of all that were made at once."""
+    at = 0
+    while at < len(positions) - 1:
+        waiting = len(positions[at].state.waiting())
+        made = [step.made for step in positions[at + 1 : at + 1 + waiting]]
+        yield {each.seat: each for each in made if each is not None}
+        at += waiting

@@ -1,0 +1,136 @@
+"""Cost of a decision of `arena match`, as a ratio to the engine's random decision in the same run.
+
+    python -m bench.local [--json] [--repetitions 5]
+
+In process: a bot of the Python client in each of four seats chooses at random; its own `decide` is measured by itself
+and left out. What is left is the runner, the referee, the codec and the client's objects. The engine's random play and
+the runner's alternate, so that other load affects both; times are processor time, shown are median and range.
+
+Workers: sets of house bots by one process and by two, alternately: processor time a game, and how much sooner two are
+done, the best of the repetitions. On a machine with other load, or with fewer than two cores to spare, the latter says
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from hashlib import sha256
+from os import times
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter, process_time
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from arena.local.design import Design
+from arena.local.players import load
+from arena.local.runner import play_sets, versions
+from arena.local.sets import Subject
+from arena.local.table import play_game
+from bench.engine import SEATS, median_and_range, play_engine
+from engine.deal import SeededDecks
+from engine.registry import GAMES
+
+BOT: Final = """
+import random
+from arena_client import Bot
+
+class Chance(Bot):
+    games = ("sixth_sense", "nullern")
+
+    def decide(self, decision):
+        legal = decision.legal
+        return legal[int(random.random() * len(legal))]
+"""
+IN_PROCESS: Final = 12.0
+"""Required: at most so many of the engine's random decisions."""
+PROCESSOR: Final = 1.1
+"""Required: two workers take at most so many times the processor time of one for a game."""
+SOONER: Final = 1.6
+"""Required: two workers are done so many times sooner at least."""
+
+
+def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, float]]:
+    """Yield the microseconds of a decision in process, and their ratio to the engine's, of each repetition."""
+    game = GAMES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bot.py"
+        file.write_text(BOT)
+        players = [load(str(file), game) for _ in range(SEATS)]
+    legal, chance = [*range(4)], Random(1).random
+    for repetition in range(repetitions + 1):
+        keys = [sha256(b"%d %d" % (repetition, number)).digest() for number in range(games)]
+        engine = play_engine((game.new(SEATS, SeededDecks(key)) for key in keys), Random(repetition))
+        began, decisions = process_time(), 0
+        for number, key in enumerate(keys, start=1):
+            decisions += sum(play_game(game, {}, key, players, number).decisions)
+        took = process_time() - began
+        began = process_time()
+        for _ in range(decisions):
+            legal[int(chance() * len(legal))]
+        took -= process_time() - began
+        if repetition:  # the first warms up
+            yield 1e6 * took / decisions, (took / decisions) / (engine.seconds / engine.decisions)
+
+
+def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
+    """Yield the processor time of two workers over that of one, and how much sooner they are done."""
+    bots = ("house:counter", "house:careful", *["house:counter"] * 3)
+    subject = Subject("nullern", {}, SEATS, Design.SAME_SEATS, 1, bots, versions("nullern", bots))
+    for repetition in range(repetitions):
+        (one, wall_of_one), (two, wall_of_two) = (_slope(subject, repetition, sets, count) for count in (1, 2))
+        yield two / one, wall_of_one / wall_of_two
+
+
+def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[float, float]:
+    """Return what four times as many sets take more, in processor and wall time: so starting workers is left out."""
+    few, many = (
+        _played(subject, range(100_000 * repetition, 100_000 * repetition + n), count) for n in (sets, 5 * sets)
+    )
+    return many[0] - few[0], many[1] - few[1]
+
+
+def _played(subject: Subject, numbers: range, count: int) -> tuple[float, float]:
+    """Return processor and wall time of playing these sets, with that of their workers from begin to end."""
+    began, wall = sum(times()[:4]), perf_counter()
+    for _ in play_sets(subject, numbers, count):
+        pass
+    return sum(times()[:4]) - began, perf_counter() - wall
+
+
+@click.command(help="Measure what a decision of `arena match` costs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each.")
+@click.option("--games", default=20, show_default=True, type=click.IntRange(1), help="Games a turn, in process.")
+@click.option("--sets", default=60, show_default=True, type=click.IntRange(1), help="Sets a turn, by workers.")
+def main(as_json: bool, repetitions: int, games: int, sets: int) -> None:
+    """Print the figures, and which of them miss their bar."""
+    rows: list[tuple[str, list[float], str, bool]] = []
+    for name in GAMES:
+        found = [*ratios(name, repetitions, games)]
+        both = [ratio for _, ratio in found]
+        rows.append((f"{name}: µs a decision in process", [cost for cost, _ in found], "", True))
+        rows.append((f"{name}: of the engine's random decision", both, f"≤ {IN_PROCESS:g}", median(both) <= IN_PROCESS))
+    shared = [*workers(repetitions, sets)]
+    costs, sooner = [cost for cost, _ in shared], [wall for _, wall in shared]
+    rows.append(("processor time a game, two workers over one", costs, f"≤ {PROCESSOR:g}", median(costs) <= PROCESSOR))
+    rows.append(("two workers are done sooner, times", sooner, f"≥ {SOONER:g} at best", max(sooner) >= SOONER))
+    if as_json:
+        print(json.dumps({name: {"values": values, "bar": bar, "held": held} for name, values, bar, held in rows}))
+    else:
+        table = Table(title=f"arena match, {SEATS} seats: median (range)")
+        for heading in ("", "", "bar", ""):
+            table.add_column(heading, justify="right" if heading else "left")
+        for name, values, bar, held in rows:
+            table.add_row(name, median_and_range(values), bar, "" if held else "missed")
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

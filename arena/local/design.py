@@ -10,6 +10,8 @@ from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from engine.deal import NONCE_BYTES, match_key
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -33,10 +35,15 @@ class Design(Enum):
 class PlannedGame(NamedTuple):
     """One game of a set."""
 
-    key: bytes
-    """The match key, from which the deals follow."""
+    seed: bytes
+    """As a server draws it, 32 bytes; the bots' nonces are zero."""
     bots: tuple[int, ...]
     """By seat."""
+
+    @property
+    def key(self) -> bytes:
+        """The match key, from which the deals follow."""
+        return match_key(self.seed, [bytes(NONCE_BYTES)] * len(self.bots))
 
 
 def default_design(seats: int) -> Design:
@@ -51,7 +58,7 @@ def fielded(design: Design, seats: int) -> int:
 
 def planned(design: Design, seats: int, number: int, seed: int) -> tuple[PlannedGame, ...]:
     """Return the games of a set, counted from 0. The seats of the two, and of the field, go round from set to set."""
-    keys = [_key(seed, number, deal) for deal in range(2)]
+    seeds = [_seed(seed, number, deal) for deal in range(2)]
     field = fielded(design, seats)
     turned = [2 + (place + number // seats) % field for place in range(field)]
     seat = number % seats
@@ -61,8 +68,8 @@ def planned(design: Design, seats: int, number: int, seed: int) -> tuple[Planned
     else:
         tables = [_seated({seat: ONE}, turned), _seated({seat: OTHER}, turned)]
     if design is not Design.INDEPENDENT:
-        keys[1] = keys[0]
-    return tuple(map(PlannedGame, keys, tables))
+        seeds[1] = seeds[0]
+    return tuple(map(PlannedGame, seeds, tables))
 
 
 def _seated(fixed: dict[int, int], field: Sequence[int]) -> tuple[int, ...]:
@@ -70,5 +77,5 @@ def _seated(fixed: dict[int, int], field: Sequence[int]) -> tuple[int, ...]:
     return tuple(fixed[seat] if seat in fixed else next(left) for seat in range(len(fixed) + len(field)))
 
 
-def _key(seed: int, number: int, deal: int) -> bytes:
+def _seed(seed: int, number: int, deal: int) -> bytes:
     return sha256(f"arena match {seed} {number} {deal}".encode()).digest()

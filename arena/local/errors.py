@@ -45,6 +45,17 @@ class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is 
         return f"the command {command} cannot be started: {why}"
 
 
+class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A bot that is a command ended, did not come, or left a decision to the referee."""
+
+    def __init__(self, spec: str, why: str, log: Path) -> None:
+        super().__init__(spec, why, log)
+
+    def __str__(self) -> str:
+        spec, why, log = self.args
+        return f"{spec} {why}\nAll that it printed is in {log}"
+
+
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A process that plays sets ended without a word."""
 

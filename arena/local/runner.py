@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from arena.local.commands.place import CommandPlace
+from arena.local.commands.spec import is_command, version_of
 from arena.local.design import planned
 from arena.local.errors import BotFailed, WorkerDied
 from arena.local.players import load
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 TASK_SECONDS: Final = 1.0
 MOST_SETS: Final = 100
 """Sets of a task at most."""
+GAMES_WITH_COMMANDS: Final = 8
+"""Games at once where bots are commands: as many as a bot of the SDK plays unless it says otherwise."""
 AHEAD: Final = 2
 """Tasks for each worker that are begun or wait."""
 
@@ -40,7 +44,12 @@ _players: dict[tuple[str, tuple[str, ...]], list[LocalPlayer]] = {}
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
     """Return the versions of bots, which are made for it. BotNotLoaded."""
-    return tuple(load(spec, GAMES[game]).version for spec in specs)
+    return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
+
+
+def default_concurrency(subject: Subject) -> int:
+    """Return how many games are played at once unless somebody says otherwise."""
+    return GAMES_WITH_COMMANDS if any(map(is_command, subject.bots)) else os.cpu_count() or 1
 
 
 def play_set(subject: Subject, number: int) -> PlayedSet:
@@ -62,8 +71,18 @@ def play_set(subject: Subject, number: int) -> PlayedSet:
     return PlayedSet(number, tuple(games))
 
 
-def play_sets(subject: Subject, numbers: Iterable[int], workers: int) -> Generator[PlayedSet, None, None]:
-    """Play sets, each when it is its turn; close the iterator to stop. Raises what `play_set` does."""
+def play_sets(
+    subject: Subject, numbers: Iterable[int], workers: int, place: CommandPlace | None = None
+) -> Generator[PlayedSet, None, None]:
+    """Play sets, each when it is its turn; close the iterator to stop. Raises what `play_set` does.
+
+    Where a bot is a command, one process plays so many games at once, and commands run as `place` says.
+    """
+    if any(map(is_command, subject.bots)):
+        from arena.local.commands.runner import play_sets_with_commands
+
+        yield from play_sets_with_commands(subject, numbers, workers, place or CommandPlace())
+        return
     left = iter(numbers)
     if workers == 1:
         for number in left:

@@ -120,7 +120,8 @@ class SetsFile:
                 document = json.loads(line)
                 games = tuple(
                     SeatedGame(
-                        tuple(game.pop("bots")), PlayedGame(**{name: tuple(each) for name, each in game.items()})
+                        tuple(game.pop("bots")),
+                        PlayedGame(**{name: _immutable(value) for name, value in game.items()}),
                     )
                     for game in document["games"]
                 )
@@ -128,3 +129,7 @@ class SetsFile:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SetsFileRefused(path, f"is damaged: line {number} is no set ({error})") from error
         return sum(len(line) + 1 for line in lines)
+
+
+def _immutable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import traceback
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.local.errors import BotFailed
@@ -43,6 +43,10 @@ class PlayedGame(NamedTuple):
     """Microseconds that the bot thought in all."""
     slowest_us: tuple[int, ...]
     """Microseconds of its slowest answer."""
+    actions: tuple[int, ...] = ()
+    """By decision, the first at 0; empty where nobody kept them."""
+    began: int = 0
+    """Microseconds since 1970 (UTC)."""
 
 
 def play_game(
@@ -64,6 +68,7 @@ class _LocalTable:
         self._match = Match(game, len(players), options, SeededDecks(key), POLICY)
         self._messages = [Outgoing() for _ in players]
         self._round = 0
+        self._actions: list[int] = []
         self._decisions = [0] * len(players)
         self._think = [0.0] * len(players)
         self._slowest = [0.0] * len(players)
@@ -75,6 +80,7 @@ class _LocalTable:
             self._messages[seat].starts.append(start)
 
     def play(self) -> PlayedGame:
+        began = time_ns() // 1000
         over = self._settle(self._match.receive(Begun(START)))
         while over is None:
             seat = next(seat for seat, message in enumerate(self._messages) if message.questions)
@@ -90,6 +96,8 @@ class _LocalTable:
             tuple(self._decisions),
             tuple(round(each * 1e6) for each in self._think),
             tuple(round(each * 1e6) for each in self._slowest),
+            tuple(self._actions),
+            began,
         )
 
     def _ask(self, seat: int) -> Over | None:
@@ -100,10 +108,11 @@ class _LocalTable:
             answers = [*self._players[seat].hear(message)]
         except Exception as error:  # noqa: BLE001 - the author is told
             where = f"of {self._game.name}, round {self._round + 1}"
-            raise BotFailed(self._players[seat].name, seat, where, _own_trace(error)) from None
+            raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began
         over = None
         for decision, action in answers:
+            self._actions.append(action)  # seats are asked in the order of the decisions
             effects = self._match.receive(Acted(START, seat, decision, action))
             over = self._settle(effects)
         if answers:
@@ -129,7 +138,7 @@ class _LocalTable:
         return over
 
 
-def _own_trace(error: Exception) -> str:
+def own_trace(error: Exception) -> str:
     """Return the traceback without our own code, and the error."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = Path(__file__).parent

@@ -53,6 +53,10 @@ DEALT_BY_SERVER: Final = "server"
 """The party that drew a match's seed: the server, which committed to it before the bots sent their nonces."""
 
 
+DEALT_BY_MATCH_RUNNER: Final = "match runner"
+"""The party that drew it where `arena match` played: nobody committed to anything, and nonces are zero."""
+
+
 class SeatedBot(NamedTuple):
     """The bot in a seat."""
 

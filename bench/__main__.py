@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "turns --compiled",
     "ladder",
     "listings",
+    "local_commands",
 )
 """Modules of `bench` with their arguments, in the order of the README."""
 

@@ -28,6 +28,7 @@ SMALLEST = {
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
     "bench.listings": "--matches 1000 --runs 1",
+    "bench.local_commands": "--repetitions 1 --sets 1",
     "bench.turns": "--case 2x1 --decisions 200",
     "studies.forced": "--matches 2",
     "studies.house": "",

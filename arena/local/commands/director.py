@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import trio
@@ -9,10 +10,8 @@ import trio
 from arena.house.random_bot import RandomBot
 from arena.local.errors import LocalMatchError
 from arena.local.table import PlayedGame
-from arena.match.inputs import Acted
 from arena.replay.hash_chain import with_chain
 from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
-from arena.replay.read import read
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.runtime.wall_clock import now_us
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena.local.commands.hall import Hall
+    from arena.replay.record import Draft
     from arena.server.runtime.timers import Timers
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import Player
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 GLANCE: Final = 0.2
 """Seconds between two looks for decisions that bots left to the referee."""
 NO_STAND_IN: Final = "none"
+ACTED: Final = '{"in":"acted",'
+"""What the line of an answer begins with."""
 
 
 class GivenDeal(NamedTuple):
@@ -47,8 +49,13 @@ class DirectedGame(NamedTuple):
     """A game that was played."""
 
     played: PlayedGame
-    replay: bytes
-    """The replay file."""
+    draft: Draft
+    """Its record."""
+
+    @property
+    def replay(self) -> bytes:
+        """The replay file."""
+        return with_chain(self.draft.complete(()).content)
 
 
 class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -159,9 +166,9 @@ def _look(driver: MatchDriver, owed: int = 0) -> None:
 
 def _directed(driver: MatchDriver, scores: tuple[int, ...], places: tuple[int, ...]) -> DirectedGame:
     thinking = driver.thinking
-    content = with_chain(driver.draft().complete(()).content)
-    inputs = read(content, f"match {driver.match_id}").inputs
-    chosen = {each.decision: each.action for each in inputs if isinstance(each, Acted)}
+    draft = driver.draft()
+    acted = [json.loads(line) for line in draft.text.split("\n") if line.startswith(ACTED)]
+    chosen = {line["decision"]: line["action"] for line in acted}
     played = PlayedGame(
         scores,
         places,
@@ -171,4 +178,4 @@ def _directed(driver: MatchDriver, scores: tuple[int, ...], places: tuple[int, .
         tuple(chosen[decision] for decision in sorted(chosen)),
         driver.header.started,
     )
-    return DirectedGame(played, content)
+    return DirectedGame(played, draft)

@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "ladder",
     "listings",
     "local",
+    "local_commands",
 )
 """Modules of `bench` with their arguments, in the order of the README."""
 

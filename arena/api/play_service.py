@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import grpc
 import trio
@@ -14,10 +14,12 @@ from arena.store.errors import StoreError
 from arena.transport.call import PeerVanished, Stream, bearer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
-    from arena.server.arena import Arena
-    from arena.server.sessions.messages import Hello
+    from arena.server.config import Config
+    from arena.server.sessions.admission import Admission
+    from arena.server.sessions.authorization import Authorization
+    from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots import Bot
 
 PlayStream: TypeAlias = Stream[bytes, bytes]
@@ -36,10 +38,31 @@ STATUS: Final = {
 """None of them is CANCELLED or DEADLINE_EXCEEDED, which clients make themselves; the reason says the rest."""
 
 
+class PlayHost(Protocol):
+    """Whoever lets bots play: a server, or the runner of a match on one's own machine."""
+
+    @property
+    def config(self) -> Config:
+        """Its settings."""
+
+    @property
+    def authorization(self) -> Authorization:
+        """Whose a token is."""
+
+    @property
+    def admission(self) -> Admission:
+        """How many streams may be open."""
+
+    async def attend(
+        self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
+    ) -> None:
+        """Let a bot play on a link until it has said its last, as `Arena.attend`."""
+
+
 class PlayService:
     """Servicer of the gRPC service `PlayService`."""
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: PlayHost) -> None:
         self._arena = arena
 
     async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 from contextlib import closing
@@ -69,7 +68,12 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 @click.option(
     "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
 )
-@click.option("--concurrency", metavar="N", type=click.IntRange(1, 256), help="Games at once.  [default: one a core]")
+@click.option(
+    "--concurrency",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    help="Games at once.  [default: one a core, 8 with commands]",
+)
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
@@ -107,8 +111,9 @@ def command(
 ) -> None:
     """Compare bots on this machine: is ONE better than OTHER?
 
-    A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME. It plays in
-    processes of its own, by the rules and the referee of a server, without clocks.
+    A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME, or any command:
+    'cmd:./mybot --flag' finds in ARENA_SERVER and ARENA_TOKEN where to connect, 'pipe:node bot.js' speaks JSON lines.
+    It plays in processes of its own, by the rules and the referee of a server, without clocks.
 
     The design says what is compared. In the same seats, each of the two plays in turn in one seat of the same deals
     against the same field, and what counts is its points above the mean of the others. At one table, both play each
@@ -147,7 +152,7 @@ def command(
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency or os.cpu_count() or 1, dask, replays)
+            interrupted = _play(subject, file, ordered, concurrency, dask, out, replays)
             if picture is not None and ordered.sets:
                 from arena.cli.match_plot import plot_match
 
@@ -239,13 +244,22 @@ def _subject(
 
 
 def _play(
-    subject: Subject, file: SetsFile, ordered: OrderedPairs, workers: int, dask: str | None, replays: Path | None
+    subject: Subject,
+    file: SetsFile,
+    ordered: OrderedPairs,
+    concurrency: int | None,
+    dask: str | None,
+    out: Path | None,
+    replays: Path | None,
 ) -> bool:
     """Play what is missing; return whether Ctrl-C ended it."""
     from arena.cli.match_progress import MatchProgress
+    from arena.local.commands.place import CommandPlace
     from arena.local.replays import write_replays
-    from arena.local.runner import play_sets
+    from arena.local.runner import default_concurrency, play_sets
 
+    workers = concurrency or default_concurrency(subject)
+    place = CommandPlace(None if out is None else out.with_name(f"{out.name}.logs"))
     missing = [number for number in range(ordered.most) if number not in file.found]
     with MatchProgress(screen(stderr=True), ordered) as progress:
         if replays is not None:
@@ -255,7 +269,7 @@ def _play(
         progress.show()
         if ordered.enough:
             return False
-        with closing(play_sets(subject, missing, workers, dask)) as played:
+        with closing(play_sets(subject, missing, workers, dask, place)) as played:
             try:
                 for each in played:
                     file.add(each)

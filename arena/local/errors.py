@@ -34,6 +34,28 @@ class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matt
         return f"{self.args[0]} failed in seat {self.seat} {self.where}:\n{self.trace.rstrip()}"
 
 
+class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A command cannot be started."""
+
+    def __init__(self, command: str, why: str) -> None:
+        super().__init__(command, why)
+
+    def __str__(self) -> str:
+        command, why = self.args
+        return f"the command {command} cannot be started: {why}"
+
+
+class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A bot that is a command ended, did not come, or left a decision to the referee."""
+
+    def __init__(self, spec: str, why: str, log: Path) -> None:
+        super().__init__(spec, why, log)
+
+    def __str__(self) -> str:
+        spec, why, log = self.args
+        return f"{spec} {why}\nAll that it printed is in {log}"
+
+
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A process that plays sets ended without a word."""
 

@@ -62,17 +62,17 @@ class LocalHousePlayer:
         self.name = bot.name
         self.version = bot.version
         self._bot = bot
-        self._salt = b""
+        self._key = b""
 
     def begin(self, key: bytes, seat: int) -> None:
         """See `LocalPlayer`."""
-        self._salt = key + seat.to_bytes(4, "big")
+        self._key = key
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
         """See `LocalPlayer`."""
         for question in message.questions:
             ask = question.ask
-            chance = sha256(self._salt + ask.decision.to_bytes(4, "big")).digest()
+            chance = sha256(self._key + ask.decision.to_bytes(4, "big")).digest()  # as `MatchDriver` has it
             yield ask.decision, self._bot.decide(ask.view, ask.legal, chance)
 
 
@@ -91,6 +91,7 @@ class LocalClientPlayer:
         from arena.api.catalog import encode_catalog
         from arena.api.codec import PROTOBUF
 
+        self.bot = bot
         self.name = bot.name or type(bot).__name__
         self.version: str = bot.digest() if bot.version is None else bot.version
         self._encode = PROTOBUF.encode
@@ -136,7 +137,7 @@ def load(spec: str, game: Game) -> LocalPlayer:
     Raises BotNotLoaded.
     """
     if spec.startswith(HOUSE):
-        return LocalHousePlayer(_house_bot(spec, game))
+        return LocalHousePlayer(house_bot(spec, game))
     path, _, name = spec.partition(":") if spec.endswith(".py") or ".py:" in spec else ("", "", "")
     if not path:
         raise BotNotLoaded(spec, f"it is neither FILE.py, FILE.py:CLASS nor {HOUSE}NAME ({_house_names(game)})")
@@ -164,7 +165,8 @@ def forget() -> None:
     linecache.clearcache()
 
 
-def _house_bot(spec: str, game: Game) -> HouseBot:
+def house_bot(spec: str, game: Game) -> HouseBot:
+    """Return the house bot of a name; BotNotLoaded."""
     wanted = spec.removeprefix(HOUSE)
     for bot in HOUSE_BOTS[game.name]:
         if wanted in (bot.name, bot.name.removeprefix("house-")):

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from arena.local.commands.place import CommandPlace
+from arena.local.commands.spec import is_command, version_of
 from arena.local.dask_cluster import dask_cluster
 from arena.local.errors import BotFailed, BotNotLoaded, ClusterUnusable, WorkerDied
 from arena.local.players import absolute, forget, load
@@ -35,6 +37,8 @@ MOST_SETS: Final = 500
 """Sets of a task at most."""
 SILENCE: Final = 5.0
 """Seconds without a finished task after which somebody looks whether there are workers."""
+GAMES_WITH_COMMANDS: Final = 8
+"""Games at once where bots are commands: as many as a bot of the SDK plays unless it says otherwise."""
 AHEAD: Final = 2
 """Tasks for each worker that are begun or wait."""
 
@@ -53,7 +57,12 @@ def _cached(subject: Subject) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
     """Return the versions of bots, which are made for it. BotNotLoaded."""
-    return tuple(load(spec, GAMES[game]).version for spec in specs)
+    return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
+
+
+def default_concurrency(subject: Subject) -> int:
+    """Return how many games are played at once unless somebody says otherwise."""
+    return GAMES_WITH_COMMANDS if any(map(is_command, subject.bots)) else os.cpu_count() or 1
 
 
 def play_set(subject: Subject, number: int) -> PlayedSet:
@@ -80,13 +89,24 @@ def play_set(subject: Subject, number: int) -> PlayedSet:
 
 
 def play_sets(
-    subject: Subject, numbers: Sequence[int], workers: int, cluster: str | None = None
+    subject: Subject,
+    numbers: Sequence[int],
+    workers: int,
+    cluster: str | None = None,
+    place: CommandPlace | None = None,
 ) -> Generator[PlayedSet, None, None]:
     """Play sets in so many processes, or on a Dask cluster; close the iterator to stop.
 
-    Raises what `play_set` does, WorkerDied and ClusterUnusable.
+    Where a bot is a command, one process plays so many games at once, and commands run as `place` says. Raises what
+    `play_set` does, WorkerDied and ClusterUnusable.
     """
-    if cluster is not None:
+    if any(map(is_command, subject.bots)):
+        from arena.local.commands.runner import play_sets_with_commands
+
+        if cluster is not None:
+            raise ClusterUnusable(cluster, "commands play on this machine only; name bots by their files")
+        yield from play_sets_with_commands(subject, numbers, workers, place or CommandPlace())
+    elif cluster is not None:
         with dask_cluster(cluster) as connected:
             yield from _on_cluster(subject, numbers, connected, cluster)
     elif workers == 1:

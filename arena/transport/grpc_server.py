@@ -83,9 +83,10 @@ async def serve(
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
-    `address` is "host:port", port 0 for any free one; `turn` is entered around the handling of input that arrived
-    together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections that
-    are still open after `grace` seconds are closed. `error_domain` is that of every `google.rpc.ErrorInfo` of its own.
+    `address` is "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around the handling of input
+    that arrived together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
+    connections that are still open after `grace` seconds are closed. `error_domain` is that of every
+    `google.rpc.ErrorInfo` of its own.
     Raises RuntimeError where the address cannot be bound, TypeError for a method that only streams requests.
     """
     methods = _MethodRegistry()

@@ -60,7 +60,7 @@ class Listener:
         credentials: ssl.SSLContext | None = None,
         turn: TurnContext = NO_CONTEXT,
     ) -> None:
-        """Bind "host:port", port 0 for any free one; `turn` is entered around the handling of each turn's input.
+        """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
 
         Raises RuntimeError where the address cannot be bound.
         """
@@ -95,6 +95,9 @@ class Listener:
                 for listening in self._sockets:
                     listening.close()
                 raise
+        self._inodes = {
+            each: Path(each.getsockname()).stat().st_ino for each in self._sockets if each.family == socket.AF_UNIX
+        }
         self._paused: list[socket.socket] = []
         self._trio_token = trio.lowlevel.current_trio_token()
         self._turn_context = turn
@@ -107,8 +110,9 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """Number of the bound port."""
-        number: int = self._sockets[0].getsockname()[1]
+        """Number of the bound port; 0 for a Unix socket."""
+        first = self._sockets[0]
+        number: int = 0 if first.family == socket.AF_UNIX else first.getsockname()[1]
         return number
 
     async def run(self, accept_request: AcceptRequest) -> None:
@@ -141,8 +145,11 @@ class Listener:
         for listening in self._sockets:
             with suppress(KeyError):
                 self._selector.unregister(listening)
-            if listening.family == socket.AF_UNIX:
-                Path(listening.getsockname()).unlink(missing_ok=True)
+            if listening in self._inodes:
+                path = Path(listening.getsockname())
+                with suppress(OSError):
+                    if path.stat().st_ino == self._inodes[listening]:  # else it is another server's by now
+                        path.unlink()
             listening.close()
         for connection in list(self.connections):
             connection.http2.send_goaway()

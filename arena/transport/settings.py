@@ -124,7 +124,7 @@ class TransportSettings:
     unix_socket: Path | None = field(
         default=None,
         metadata={
-            "help": "Listen at this path of the file system, too, as unix:PATH without TLS. Who comes that way has a "
-            "budget and connections of his own.",
+            "help": "Listen at this path of the file system, too, as unix:PATH without TLS, for this user's programs. "
+            "Who comes that way has a budget and connections of his own.",
         },
     )

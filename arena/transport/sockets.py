@@ -5,8 +5,9 @@ IPv4 and IPv6 addresses of one host are bound apart, so that each is named as wh
 
 from __future__ import annotations
 
+import os
 import socket
-from contextlib import suppress
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,10 @@ from arena.transport.proxy_protocol import PeerAddress
 
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted; see listen(2)."""
+UNIX_SCHEME: Final = "unix:"
+"""What gRPC's name of a Unix socket begins with; its path follows."""
+LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
+"""Bytes of a Unix socket's path, see unix(7)."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -27,8 +32,10 @@ def host_and_port(address: str) -> tuple[str, int]:
 def bind(address: str) -> list[socket.socket]:
     """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
 
-    Raises RuntimeError.
+    The address may be "unix:PATH", too. Raises RuntimeError.
     """
+    if address.startswith(UNIX_SCHEME):
+        return [bind_unix(Path(address.removeprefix(UNIX_SCHEME)))]
     sockets: list[socket.socket] = []
     try:
         host, port = host_and_port(address)
@@ -50,21 +57,39 @@ def bind(address: str) -> list[socket.socket]:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a listening socket at a path, in place of one that nobody listens at any more; RuntimeError."""
+    """Return a listening socket at a path, for its user alone, in place of one that nobody listens at any more.
+
+    Raises RuntimeError.
+    """
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        if (length := len(os.fsencode(unix_socket))) > LONGEST_UNIX_PATH:
+            raise OSError(f"a path of {length} bytes; {LONGEST_UNIX_PATH} is the most: choose a shorter one")
         if unix_socket.is_socket():
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, suppress(ConnectionRefusedError):
-                other.connect(str(unix_socket))
+            if _answers(unix_socket):
                 raise OSError("another server listens there")
             unix_socket.unlink()
         listening.setblocking(False)
         listening.bind(str(unix_socket))
+        unix_socket.chmod(0o600)  # nobody can connect before `listen`
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        raise RuntimeError(f"cannot listen at unix:{unix_socket}: {error}") from error
+        raise RuntimeError(f"cannot listen at {UNIX_SCHEME}{unix_socket}: {error}") from error
     return listening
+
+
+def _answers(unix_socket: Path) -> bool:
+    """Return whether somebody listens at a socket's path; OSError where that is not to be known."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.setblocking(False)  # whoever has no room for a connection is there
+        try:
+            other.connect(str(unix_socket))
+        except ConnectionRefusedError:
+            return False
+        except BlockingIOError:
+            pass
+    return True
 
 
 def peer_name(address: PeerAddress) -> str:

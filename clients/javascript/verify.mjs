@@ -143,7 +143,8 @@ async function verify(file, receipts) {
   const shown = receipts
     ? borneOut({ header, result, text: sha256(text).toString("hex") }, receipts)
     : "is consistent; not shown: whether it is what was played (--receipts DIR)";
-  return `match ${header.match}: ${lines.length} lines, an unbroken chain; the seed opens its commitment; ${rounds} fair deals, and the result that follows; it ${shown}`;
+  const deals = header.dealt_by === "match runner" ? "deals of its seed, dealt by the match runner on one machine" : "fair deals";
+  return `match ${header.match}: ${lines.length} lines, an unbroken chain; the seed opens its commitment; ${rounds} ${deals}, and the result that follows; it ${shown}`;
 }
 
 const [file, option, receipts] = process.argv.slice(2);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import stat
 import struct
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -13,14 +14,16 @@ from typing import Any, Final
 
 import grpc
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.transport.call import Call
 from arena.transport.connection_limits import UNIX, origin_of_peer
-from arena.transport.grpc_server import Service
+from arena.transport.grpc_server import Service, serve
 from arena.transport.proxy_protocol import MOST, ProxyHeader, among, networks, parse_header
 from arena.transport.settings import TransportSettings
+from arena.transport.sockets import LONGEST_UNIX_PATH
 from arena.v1 import game_pb2, game_pb2_grpc
 from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PATIENCE, PlayStream, in_thread, numbers, play_service, player, refusal, serving
@@ -312,3 +315,38 @@ async def test_a_path_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
         async with behind(None, unix_socket=path):
             pass
     assert path.read_text() == "mine"
+
+
+@over_sockets
+async def test_a_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "arena.sock"
+    async with behind(None, unix_socket=path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@over_sockets
+async def test_an_over_long_path_of_a_socket_is_named_with_the_most_that_there_may_be(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 108)
+    why = rf"cannot listen at unix:{path}: a path of {len(str(path))} bytes; {LONGEST_UNIX_PATH} is the most"
+    with pytest.RaisesGroup(pytest.RaisesExc(RuntimeError, match=why)):
+        async with behind(None, unix_socket=path):
+            pass
+
+
+@over_sockets
+async def test_a_socket_that_is_another_servers_by_now_is_left_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "arena.sock"
+    async with behind(None, unix_socket=path):
+        path.rename(tmp_path / "away")
+        with socket.socket(socket.AF_UNIX) as others:
+            others.bind(str(path))
+    assert path.is_socket()
+
+
+@over_sockets
+async def test_a_server_may_listen_at_a_unix_socket_alone(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path / 'arena.sock'}"
+    async with trio.open_nursery() as nursery:
+        assert await nursery.start(serve, [play_service(tell_peer)], address) == 0
+        assert await in_thread(peer_of, address) == "unix:"
+        nursery.cancel_scope.cancel()

@@ -57,9 +57,10 @@ class MatchDriver:
         stand_in: HouseBot,
         chance: bytes,
         pool: WorkerPool,
-        journal: Journal,
+        journal: Journal | None,
         watch: Callable[[MatchDriver], None],
     ) -> None:
+        """Without a journal a match that is cut short is lost."""
         self.match_id = header.match_id
         self.players = players
         self.wakes_at = math.inf
@@ -265,7 +266,12 @@ class MatchDriver:
         todo = [first]
         for happened in todo:  # choices of house bots are appended while it runs
             effects = self._match.receive(happened)
-            self._record(happened, effects, self._journal.add(self._header, happened))
+            line = (
+                input_line(happened, self._header.game)
+                if self._journal is None
+                else self._journal.add(self._header, happened)
+            )
+            self._record(happened, effects, line)
             for effect in effects:
                 self._do(effect, happened.at, todo)
         deadline = self._match.deadline

@@ -30,10 +30,16 @@ def load(name: str) -> Bot:
 
 def main() -> None:
     """Run the console script `arena-bot`."""
+    if sys.argv[1:2] == ["pipe"]:
+        from arena_client import pipe
+
+        pipe.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(
         prog="arena-bot",
         description=__doc__,
-        epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me",
+        epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me; "
+        "a command that speaks JSON lines: arena-bot pipe --help",
     )
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
     parser.add_argument(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import random
 import shlex
 import time
@@ -120,6 +121,8 @@ class Connection:
                 f"the token is {'empty' if not token.strip() else 'not one line of printable characters'}: "
                 "give it as the server did, or None (no --token) for the one in the token file"
             )
+        if started_for := os.environ.get("ARENA_TOKEN"):  # by whoever started it: `arena match`, not its author
+            address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
         self._version = bot.version
         """What it says it is; None until the first hello where that is the digest of its code."""

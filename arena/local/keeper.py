@@ -1,0 +1,202 @@
+"""The process beside a command: it keeps what the command prints, and leaves nothing of it behind, whoever dies.
+
+    python -I -S keeper.py
+
+It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input is the line to
+whoever started it: first what to run, in JSON, then a byte, or its closing, to end that in order. On standard output it
+says in JSON that the command runs or why not, and how it ended.
+
+The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
+keeper (Linux) and end with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+KEPT: Final = 4 << 20
+"""Bytes that are kept of the beginning of what a command prints."""
+TAIL: Final = 64 << 10
+"""Bytes that are kept of its end."""
+LAST_LINES: Final = 20
+"""Lines of it that are told with the end, at most."""
+GRACE: Final = 2.0
+"""Seconds for which a command that was asked to end may go on."""
+LAST_WAIT: Final = 5.0
+"""Seconds for which processes are killed that go on making others."""
+PR_SET_PDEATHSIG: Final = 1
+PR_SET_CHILD_SUBREAPER: Final = 36
+
+
+class Log:
+    """A file with the beginning and the end of what was printed, and how much is missing between."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._room = KEPT
+        self._tail = b""
+        self._missing = 0
+        self._last = b""
+
+    def add(self, printed: bytes) -> None:
+        """Add what was printed."""
+        self._last = (self._last + printed)[-TAIL:]
+        now, later = printed[: self._room], printed[self._room :]
+        self._room -= len(now)
+        with suppress(OSError):  # the disk is full: the command is none the worse for it
+            os.write(self._file, now)
+        self._tail += later
+        self._missing += max(0, len(self._tail) - TAIL)
+        self._tail = self._tail[-TAIL:]
+
+    def close(self) -> list[str]:
+        """Write the end; return the last lines."""
+        with suppress(OSError):
+            if self._missing:
+                os.write(self._file, b"\n[%d bytes are left out here]\n" % self._missing)
+            os.write(self._file, self._tail)
+        return self._last.decode(errors="replace").splitlines()[-LAST_LINES:]
+
+
+def main() -> None:
+    """Run a command until it ends, or until nobody wants it any more."""
+    wanted = json.loads(_line())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    kept = Log(Path(wanted["log"]))
+    keeper = os.getpid()
+    try:
+        command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
+            wanted["words"],
+            env=wanted["environment"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+            preexec_fn=lambda: _begin(keeper),  # noqa: PLW1509 - there are no threads here
+            bufsize=0,
+        )
+    except OSError as error:
+        _say({"not started": error.strerror or str(error)})
+        return
+    assert command.stdout is not None, "it is a pipe"
+    _say({"started": command.pid})
+    _watch(command, command.stdout.fileno(), ended, kept)
+    status = command.poll()
+    _kill_rest(command)
+    if status is None:
+        status = command.wait()
+    _drain(command.stdout.fileno(), kept)
+    _say({"status": status, "last": kept.close()})
+
+
+def _line() -> bytes:
+    """Read what to run, and not a byte of what follows."""
+    line = b""
+    while not line.endswith(b"\n") and (more := os.read(0, 1)):
+        line += more
+    return line
+
+
+def _begin(keeper: int) -> None:
+    """Have the command end with the keeper, also where that is killed."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != keeper:
+        os._exit(1)
+
+
+def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log) -> None:
+    """Return when the command has ended, or shall have."""
+    poll = select.poll()
+    for descriptor in (0, printed, ended):
+        poll.register(descriptor, select.POLLIN)
+    until: float | None = None
+    while command.poll() is None:
+        left = None if until is None else max(0.0, until - time.monotonic()) * 1000
+        if left == 0:
+            return
+        for descriptor, _ in poll.poll(left):
+            if descriptor == ended:
+                os.read(ended, 4096)
+            elif descriptor == printed:
+                if content := os.read(printed, 1 << 16):
+                    kept.add(content)
+                else:
+                    poll.unregister(printed)
+            else:
+                if not os.read(0, 1):
+                    poll.unregister(0)
+                if until is None:
+                    until = time.monotonic() + GRACE
+                    _signal(command, signal.SIGTERM)
+
+
+def _drain(printed: int, kept: Log) -> None:
+    """Take what was printed last; who is still there to print is dead."""
+    os.set_blocking(printed, False)
+    with suppress(BlockingIOError):
+        while content := os.read(printed, 1 << 16):
+            kept.add(content)
+
+
+def _kill_rest(command: subprocess.Popen[bytes]) -> None:
+    """Kill the command's group, and whatever else has become of it."""
+    _signal(command, signal.SIGKILL)
+    command.wait()
+    until = time.monotonic() + LAST_WAIT
+    while time.monotonic() < until:
+        for child in _children():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+        if not _children():
+            return
+        time.sleep(0.005)
+
+
+def _children() -> list[int]:
+    """Return the children of this process; none where the system does not tell."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(entry.parent.name))
+    return found
+
+
+def _signal(command: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(command.pid, number)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def _say(document: object) -> None:
+    with suppress(OSError):  # nobody listens any more
+        os.write(1, json.dumps(document).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

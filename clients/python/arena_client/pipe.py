@@ -1,0 +1,214 @@
+"""A bot that is a command and speaks JSON lines: `arena-bot pipe -- COMMAND`.
+
+Its standard input gets what the server says, `PlayResponse` by the protobuf JSON mapping, one a line; its standard
+output gives answers, `PlayRequest` alike. Invitations, heartbeats and reconnecting are not its business.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.message import Message
+
+from arena_client.bot import Bot
+from arena_client.command import add_options, run_with
+from arena_client.decision import GAMES, Catalog, Decision
+from arena_client.errors import ArgumentError, BadAnswerError
+from arena_client.v1 import game_pb2, play_pb2
+from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
+
+END = 2.0
+"""Seconds that the command has to end once its standard input has."""
+
+
+class PipeBot(Bot):
+    """Lets a command decide."""
+
+    games = GAMES
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Start the command; ArgumentError where that cannot be."""
+        super().__init__(name=_name(words), version=_version(words))
+        self._words = words
+        self._told: set[str] = set()
+        self._answers: dict[tuple[int, int], int] = {}
+        try:
+            self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
+                [*words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0 if os.name == "posix" else None
+            )
+        except OSError as error:
+            raise ArgumentError(f"the command {words[0]!r} cannot be started: {error.strerror}") from error
+
+    def end(self) -> None:
+        """End the command: its input first, then itself."""
+        assert self._command.stdin is not None, "it is a pipe"
+        with suppress(OSError):
+            self._command.stdin.close()
+        try:
+            self._command.wait(END)
+        except subprocess.TimeoutExpired:
+            self._command.kill()
+            self._command.wait()
+
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int]:
+        """See `Bot`; answers are taken in any order, and in as many lines as the command likes."""
+        for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
+            self._told.add(game.name)
+            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[_catalogue(game)])))
+        self._tell(PlayResponse(decisions=map(_message, decisions)))
+        open_ones = {(each.match_id, each.decision_id) for each in decisions}
+        for decision in decisions:
+            key = decision.match_id, decision.decision_id
+            while key not in self._answers:
+                self._take(open_ones)
+            open_ones.discard(key)
+            yield self._answers.pop(key)
+
+    def on_match_start(self, start: MatchStart) -> None:
+        """See `Bot`."""
+        self._tell(PlayResponse(starts=[start]))
+
+    def on_round(self, report: RoundReport) -> None:
+        """See `Bot`."""
+        self._tell(PlayResponse(rounds=[report]))
+
+    def on_match_end(self, report: MatchReport) -> None:
+        """See `Bot`."""
+        super().on_match_end(report)
+        self._tell(PlayResponse(reports=[report]))
+
+    def on_notice(self, notice: Notice) -> None:
+        """See `Bot`."""
+        super().on_notice(notice)
+        self._tell(PlayResponse(notices=[notice]))
+
+    def _tell(self, message: PlayResponse) -> None:
+        document = {field.json_name: _mapped(value) for field, value in message.ListFields()}
+        assert self._command.stdin is not None, "it is a pipe"
+        try:
+            self._command.stdin.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+            self._command.stdin.flush()
+        except OSError:
+            raise self._ended() from None
+
+    def _take(self, open_ones: set[tuple[int, int]]) -> None:
+        """Take a line of the command."""
+        assert self._command.stdout is not None, "it is a pipe"
+        line = self._command.stdout.readline()
+        if not line:
+            raise self._ended()
+        try:
+            said = ParseDict(json.loads(line), PlayRequest())
+        except (ParseError, ValueError) as error:
+            raise BadAnswerError(f"the command said {_short(line)}, which is no PlayRequest in JSON: {error}") from None
+        for answer in said.answers:
+            key = answer.match_id, answer.decision_id
+            if key not in open_ones or key in self._answers:
+                nothing = f"nothing is open as decision {key[1]} of match {key[0]}"
+                raise BadAnswerError(f"the command said {_short(line)}; {nothing}")
+            self._answers[key] = answer.action
+
+    def _ended(self) -> BadAnswerError:
+        try:
+            status = self._command.wait(END)
+        except subprocess.TimeoutExpired:
+            return BadAnswerError(f"the command {self._words[0]} has closed its standard input or output")
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        return BadAnswerError(f"the command {self._words[0]} {how}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run `arena-bot pipe`."""
+    parser = argparse.ArgumentParser(
+        prog="arena-bot pipe",
+        description="Let a command that speaks JSON lines play: what the server says on its standard input, its "
+        "answers on its standard output, by the protobuf JSON mapping.",
+        epilog="example: arena-bot pipe --server localhost:50051 --name my-bot --owner me -- node bot.js",
+    )
+    parser.add_argument("--server", default="localhost:50051", metavar="HOST:PORT", help="default: %(default)s")
+    add_options(parser)
+    own, words = _parted(arguments)
+    parsed = parser.parse_args(own)
+    if not words:
+        parser.error("there is no command: arena-bot pipe -- node bot.js")
+    try:
+        bot = PipeBot(words)
+    except ArgumentError as error:
+        parser.error(str(error))
+    try:
+        run_with(bot, parsed.server, parsed)
+    finally:
+        bot.end()
+
+
+def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what stands before and after the first "--"."""
+    if "--" not in arguments:
+        return arguments, ()
+    at = [*arguments].index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def _mapped(value: Any) -> object:
+    """Return a message, or several, as JSON with what is zero or empty; what may be absent is left out."""
+    if isinstance(value, Message):
+        return MessageToDict(value, always_print_fields_with_no_presence=True)
+    return [_mapped(each) for each in value]
+
+
+def _message(decision: Decision) -> play_pb2.Decision:
+    message = play_pb2.Decision(
+        match_id=decision.match_id,
+        decision_id=decision.decision_id,
+        soft_ms=decision.soft_ms,
+        bank_ms=decision.bank_ms,
+        legal=decision.legal,
+    )
+    getattr(message, decision.game.name).CopyFrom(decision.view)
+    return message
+
+
+def _catalogue(game: Catalog) -> game_pb2.GameCatalog:
+    return game_pb2.GameCatalog(
+        name=game.name,
+        title=game.title,
+        min_seats=game.min_seats,
+        max_seats=game.max_seats,
+        colours=game.colours,
+        cards=[game_pb2.Card(name=card.name, colour=card.colour, values=card.values) for card in game.cards],
+        actions=[
+            game_pb2.Action(name=each.name, kind=each.kind, card=each.card, value=each.value, place=each.place)
+            for each in game.actions
+        ],
+    )
+
+
+def _name(words: Sequence[str]) -> str:
+    """Return the name of the file that the command is made of."""
+    files = [word for word in words[1:] if Path(word).is_file()]
+    return re.sub(r"[^A-Za-z0-9._-]", "-", Path((files or words)[0]).stem).strip("-._")[:40] or "bot"
+
+
+def _version(words: Sequence[str]) -> str:
+    """Return a digest of the words and of the files that they name."""
+    digest = hashlib.sha256()
+    for word in words:
+        digest.update(f"{len(word)} {word}".encode())
+        if (file := Path(word)).is_file():
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _short(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return repr(text if len(text) <= 80 else f"{text[:80]}…")

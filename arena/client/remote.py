@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -41,6 +41,8 @@ from arena.v1 import (
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a call may take."""
+CHALLENGE_TIMEOUT: Final = 60.0
+"""Seconds that a challenge may take: half a minute until all have room, and some until all are ready."""
 PAGE: Final = 1000
 """Bots asked for at once."""
 FIT_TIMEOUT: Final = 120.0
@@ -156,6 +158,13 @@ class Client:
         with self._translated_errors():
             authorization = _authorization(operator_token)
             return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
+
+    def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
+        """Have the bot that has a token challenge others; the number of the match, once it begins."""
+        request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
+        with self._translated_errors():
+            answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
+            return int(answer.match_id)
 
     def unpark(self, bot: str, token: str) -> None:
         """Un-park a bot; `token` is the bot's or the operator's."""

@@ -174,6 +174,9 @@ class Arena:
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
+        if hello.casual and not self.matchmaker.gives_casual(game.name for game in games):
+            text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
+            raise Closed(Reason.NO_CASUAL, text)
         bot = await authorize()
         reports = await missed(
             self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]

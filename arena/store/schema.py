@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0010"
+REVISION: Final = "0015"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -168,6 +168,13 @@ matches = Table(
     Column("started", Int, nullable=False),
     Column("ended", Int),
     Column("reason", Text, nullable=False, comment="why it was interrupted, else empty"),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('rated', 'casual', 'challenge')", name="kind"),
+        nullable=False,
+        server_default="rated",
+    ),
     Index(None, "game", "id"),
     Index(None, "state"),
 )

@@ -18,6 +18,7 @@ from arena.log.key import Signer
 from arena.log.keys import LogKeys
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
+from arena.replay.header import MatchKind
 from arena.store import log, matches, moderation, pruning, schema
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
@@ -112,7 +113,7 @@ def _play(connection: Connection, players: list[BotId], rated: bool) -> None:
         counts=[True, False],
         at=NOW + 2,
         replay=lambda _: pack_replay([f'{{"match":{match_id}}}']),
-        rated=rated,
+        kind=MatchKind.RATED if rated else MatchKind.CASUAL,
     )
 
 

@@ -12,7 +12,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -109,7 +109,11 @@ class Connection:
         matches: int | None,
         give_up_after: float | None,
         receipts: bool = True,
+        casual: bool = False,
+        challenges: bool | Iterable[str] = False,
     ) -> None:
+        if isinstance(challenges, str):
+            raise ArgumentError(f"challenges is {challenges!r}: it takes True, False or a list of names")
         if matches is not None and matches < 1:
             raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
@@ -134,6 +138,10 @@ class Connection:
         self._tls = tls
         self._give_up_after = give_up_after
         self._progress = Progress(matches)
+        self._casual = casual
+        self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
+        """Whose challenges it takes, in small letters; None for everybody's, or nobody's."""
+        self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
         self._receipts = Receipts(kept) if receipts else None
@@ -207,6 +215,7 @@ class Connection:
                     self._progress,
                     lambda request: calls.soon(lambda: stream.send(request)),
                     self._receipts,
+                    self._challengers,
                 )
                 self._session, self._stream = session, stream
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))
@@ -275,6 +284,8 @@ class Connection:
             capacity=capacity,
             client=f"arena-client-python {__version__}",
             version=self._version,
+            casual=self._casual,
+            challenges=self._challenges,
         )
         stream.send(PlayRequest(hello=hello))
         try:

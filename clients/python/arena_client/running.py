@@ -9,7 +9,7 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -40,6 +40,8 @@ async def play(
     on_error: OnError = "raise",
     give_up_after: float | None = None,
     receipts: bool = True,
+    casual: bool = False,
+    challenges: bool | Iterable[str] = False,
 ) -> None:
     """Play like `run`, inside the caller's event loop, which waits while the bot computes.
 
@@ -58,6 +60,8 @@ async def play(
             matches=matches,
             give_up_after=give_up_after,
             receipts=receipts,
+            casual=casual,
+            challenges=challenges,
         ),
     )
 
@@ -75,6 +79,8 @@ def run(
     on_error: OnError = "raise",
     give_up_after: float | None = None,
     receipts: bool = True,
+    casual: bool = False,
+    challenges: bool | Iterable[str] = False,
     verbose: bool = True,
 ) -> None:
     """Connect a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
@@ -92,6 +98,9 @@ def run(
     (`UnreachableError`). What trying again cannot change is another `ArenaError`.
     `receipts`: whether what the server's log of results says of the matches is kept in a file beside the token, and the
     log compared with it at each connection.
+    With `casual` all its matches are with house bots only and unrated, so that a first crash costs nothing.
+    `challenges`: whether it accepts challenges, unrated matches whose bots are named, or the names of the bots whose
+    challenges it accepts.
     `verbose` shows on standard error what happens, unless the program has set up logging for itself.
     """
     if _in_event_loop():
@@ -110,6 +119,8 @@ def run(
         matches=matches,
         give_up_after=give_up_after,
         receipts=receipts,
+        casual=casual,
+        challenges=challenges,
     )
     stopped = threading.Event()
     with asyncio.Runner() as runner:

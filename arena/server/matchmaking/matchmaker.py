@@ -119,8 +119,8 @@ class Matchmaker:
                     player.waiting_since[match.game] = now
                 player.last_match = match.last_match
 
-    def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
-        """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
+    def rated(self, game: str, match_values: MatchValues[int]) -> None:
+        """Use new values of a game: what the ladder gains from a match of each bot, by its number."""
         queue = self._queues[game]
         queue.match_values = match_values
         for bot_player in self._players:

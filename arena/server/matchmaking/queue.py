@@ -30,8 +30,8 @@ class Queue:
         self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, pace_rules: PaceRules
     ) -> None:
         self.offer = offer
-        self.match_values: MatchValues[tuple[int, str]] = MatchValues()
-        """By bot and version, what the ladder gains from its next match."""
+        self.match_values: MatchValues[int] = MatchValues()
+        """By bot, whatever it says its version is, what the ladder gains from its next match."""
         self.pool: Pool[Player] = Pool(house, chance, config.patience)
         self._game = offer.game.name
         self._house = house
@@ -74,7 +74,7 @@ class Queue:
                 bot_player.owner,
                 bot_player.waiting_since[self._game],
                 room,
-                self.match_values.of((bot_player.bot_id, bot_player.version)),
+                self.match_values.of(bot_player.bot_id),
                 bot_player.pending[self._game],
                 bot_player.last_match,
                 self._pace_class(bot_player),

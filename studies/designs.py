@@ -54,7 +54,7 @@ class Slipping(LocalHousePlayer):
         """See `LocalPlayer`."""
         for decision, action in super().hear(message):
             [legal] = [each.ask.legal for each in message.questions if each.ask.decision == decision]
-            drawn = sha256(self._salt + b"%d %d" % (self._number, decision)).digest()
+            drawn = sha256(self._key + b"%d %d" % (self._number, decision)).digest()
             slips = int.from_bytes(drawn[:4], "big") % 100 < self._slips
             yield decision, legal[int.from_bytes(drawn[4:8], "big") % len(legal)] if slips else action
 

@@ -87,6 +87,15 @@ class BotService:
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
 
+    async def ChallengeBots(  # noqa: N802
+        self, request: bots_pb2.ChallengeBotsRequest, call: Call
+    ) -> bots_pb2.ChallengeBotsResponse:
+        """Have the bot whose token the call carries challenge others; answered when the match begins."""
+        bot = await looked_up(self._authorization.bot(bearer(call)))
+        call.trust()
+        challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game)
+        return bots_pb2.ChallengeBotsResponse(match_id=await looked_up(challenge))
+
     async def ListBotEvents(  # noqa: N802
         self, request: bots_pb2.ListBotEventsRequest, _: Call
     ) -> bots_pb2.ListBotEventsResponse:

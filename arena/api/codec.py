@@ -91,7 +91,13 @@ def decode_hello(message: bytes) -> Hello:
         text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
         raise Closed(Reason.BAD_MESSAGE, text)
     return Hello(
-        tuple(dict.fromkeys(hello.games)), hello.capacity, hello.client[:100], hello.version, tuple(hello.playing)
+        tuple(dict.fromkeys(hello.games)),
+        hello.capacity,
+        hello.client[:100],
+        hello.version,
+        tuple(hello.playing),
+        hello.casual,
+        hello.challenges,
     )
 
 
@@ -226,6 +232,7 @@ def _invitation(invitation: Invitation) -> play_pb2.Invitation:
         kind=_KINDS[invitation.kind],
         options=invitation.options,
         commitment=invitation.commitment,
+        bots=invitation.bots,
     )
 
 

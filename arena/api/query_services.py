@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import grpc
+import trio
 
 from arena.api.catalog import encode_catalog
 from arena.api.statuses import LARGEST_NUMBER, looked_up
@@ -32,6 +34,8 @@ LARGEST_PAGE: Final = 1000
 HISTORY: Final = 1000
 """Matches of a history without a limit in the request."""
 LARGEST_HISTORY: Final = 10_000
+LADDER_KEPT: Final = 60.0
+"""Seconds for which a ladder is kept that has further pages: they are of the same one, and cost no other reading."""
 
 
 class QueryServices:
@@ -39,6 +43,8 @@ class QueryServices:
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
+        self._ladders: dict[tuple[str, int], tuple[float, LadderRows]] = {}
+        """By game and table size, when a ladder was read of which there are further pages, and that ladder."""
 
     async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         """Return the catalogues of the games that the server plays."""
@@ -47,16 +53,20 @@ class QueryServices:
     async def GetLadder(  # noqa: N802
         self, request: ladder_pb2.GetLadderRequest, _: Call
     ) -> ladder_pb2.GetLadderResponse:
-        """Return a game's ladder, of all tables or of one table size."""
-        game = self._game(request.game)
-        if request.HasField("seats"):
-            ladder = await self._of_tables(game, request.seats)
-        else:
-            ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
-            if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
-                since = instant(unfitted.since)
-                ladder = replace(ladder, not_fitted_since=since, not_fitted_why=unfitted.why)
-        return pack(ladder, ladder_pb2.GetLadderResponse)
+        """Return a page of a game's ladder, of all tables or of one table size."""
+        game, limit, first = self._game(request.game), row_limit(request, default=LARGEST_PAGE), request.after
+        key = (game.name, request.seats if request.HasField("seats") else -1)
+        at, ladder = self._ladders.get(key, (-math.inf, None))
+        if not first or ladder is None or trio.current_time() - at > LADDER_KEPT:
+            ladder = await (
+                self._of_tables(game, request.seats) if request.HasField("seats") else self._of_all_tables(game)
+            )
+            self._ladders.pop(key, None)
+            if max(len(ladder.standings), len(ladder.flags)) > limit:
+                self._ladders[key] = trio.current_time(), ladder
+        last = first + limit
+        page = replace(ladder, standings=ladder.standings[first:last], flags=ladder.flags[first:last])
+        return pack(page, ladder_pb2.GetLadderResponse)
 
     async def GetPastLadder(  # noqa: N802
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
@@ -67,8 +77,11 @@ class QueryServices:
             at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
         except ValueError as error:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"at: {error}") from error
+        limit = row_limit(request, default=LARGEST_PAGE)
         job = partial(kept_ladders.published_until, game=request.game, at=at)
-        return pack(await looked_up(self._arena.store.read(job)), ladder_pb2.GetPastLadderResponse)
+        ladder = await looked_up(self._arena.store.read(job))
+        page = ladder.standings[request.after : request.after + limit]
+        return pack(replace(ladder, standings=page), ladder_pb2.GetPastLadderResponse)
 
     async def GetHistory(  # noqa: N802
         self, request: ladder_pb2.GetHistoryRequest, _: Call
@@ -120,6 +133,13 @@ class QueryServices:
         for start in range(0, len(content), CHUNK):
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
+    async def _of_all_tables(self, game: Game) -> LadderRows:
+        """Read the ladder of a game as it is published and has moved since."""
+        ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
+        if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
+            ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_why=unfitted.why)
+        return ladder
+
     async def _of_tables(self, game: Game, seats: int) -> LadderRows:
         """Fit the ladder of a game from the matches at tables of one size only."""
         if seats not in game.seats:
@@ -141,7 +161,9 @@ class QueryServices:
 
 
 def row_limit(
-    request: ladder_pb2.GetHistoryRequest
+    request: ladder_pb2.GetLadderRequest
+    | ladder_pb2.GetPastLadderRequest
+    | ladder_pb2.GetHistoryRequest
     | ladder_pb2.ListVersionsRequest
     | matches_pb2.ListMatchesRequest
     | bots_pb2.ListBotsRequest

@@ -9,6 +9,7 @@ import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
+from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.server.sessions.registrations import TooManyRegistrations
 from arena.store import errors
@@ -28,6 +29,9 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.OwnerBanned: grpc.StatusCode.PERMISSION_DENIED,
     errors.TooManyBots: grpc.StatusCode.RESOURCE_EXHAUSTED,
     TooManyRegistrations: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    BadChallenge: grpc.StatusCode.INVALID_ARGUMENT,
+    NotChallenged: grpc.StatusCode.FAILED_PRECONDITION,
+    TooManyChallenges: grpc.StatusCode.RESOURCE_EXHAUSTED,
     errors.NothingToChange: grpc.StatusCode.FAILED_PRECONDITION,
     errors.UnknownBot: grpc.StatusCode.NOT_FOUND,
     errors.OfTheHouse: grpc.StatusCode.FAILED_PRECONDITION,

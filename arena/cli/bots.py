@@ -1,4 +1,4 @@
-"""`arena bots`: list bots, make invitations, replace and revoke tokens, un-park bots, moderation."""
+"""`arena bots`: list bots, challenge, make invitations, replace and revoke tokens, un-park bots, moderation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
+from arena.cli.challenge import command as challenge
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_data, takes_source
 from arena.cli.screen import json_option, json_rows, print_json, screen
 from arena.client.profile import BotProfile
@@ -24,7 +25,10 @@ MOST_MATCHES: Final = 100_000
 
 @click.group(epilog="Example: arena bots list")
 def command() -> None:
-    """List bots, invite, replace and revoke tokens, un-park, moderate."""
+    """List bots, challenge, invite, change tokens, un-park, moderate."""
+
+
+command.add_command(challenge, "challenge")
 
 
 @command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")

@@ -125,6 +125,16 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
     )
 
 
+def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a server to a verb that only a running one can do; they make its `DataPlace`, `place`."""
+
+    @wraps(verb)
+    def command(*, server: str | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
+        verb(place=DataPlace(server or DEFAULT_SERVER, None, tls, tls_roots), **others)
+
+    return with_options(command, *server_options(f"Ask this server.  [default: {DEFAULT_SERVER}]"))
+
+
 def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
     """Add the same options to a verb that requires --data; it asks the server if one uses the directory."""
 

@@ -27,7 +27,7 @@ VERBS: Final = {
     "why": ("arena.cli.why", "Show why a bot lost time, moves or its seat."),
     "log": ("arena.cli.log", "Look at the log of results, audit it, change its key."),
     "replay": ("arena.cli.replay", "List, show, verify and export replays."),
-    "bots": ("arena.cli.bots", "List bots, invite, replace and revoke tokens, un-park, moderate."),
+    "bots": ("arena.cli.bots", "List bots, challenge, invite, change tokens, un-park, moderate."),
     "games": ("arena.cli.games", "List the games, their options and sizes."),
     "rules": ("arena.cli.rules", "Read the rules of a game."),
 }

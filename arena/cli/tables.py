@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
+from arena.replay.header import MatchKind
 from arena.store.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
@@ -30,6 +31,8 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
         TableColumn("Began", [Text(f"{row.started.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
         TableColumn("Took", [Text(_took(row)) for row in rows]),
     ]
+    if any(row.kind is not MatchKind.RATED for row in rows):
+        before.append(TableColumn("Kind", [Text(row.kind.value) for row in rows], "left"))
     state = [TableColumn("State", [_state(row) for row in rows], "left", folds=True)]
     if not any(row.state is not MatchState.FINISHED or row.voided for row in rows):
         state = []

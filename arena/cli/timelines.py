@@ -11,7 +11,7 @@ from rich.text import Text
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.cli.tables import bot_name
 from arena.match.effects import Cause, Refusal
-from arena.replay.header import Header
+from arena.replay.header import Header, MatchKind
 from arena.replay.timeline import Blame, Decision, Event, EventKind, SeatTimeline
 
 COLOURS: Final = {Blame.BOT: "red", Blame.NETWORK: "magenta", Blame.EITHER: "yellow", Blame.SERVER: "blue"}
@@ -67,7 +67,8 @@ def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> RenderableType
     left_out_first = (
         *("Decisions", "95 %", "Gone", "Refused", "Median", "Bank", "Illegal", "Suspended", "Absent", "Time"),
     )
-    title = f"{header.game.title}, match {header.match_id}: what was lost, and how"
+    kind = "" if header.kind is MatchKind.RATED else f" ({header.kind.value})"
+    title = f"{header.game.title}, match {header.match_id}{kind}: what was lost, and how"
     return FittedTable(title, columns, left_out_first)
 
 

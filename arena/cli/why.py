@@ -39,7 +39,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     from worlds that the seat could be in, which takes some seconds and is kept for the next time.
 
     \b
-    JSON: {"match", "game", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
+    JSON: {"match", "game", "kind", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
     "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...], "events": [...]}]}; times in
     milliseconds, "at" and the like since the match began; --seat and --slowest choose. With --game: {"match", "game",
     "house", "seats": [{"seat", "bot", "points", "house", "rounds": [{"round", "points", "house", "kept"}], "costly":
@@ -133,6 +133,7 @@ def _document(header: Header, seats: tuple[SeatTimeline, ...], slowest: int | No
     return {
         "match": header.match_id,
         "game": header.game.name,
+        "kind": header.kind.value,
         "policy": {
             "soft_limit_ms": _ms(header.policy.soft_limit),
             "bank_ms": _ms(header.policy.bank),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -41,8 +41,12 @@ from arena.v1 import (
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a call may take."""
+CHALLENGE_TIMEOUT: Final = 60.0
+"""Seconds that a challenge may take: half a minute until all have room, and some until all are ready."""
 PAGE: Final = 1000
-"""Bots asked for at once."""
+"""Bots, standings or flags asked for at once."""
+LADDER_TRIES: Final = 3
+"""Times that a ladder is read whose pages are not all of one: it may have been published anew meanwhile."""
 FIT_TIMEOUT: Final = 120.0
 """Seconds that a call may take for which the server computes a ladder."""
 OPTIONS: Final = (
@@ -95,18 +99,45 @@ class Client:
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
         """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
-        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None)
         with self._translated_errors():
-            answer = self._ladder.GetLadder(request, timeout=FIT_TIMEOUT if seats else CALL_TIMEOUT)
+            for _ in range(LADDER_TRIES):
+                answer, whole = self._whole_ladder(game, seats)
+                if whole:
+                    break
         ladder = unpack(answer, LadderRows, seats=seats)
         return replace(ladder, published=None) if seats else ladder  # computed for this call, it was never published
 
+    def _whole_ladder(self, game: str, seats: int) -> tuple[ladder_pb2.GetLadderResponse, bool]:
+        """Return all pages of a ladder as one, and whether they are of one ladder; without bots that come again."""
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
+        timeout = FIT_TIMEOUT if seats else CALL_TIMEOUT
+        first = page = self._ladder.GetLadder(request, timeout=timeout)
+        bots, whole = {standing.bot for standing in first.standings}, True
+        while PAGE in (len(page.standings), len(page.flags)):  # a server that knows no pages sends all
+            request.after += PAGE
+            page = self._ladder.GetLadder(request, timeout=timeout)
+            new = [standing for standing in page.standings if standing.bot not in bots]
+            whole = whole and page.digest == first.digest and len(new) == len(page.standings)
+            if page.standings and not new:
+                break  # that many bots at a server that knows no pages
+            bots.update(standing.bot for standing in new)
+            first.standings.extend(new)
+            first.flags.extend(page.flags)
+        return first, whole
+
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
         """Return the last ladder of a game that was published until an instant."""
-        request = ladder_pb2.GetPastLadderRequest(game=game)
+        request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE)
         request.at.FromDatetime(at)
         with self._translated_errors():
-            answer = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+            answer = page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+            while len(page.standings) == PAGE:
+                request.after += PAGE
+                request.at.CopyFrom(answer.published)
+                page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+                if page.standings and page.standings[0] == answer.standings[0]:
+                    break  # that many bots at a server that knows no pages
+                answer.standings.extend(page.standings)
         return unpack(answer, PastLadder)
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
@@ -156,6 +187,13 @@ class Client:
         with self._translated_errors():
             authorization = _authorization(operator_token)
             return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
+
+    def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
+        """Have the bot that has a token challenge others; the number of the match, once it begins."""
+        request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
+        with self._translated_errors():
+            answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
+            return int(answer.match_id)
 
     def unpark(self, bot: str, token: str) -> None:
         """Un-park a bot; `token` is the bot's or the operator's."""

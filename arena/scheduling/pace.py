@@ -58,6 +58,16 @@ class Pace:
         """Whether a match has told it."""
         return self._pace is not None
 
+    @property
+    def told(self) -> tuple[float, float] | None:
+        """The pace in seconds as a match told it, and when; None while none did."""
+        return None if self._pace is None else (self._pace, self._at)
+
+    def restore(self, pace: float, at: float, balance: float) -> None:
+        """Take what was known at an earlier instant."""
+        self._pace, self._at = pace, at
+        self.balance = min(self._rules.most_balance, balance)
+
     def at(self, now: float) -> float | None:
         """The pace in seconds at an instant; None while no match told it."""
         return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)

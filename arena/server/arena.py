@@ -23,6 +23,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.accounts import Accounts, parked_notice
 from arena.server.sessions.admission import Admission
 from arena.server.sessions.authorization import Authorization
+from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.sessions.missed_results import missed
 from arena.server.sessions.players import Players
@@ -92,11 +93,14 @@ async def open_arena(
             config, house, players, persistence, pool, store.journal, timers, observers, newest, nursery
         )
         arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, nursery)
+        kept_paces = KeptPaces(store, players)
+        await kept_paces.load()
         await lifecycle.take_up()
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
+        nursery.start_soon(kept_paces.run)
         if config.keep_replays is not None:
             nursery.start_soon(prune_replays, store, config.keep_replays)
         try:
@@ -104,6 +108,7 @@ async def open_arena(
         finally:
             with trio.CancelScope(shield=True):
                 await arena.drain(0)
+                await kept_paces.last()
                 await publisher.last()
             nursery.cancel_scope.cancel()
 
@@ -174,6 +179,9 @@ class Arena:
         if not games:
             played, wanted = ", ".join(self._games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this server plays {played}; the bot asked for {wanted}")
+        if hello.casual and not self.matchmaker.gives_casual(game.name for game in games):
+            text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
+            raise Closed(Reason.NO_CASUAL, text)
         bot = await authorize()
         reports = await missed(
             self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]

@@ -13,6 +13,7 @@ from arena.ladder.events import Node
 from arena.ladder.live import RatingChange
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import PackedReplay, with_chain
+from arena.replay.header import MatchKind
 from arena.replay.thinking import Thinking
 from arena.store import events, log, pair_days, ratings, schema, versions
 from arena.store.bots import Bot, BotId, bot_of, known
@@ -25,7 +26,9 @@ MatchId = NewType("MatchId", int)
 
 _COLUMNS: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
-_BEGIN: Final = Statement(insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason")
+_BEGIN: Final = Statement(
+    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind"
+)
 _SEAT: Final = Statement(insert(schema.match_seats), "match_id", "seat", "bot_id", "node", "forced")
 _GAME_AND_STATE: Final = Statement(select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match")))
 _SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
@@ -33,7 +36,7 @@ _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
     *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after", "spoilt"),
 )
-_END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended")
+_END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended", "kind")
 _KEEP: Final = Statement(insert(schema.replays), "match_id", "content", "sha256")
 
 
@@ -50,6 +53,7 @@ def begin(
     at: int,
     match_id: int | None = None,
     said: Sequence[str] | None = None,
+    kind: MatchKind = MatchKind.RATED,
 ) -> MatchId:
     """Store the start of a match with these bots, by seat; a bot may have several seats. Return the match's number.
 
@@ -58,7 +62,7 @@ def begin(
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
     row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
-    row |= {"state": MatchState.PLAYING.value, "started": at, "reason": ""}
+    row |= {"state": MatchState.PLAYING.value, "started": at, "reason": "", "kind": kind.value}
     _BEGIN.run(connection, row)
     nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
     seats = [
@@ -81,12 +85,12 @@ def finish(
     replay: Callable[[tuple[RatingChange, ...]], PackedReplay],
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
-    rated: bool = True,
+    kind: MatchKind = MatchKind.RATED,
     pair_quota: int = 0,
 ) -> tuple[RatingChange, ...]:
     """Store the result of a match: event, seats, live ratings, replay and leaf. Return the rating changes, by seat.
 
-    Without `rated` the result is no event and changes no rating.
+    Only a result of the kind `RATED` is an event and changes ratings.
 
     Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
     too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
@@ -99,7 +103,7 @@ def finish(
         raise MatchNotPlaying(match_id, state.value)
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
-    if rated:
+    if kind is MatchKind.RATED:
         beyond = pair_days.count(connection, game, match_id, at, pair_quota) if pair_quota else ()
         changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, beyond)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
@@ -121,10 +125,11 @@ def finish(
         )
     ]
     _RESULT.run_all(connection, results)
-    _END.run(connection, {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at})
+    ended = {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at, "kind": kind.value}
+    _END.run(connection, ended)
     content, text = replay(changes)
-    kind = LeafKind.RATED if rated else LeafKind.CASUAL
-    log.append_result(connection, kind, at, match_id, game, places, counts, scores, text)
+    leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
+    log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
     _KEEP.run(connection, {"match_id": match_id, "content": content, "sha256": sha256(content).digest()})
     return changes
 
@@ -280,6 +285,7 @@ def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Match
             seats=tuple(seats[row.id]),
             voided=voided.get(row.id, ""),
             pruned=row.id in pruned,
+            kind=MatchKind(row.kind),
         )
         for row in rows
     )

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from arena.ladder.ladder import FlagKind
+from arena.replay.header import MatchKind
 
 JSON_KEY: Final = "json_key"
 """Key of a field's metadata with the name under which `--json` prints it."""
@@ -271,6 +272,8 @@ class MatchRow:
     """Why its result is void; empty if it is not."""
     pruned: bool
     """Whether its replay was removed to save room."""
+    kind: MatchKind = MatchKind.RATED
+    """What it was begun as; a match of an older server that was interrupted counts as rated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0011"
+REVISION: Final = "0016"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -169,6 +169,13 @@ matches = Table(
     Column("started", Int, nullable=False),
     Column("ended", Int),
     Column("reason", Text, nullable=False, comment="why it was interrupted, else empty"),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('rated', 'casual', 'challenge')", name="kind"),
+        nullable=False,
+        server_default="rated",
+    ),
     Index(None, "game", "id"),
     Index(None, "state"),
 )
@@ -215,6 +222,15 @@ ratings = Table(
     Column("first_at", Int, comment="when its first result was stored"),
     Column("last_at", Int, comment="when its last result was stored"),
     Index(None, "game"),
+)
+
+paces = Table(
+    "paces",
+    metadata,
+    Column("bot_id", Int, ForeignKey("bots.id"), primary_key=True),
+    Column("pace", Real, nullable=False, comment="mean seconds owed for a decision, at the instant"),
+    Column("at", Int, nullable=False),
+    Column("balance", Real, nullable=False, comment="seconds that it may wait for much slower ones"),
 )
 
 pair_days = Table(

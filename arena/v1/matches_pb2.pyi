@@ -3,6 +3,7 @@
 isort:skip_file
 """
 
+import arena.v1.play_pb2
 import builtins
 import collections.abc
 import google.protobuf.descriptor
@@ -122,6 +123,7 @@ class MatchEntry(google.protobuf.message.Message):
     REASON_FIELD_NUMBER: builtins.int
     VOIDED_FIELD_NUMBER: builtins.int
     PRUNED_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """Its number."""
     game: builtins.str
@@ -134,6 +136,8 @@ class MatchEntry(google.protobuf.message.Message):
     """Why its result counts no more; empty where it does, or where there is none."""
     pruned: builtins.bool
     """Whether its replay was removed to save room: the result stays, and so does the replay's digest."""
+    kind: arena.v1.play_pb2.MatchKind.ValueType
+    """What it was begun as; of a match of an older server that was interrupted that is not known, and it counts as rated."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it began."""
@@ -158,9 +162,10 @@ class MatchEntry(google.protobuf.message.Message):
         reason: builtins.str = ...,
         voided: builtins.str = ...,
         pruned: builtins.bool = ...,
+        kind: arena.v1.play_pb2.MatchKind.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["ended", b"ended", "started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "kind", b"kind", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
 
 global___MatchEntry = MatchEntry
 

@@ -18,7 +18,7 @@ from trio.testing import MockClock
 from arena.api.bot_service import BotService
 from arena.api.catalog import encode_catalog
 from arena.api.operator_service import OperatorService
-from arena.api.query_services import CHUNK, PAGE, QueryServices
+from arena.api.query_services import CHUNK, LADDER_KEPT, PAGE, QueryServices
 from arena.api.statuses import LARGEST_NUMBER, STATUS
 from arena.replay.hash_chain import PackedReplay, pack, with_chain
 from arena.server.arena import Arena
@@ -480,6 +480,30 @@ async def test_only_the_operator_bans_and_everybody_sees_it(rig: Rig, autojump_c
     for limit in (0, 1001):
         code, _ = await refused(listing(bots_pb2.ListBotEventsRequest(limit=limit), CALL))
         assert code is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_a_ladder_comes_in_pages_that_are_of_one_ladder_for_a_minute(rig: Rig, autojump_clock: MockClock) -> None:
+    players = rig.bots("ann", "bob", "cleo")
+    rig.finish(rig.begin(players), [3, 2, 1])
+    ask = partial(ladder_pb2.GetLadderRequest, game=GAME.name)
+
+    async def page(**request: Any) -> list[str]:
+        return [row.bot for row in (await rig.query_services.GetLadder(ask(**request), CALL)).standings]
+
+    assert await page() == await page(limit=3) == ["ann", "bob", "cleo"]
+    assert await page(limit=2) == ["ann", "bob"]
+    for _ in range(9):
+        rig.finish(rig.begin(players), [1, 2, 3])
+    assert await page(limit=2, after=2) == ["cleo"], "of the ladder whose first page was sent"
+    assert await page(limit=2, after=4) == []
+    await trio.sleep(LADDER_KEPT + 1)
+    assert await page(limit=2, after=2) == ["ann"]
+    assert await page(limit=2) == ["cleo", "bob"]
+    for limit in (0, 1001):
+        whole = rig.query_services.GetLadder(ask(limit=limit), CALL)
+        assert (await refused(whole))[0] is grpc.StatusCode.INVALID_ARGUMENT
+        past = ladder_pb2.GetPastLadderRequest(game=GAME.name, limit=limit)
+        assert (await refused(rig.query_services.GetPastLadder(past, CALL)))[0] is grpc.StatusCode.INVALID_ARGUMENT
 
 
 async def test_only_the_operator_hides_and_deletes_and_the_pages_say_so(rig: Rig, autojump_clock: MockClock) -> None:

@@ -60,11 +60,32 @@ def test_server_and_directory_say_the_same(played: Played) -> None:
         assert there["playing"] == 0
 
 
+@pytest.mark.parametrize("page", [1, 2, 3])
+def test_a_ladder_of_many_pages_is_the_same_ladder(played: Played, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
+    place = ("--server", played.server)
+    whole, past = document("ladder", *place), document("ladder", "--at", "2999-01-01", *place)
+    assert len(whole["ladders"][0]["standings"]) == 3
+    monkeypatch.setattr("arena.client.remote.PAGE", page)
+    assert document("ladder", *place) == whole
+    assert document("ladder", "--at", "2999-01-01", *place) == past
+
+
 def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> None:
     rows = document("matches", *source)["matches"]
     assert len(rows) == MATCHES
     for row in rows:
-        assert row.keys() == {"match", "game", "state", "started", "ended", "reason", "seats", "voided", "pruned"}
+        assert row.keys() == {
+            "match",
+            "game",
+            "state",
+            "started",
+            "ended",
+            "reason",
+            "seats",
+            "voided",
+            "pruned",
+            "kind",
+        }
         assert (row["state"], row["reason"], row["voided"]) == ("finished", "", "")
         assert datetime.fromisoformat(row["started"]) < datetime.fromisoformat(row["ended"])
         assert {seat["bot"] for seat in row["seats"]} == set(BOTS)

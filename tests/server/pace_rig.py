@@ -60,6 +60,7 @@ class Played(NamedTuple):
     last_match: LastMatch
     owed: OwedTime
     tells_paces: Sequence[bool]
+    kind: MatchKind = MatchKind.RATED
 
 
 class Told:

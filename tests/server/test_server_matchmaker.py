@@ -47,6 +47,7 @@ class Played(NamedTuple):
     last_match: LastMatch
     owed: OwedTime
     tells_paces: Sequence[bool]
+    kind: MatchKind = MatchKind.RATED
 
 
 class Rig:
@@ -319,17 +320,17 @@ async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autoju
     names = [f"bot-{number}" for number in range(30)]
     bots = [rig.come(name, capacity=3) for name in names]
     newcomer = rig.come("newcomer", capacity=3)
-    ratings = {(bot.bot_id, ""): Rating(1400 + 5 * bot.bot_id, 15) for bot in bots}
+    ratings = {bot.bot_id: Rating(1400 + 5 * bot.bot_id, 15) for bot in bots}
     rig.matchmaker.rated(GAME.name, match_values(ratings))
     await trio.sleep(2)
     assert all("newcomer" in names for names in rig.names()[:3])
     assert newcomer.pending == {GAME.name: 3}
-    rig.matchmaker.rated(GAME.name, match_values(ratings | {(newcomer.bot_id, ""): NEW}))
+    rig.matchmaker.rated(GAME.name, match_values(ratings | {newcomer.bot_id: NEW}))
     assert newcomer.pending == {GAME.name: 3}, "it is still playing them"
     for number, (_, table) in enumerate(list(rig.drivers)):
         if newcomer in table.players:
             rig.over(number)
-    rig.matchmaker.rated(GAME.name, match_values(ratings | {(newcomer.bot_id, ""): Rating(1500, 90)}))
+    rig.matchmaker.rated(GAME.name, match_values(ratings | {newcomer.bot_id: Rating(1500, 90)}))
     assert newcomer.pending == {GAME.name: 0}
 
 

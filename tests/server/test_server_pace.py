@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from arena.scheduling.pace import PaceRules
+from arena.server.sessions.kept_paces import KeptPaces
+from arena.store.paces import kept
+from arena.store.store import Store
 from tests.server.pace_rig import SLOW, Evening, Figures, Kind, evening
-from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+from tests.server.server_rig import QUICK, Bot, HouseBot, MemoryStore, running
 
 NO_RULES = PaceRules(quick=1e9)
 """Nobody is slow."""
@@ -253,3 +256,50 @@ async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(
         while arena.playing:
             await trio.sleep(1)
         assert not arena.players.pace(ann.row.id).known, "else it could hold up quick ones next"
+
+
+async def test_pace_and_balance_outlive_the_server(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+    store = MemoryStore()
+    ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
+    slow.known = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(slow.attend, arena)
+        await slow.until(lambda: slow.reports)
+        slow.line.vanish()
+        arena.players.pace(ann.row.id).played(trio.current_time(), QUICK)
+        arena.players.pace(ann.row.id).earn(150.0, 0.0)
+        await trio.sleep(60)
+        before = arena.players.pace(slow.row.id).at(trio.current_time())
+        assert before is not None
+    store.reopen()
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        assert arena.players.pace(slow.row.id).at(trio.current_time()) == pytest.approx(before, rel=0.2)
+        assert arena.players.pace(ann.row.id).balance == pytest.approx(10.0)
+        again = Thinker(slow.row)
+        again.known = False
+        nursery.start_soon(again.attend, arena)
+        nursery.start_soon(ann.attend, arena)
+        await again.until(lambda: again.starts)
+        player = arena.players.get(slow.row.id)
+        assert player is not None
+        assert not player.on_trial, "its pace is known, and it plays what the others' balances allow"
+
+
+async def test_what_a_killed_server_had_taken_off_for_a_match_that_goes_on_is_not_lost(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
+    slow.known = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(slow.attend, arena)
+        await slow.until(lambda: slow.reports)
+        ann_pace = arena.players.pace(ann.row.id)
+        ann_pace.earn(500.0, 0.0)
+        nursery.start_soon(ann.attend, arena)
+        await slow.until(lambda: any("ann" in start.bots for start in slow.starts))
+        assert arena.playing
+        assert 30 - ann_pace.balance > 1
+        await KeptPaces(cast("Store", store), arena.players).save()
+        [stored] = [each for each in store.now(kept) if each.bot_id == ann.row.id]
+        assert stored.balance == pytest.approx(30)

@@ -6,8 +6,9 @@ import pytest
 import structlog
 from trio.testing import MockClock
 
+from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.registrations import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
+from arena.server.sessions.registrations import Registrations, TooManyRegistrations
 from tests.server.server_rig import MemoryStore, running
 
 
@@ -28,7 +29,7 @@ def test_of_many_addresses_only_those_that_registered_lately_are_remembered() ->
     for number in range(MOST_REMEMBERED):
         registrations.take(str(number), 0.0)
     registrations.take("late", HOUR)
-    assert list(registrations._left) == ["late"]
+    assert list(registrations._allowance._left) == ["late"]
 
 
 async def test_invited_registrations_are_not_counted(autojump_clock: MockClock) -> None:

@@ -20,6 +20,7 @@ from arena.log.keys import LogKeys
 from arena.log.leaf import LeafKind
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
+from arena.replay.header import MatchKind
 from arena.store import log, matches, moderation, pruning, schema
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
@@ -115,7 +116,7 @@ def _play(connection: Connection, players: list[BotId], rated: bool) -> None:
         counts=[True, False],
         at=NOW + 2,
         replay=lambda _: pack_replay([f'{{"match":{match_id}}}']),
-        rated=rated,
+        kind=MatchKind.RATED if rated else MatchKind.CASUAL,
     )
 
 

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.replay.header import Header
+from arena.replay.header import Header, MatchKind
 from arena.replay.lines import written_instant
 from arena.replay.steps import Course
 
@@ -77,7 +77,8 @@ def _title(header: Header) -> Text:
         name if value is True else f"{name} {value}" for name, value in header.options.items() if value != given[name]
     ]
     began = written_instant(header.started)[:16].replace("T", " ")
-    rest = [f"{len(header.bots)} seats", *options, f"{began} UTC", f"server {header.server}"]
+    kind = [] if header.kind is MatchKind.RATED else [header.kind.value]
+    rest = [f"{len(header.bots)} seats", *kind, *options, f"{began} UTC", f"server {header.server}"]
     return Text.assemble((f"{header.game.title}, match {header.match_id}", "bold"), f" · {' · '.join(rest)}")
 
 

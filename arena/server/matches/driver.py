@@ -14,7 +14,7 @@ import trio
 from arena.house import title
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.header import OfferOutcome
+from arena.replay.header import MatchKind, OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
 from arena.scheduling.candidate import LastMatch
@@ -59,8 +59,9 @@ class MatchDriver:
         pool: WorkerPool,
         journal: Journal | None,
         watch: Callable[[MatchDriver], None],
+        charged: bool = True,
     ) -> None:
-        """Without a journal a match that is cut short is lost."""
+        """Without a journal a match that is cut short is lost. `charged`: whether what goes wrong counts as trouble."""
         self.match_id = header.match_id
         self.players = players
         self.wakes_at = math.inf
@@ -85,6 +86,7 @@ class MatchDriver:
         self._strays = [0] * len(players)
         self._absences = [0] * len(players)
         self._watch = watch
+        self._charged = charged
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
         for bot_player in self._seats:
@@ -109,6 +111,11 @@ class MatchDriver:
     def game(self) -> str:
         """The name of the game."""
         return self._header.game.name
+
+    @property
+    def kind(self) -> MatchKind:
+        """Its kind."""
+        return self._header.kind
 
     @property
     def last_match(self) -> LastMatch:
@@ -197,6 +204,8 @@ class MatchDriver:
 
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
+        if not self._charged:
+            return [None] * len(over.troubled)
         troubles: list[bool | None] = list(over.troubled)
         for bot_player, seat in self._seats.items():
             absence = self._absences[seat]

@@ -12,7 +12,7 @@ import structlog
 import trio
 
 from arena.house import title
-from arena.replay.header import Header, SeatedBot
+from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
 from arena.server.matches.persistence import RETRY
@@ -27,7 +27,6 @@ from engine.game import settle_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from arena.replay.header import MatchKind
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
     from arena.server.matches.persistence import MatchPersistence
@@ -106,7 +105,7 @@ class MatchLifecycle:
                 await self._persistence.void_unfinished(header.match_id, error)
                 continue
             log.info("match taken up", match_id=header.match_id, inputs=len(inputs))
-            driver = self._drive(header, players)
+            driver = self._drive(header, players, header.kind is MatchKind.RATED)
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)
 
@@ -176,6 +175,7 @@ class MatchLifecycle:
         finally:
             ready_check.dissolve()
             self._ready_checks.discard(ready_check)
+        ready_check.concluded(None if driver is None else driver.match_id, ready_check.failure)
         if driver is None:
             self._release(ready_check.invited)
             return
@@ -210,13 +210,15 @@ class MatchLifecycle:
             self._observers.stuck(trio.current_time() + RETRY)
             ready_check.call_off("the server cannot store matches at the moment")
             return None
-        return self._drive(header, players)
+        return self._drive(header, players, ready_check.charged)
 
-    def _drive(self, header: Header, players: Sequence[Player]) -> MatchDriver:
-        """The driver of a match whose beginning is stored."""
+    def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
+        """The driver of a match whose beginning is stored; `charged`: whether its troubles count."""
         stand_in, key = self._house.stand_in(header.game.name), match_key(header.seed, header.nonces)
         watch = self._timers.watch
-        driver = MatchDriver(header.new_match(), header, players, stand_in, key, self._pool, self._journal, watch)
+        driver = MatchDriver(
+            header.new_match(), header, players, stand_in, key, self._pool, self._journal, watch, charged
+        )
         self._drivers.add(driver)
         return driver
 

@@ -109,6 +109,7 @@ class MatchPersistence:
                     said=[player.version for player in players],
                     at=header.started,
                     match_id=header.match_id,
+                    kind=header.kind,
                 )
             )
         except StoreError:
@@ -152,7 +153,7 @@ class MatchPersistence:
                     troubles=troubles,
                     park_after=self._config.park_after,
                     quota=quota_in_force(self._config),
-                    rated=recording.header.kind is MatchKind.RATED,
+                    kind=recording.header.kind,
                 )
                 figures, parked, entry = await self._store.write(finish)
                 break
@@ -199,7 +200,7 @@ def _finish(
     troubles: Sequence[bool | None],
     park_after: int,
     quota: int,
-    rated: bool,
+    kind: MatchKind,
 ) -> Any:
     """The result, what it does to the ladder and to those in trouble, and what the log says: one transaction.
 
@@ -216,7 +217,7 @@ def _finish(
         spoilt=result.spoilt,
         at=at,
         replay=Draft(*draft).complete,
-        rated=rated,
+        kind=kind,
         pair_quota=quota,
         thinking=[Thinking(*each) for each in thinking],
     )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
 """Gives another player for a seat of a match; told True only one that comes at once; None where nobody can."""
+Concluded: TypeAlias = "Callable[[int | None, str | None], None]"
+"""Told the number of the match that begins, or why none does."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
 """Numbers of invitations are below 2^53, which every language counts exactly."""
@@ -86,7 +88,9 @@ class ReadyCheck:
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failure: str | None = None
-        """Why the match does not take place, without a name; None if it may."""
+        """Why the match does not take place, without a name but in a challenge; None if it may."""
+        self.concluded: Concluded = lambda _, __: None
+        """Called once it is certain whether there is a match."""
         self._offers: dict[int, SeatOffer] = {}
         """What became of each invitation in the end, by its number, in the order of the first answers."""
         self._takers: list[Player | None] = [None] * len(players)
@@ -97,6 +101,10 @@ class ReadyCheck:
         self._waits = True
         self._settled = settled
         self._replacement = replacement
+        asked_for = [player for player in players if isinstance(player, BotPlayer) and player.casual]
+        self.charged = kind is MatchKind.RATED or (kind is MatchKind.CASUAL and not asked_for)
+        """Whether what goes wrong in the match counts as trouble: not where the bots wished that it counts nothing."""
+        self._names = tuple([player.name for player in players]) if kind is MatchKind.CHALLENGE else ()
         for seat, player in enumerate(players):
             self._offer(seat, player, now)
 
@@ -137,6 +145,7 @@ class ReadyCheck:
                     self.kind,
                     {name: option_text(value) for name, value in self.options.items()},
                     hashlib.sha256(invited.salt + self.commitment).digest(),
+                    self._names,
                 )
             )
 
@@ -152,21 +161,22 @@ class ReadyCheck:
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
         """Offer the seat of a bot that left or declined to another; once the match has its bots this has no effect.
 
-        `charged`: whether the invitation counts as failed.
+        `charged`: whether the invitation counts as failed; a challenge never does.
         """
         if not self._waits:
             return
+        challenged = self.kind is MatchKind.CHALLENGE
         invited = self._invited.pop(bot_player)
         self._record(bot_player, invited, how)
         bot_player.invitations.pop(invited.invitation_id, None)
-        if charged:
+        if charged and not challenged:
             bot_player.availability.fail(now, how)
         if self._takers[invited.seat] is bot_player:
             self._takers[invited.seat] = None
             self._nonces[invited.seat] = NO_NONCE
-        bot_player.unseated(self, self.game.name)
+        self._unseat(bot_player)
         if self._takers[invited.seat] is None and not self._asked(invited.seat):
-            self._refill(invited.seat, now, f"a bot {how.value}")
+            self._refill(invited.seat, now, f"{bot_player.name if challenged else 'a bot'} {how.value}")
             self._settle_if_full()
 
     def call_off(self, why: str) -> None:
@@ -181,7 +191,7 @@ class ReadyCheck:
         self.deadline = math.inf if last else self._last_call
         for seat, taker in enumerate(self._takers):
             if taker is None and self._waits:
-                self._refill(seat, now, "not every bot accepted in time" if last else None, at_once=last)
+                self._refill(seat, now, self._silence if last else None, at_once=last)
         self._settle_if_full()
 
     def withdraw(self) -> None:
@@ -189,7 +199,7 @@ class ReadyCheck:
         for bot_player, invited in self._invited.items():
             bot_player.withdrawn(invited.invitation_id, f"the match does not take place: {self.failure}")
             if bot_player in self._takers:
-                bot_player.unseated(self, self.game.name, invited.waiting_since)
+                self._unseat(bot_player, invited.waiting_since)
 
     def dissolve(self) -> None:
         """Remove the invitations from their bots; those that said nothing still owe a word."""
@@ -242,8 +252,20 @@ class ReadyCheck:
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
-        bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
-        bot_player.unseated(self, self.game.name)
+        if self.kind is not MatchKind.CHALLENGE:
+            bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
+        self._unseat(bot_player)
+
+    def _unseat(self, bot_player: BotPlayer, waiting_since: float | None = None) -> None:
+        bot_player.unseated(self, self.game.name, waiting_since, self.kind is MatchKind.RATED)
+
+    @property
+    def _silence(self) -> str:
+        """Why it is called off when it can wait no longer."""
+        if self.kind is not MatchKind.CHALLENGE:
+            return "not every bot accepted in time"
+        silent = [each.name for each in self._invited if each not in self._takers]
+        return f"{' and '.join(silent)} did not accept in time"
 
     def _record(self, bot_player: BotPlayer, invited: _Invited, outcome: OfferOutcome) -> None:
         """Keep what became of an invitation; a bot that accepts and leaves has left."""

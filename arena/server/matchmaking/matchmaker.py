@@ -14,11 +14,13 @@ import trio
 
 from arena.replay.header import MatchKind
 from arena.scheduling.pace import settle
+from arena.server.matchmaking.casual import CasualMatches
+from arena.server.matchmaking.challenges import BadChallenge, Challenges, NotChallenged
 from arena.server.matchmaking.queue import Queue
 from arena.server.sessions.player import BotPlayer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from arena.scheduling.candidate import LastMatch
     from arena.scheduling.information_gain import MatchValues
@@ -45,6 +47,10 @@ class PlayedMatch(Protocol):
     @property
     def game(self) -> str:
         """The name of the game."""
+
+    @property
+    def kind(self) -> MatchKind:
+        """Its kind."""
 
     @property
     def last_match(self) -> LastMatch:
@@ -83,6 +89,9 @@ class Matchmaker:
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
+        self._fillers = fillers
+        self._casual = CasualMatches(config.limits.casual_per_owner)
+        self._challenges = Challenges(config)
         self._chance: Shuffler = secrets.SystemRandom()
         self._queues = {
             offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance, players.pace_rules)
@@ -104,13 +113,14 @@ class Matchmaker:
         for player, waited in zip(match.players, waits, strict=True):
             if isinstance(player, BotPlayer):
                 player.release_expected(ready_check)
-                player.pace.earn(match.last_match.seconds, waited)
+                if match.kind is not MatchKind.CHALLENGE:  # else friends could choose a balance, and so whom they meet
+                    player.pace.earn(match.last_match.seconds, waited)
                 if not queue.pool.has_room(player):
                     player.waiting_since[match.game] = now
                 player.last_match = match.last_match
 
-    def rated(self, game: str, match_values: MatchValues[tuple[int, str]]) -> None:
-        """Use new values of a game: what the ladder gains from a match of each bot, by number and version."""
+    def rated(self, game: str, match_values: MatchValues[int]) -> None:
+        """Use new values of a game: what the ladder gains from a match of each bot, by its number."""
         queue = self._queues[game]
         queue.match_values = match_values
         for bot_player in self._players:
@@ -124,6 +134,34 @@ class Matchmaker:
     def close(self, until: float = math.inf) -> None:
         """Form no tables before an instant of the server's clock; an earlier call with a later instant stands."""
         self._open_from = max(self._open_from, until)
+        if math.isinf(until):
+            self._challenges.refuse("the server is stopping")
+
+    def gives_casual(self, games: Iterable[str]) -> bool:
+        """Whether bots that play one of these games are given casual matches here."""
+        return self._casual.given and any(self._fillers[game] for game in games)
+
+    async def challenge(self, challenger: str, opponents: Sequence[str], game: str) -> int:
+        """Have a bot challenge others; the number of the match that begins.
+
+        BadChallenge, NotChallenged, TooManyChallenges.
+        """
+        queue = self._queues.get(game)
+        if queue is None:
+            raise BadChallenge(f"this server plays {', '.join(self._queues)}, not {game or 'a game without a name'}")
+        if math.isinf(self._open_from):
+            raise NotChallenged("the server is stopping")
+        here: list[Player] = [*self._players, *self._fillers[game]]
+        challenge = self._challenges.open(challenger, opponents, queue.offer, here, trio.current_time())
+        for guest in challenge.guests:
+            self._changed(guest)
+        try:
+            await challenge.concluded.wait()
+        finally:
+            self._challenges.close(challenge)
+        if challenge.match_id is None:
+            raise NotChallenged(challenge.failure)
+        return challenge.match_id
 
     def on_timer(self, now: float) -> None:
         """Form tables at the end of this turn."""
@@ -134,7 +172,9 @@ class Matchmaker:
         """Form all tables that can be formed; this is called at the end of a turn, like any `Sender`."""
         if self._seat is not None:
             now = trio.current_time()
-            self.deadline = self._open_from if now < self._open_from else self._form(now, self._seat)
+            self._challenges.expire(now)
+            due = self._open_from if now < self._open_from else self._form(now, self._seat)
+            self.deadline = min(due, self._casual.next_due(now), self._challenges.deadline)
             self._watch(self)
 
     def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
@@ -150,11 +190,17 @@ class Matchmaker:
 
         Which game gets the next table is chance, so that no game takes all the room of bots that play several.
         """
+        for challenge in self._challenges.seatable():
+            players = [*challenge.players]
+            self._chance.shuffle(players)
+            ready_check = self._sit_down(self._queues[challenge.game], players, MatchKind.CHALLENGE, _nobody, now, seat)
+            ready_check.concluded = challenge.conclude
         for queue in self._queues.values():
             for bot_player in queue.on_trial():
-                players = queue.with_house(bot_player, self._chance)
-                kind = MatchKind.CASUAL if bot_player.availability.doubtful else MatchKind.RATED
-                self._sit_down(queue, players, kind, _nobody, now, seat)
+                while queue.has_on_trial(bot_player) and self._may_sit(bot_player, now):
+                    unrated = bot_player.casual or bot_player.availability.doubtful
+                    kind = MatchKind.CASUAL if unrated else MatchKind.RATED
+                    self._sit_down(queue, queue.with_house(bot_player, self._chance), kind, _nobody, now, seat)
         open_queues = list(self._queues.values())
         while open_queues:
             queue = open_queues[int(self._chance.random() * len(open_queues)) if len(open_queues) > 1 else 0]
@@ -173,13 +219,20 @@ class Matchmaker:
         replacement: Replacement,
         now: float,
         seat: Announce,
-    ) -> None:
+    ) -> ReadyCheck:
         ready_check = seat(queue.offer, players, kind, replacement)
         for player in players:
             if isinstance(player, BotPlayer):
-                player.seated(now, queue.offer.game.name)
-                player.expect(ready_check, queue.expected(players, player, now))
+                if kind is MatchKind.RATED:
+                    player.seated(now, queue.offer.game.name)
+                expected = queue.expected(players, player, now)
+                player.expect(ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected)
                 self._update(player)
+        return ready_check
+
+    def _may_sit(self, bot_player: BotPlayer, now: float) -> bool:
+        """Whether a bot may be given a match with house bots now; a casual one is counted."""
+        return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
         """The next table of a game, of a random size; of any size once somebody's patience is over."""

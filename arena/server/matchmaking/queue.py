@@ -30,8 +30,8 @@ class Queue:
         self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, pace_rules: PaceRules
     ) -> None:
         self.offer = offer
-        self.match_values: MatchValues[tuple[int, str]] = MatchValues()
-        """By bot and version, what the ladder gains from its next match."""
+        self.match_values: MatchValues[int] = MatchValues()
+        """By bot, whatever it says its version is, what the ladder gains from its next match."""
         self.pool: Pool[Player] = Pool(house, chance, config.patience)
         self._game = offer.game.name
         self._house = house
@@ -40,7 +40,8 @@ class Queue:
         self._waiting: set[BotPlayer] = set()
         """Bots that may be given a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
-        """Bots that wait for a match with house bots: their last invitation failed, or nobody knows their pace."""
+        """Bots that wait for a match with house bots: their last invitation failed, nobody knows their pace, or they
+        play casual matches."""
         self._decisions: dict[int, float] = {}
         """By table size, the mean number of a seat's decisions in the latest matches."""
 
@@ -55,16 +56,16 @@ class Queue:
         here = session is not None and not bot_player.parked and self._game in session.hello.games
         here = here and bot_player.availability.invitable  # whoever pauses will not come soon: nobody waits for it
         room = bot_player.room(self._matches_per_bot) if here else 0
-        on_trial = room > 0 and bool(self._house) and bot_player.on_trial
+        on_trial = room > 0 and bool(self._house) and (bot_player.on_trial or bot_player.casual)
         if on_trial:
             self._on_trial[bot_player] = None
         else:
             self._on_trial.pop(bot_player, None)
-        if room > 0 and not on_trial:
+        if room > 0 and not on_trial and not bot_player.casual:
             self._waiting.add(bot_player)
         else:
             self._waiting.discard(bot_player)
-        if on_trial or not here:
+        if on_trial or bot_player.casual or not here:
             self.pool.remove(bot_player)
             return
         self.pool.update(
@@ -73,7 +74,7 @@ class Queue:
                 bot_player.owner,
                 bot_player.waiting_since[self._game],
                 room,
-                self.match_values.of((bot_player.bot_id, bot_player.version)),
+                self.match_values.of(bot_player.bot_id),
                 bot_player.pending[self._game],
                 bot_player.last_match,
                 self._pace_class(bot_player),
@@ -103,6 +104,10 @@ class Queue:
     def on_trial(self) -> Sequence[BotPlayer]:
         """The bots that play their next match with house bots only."""
         return list(self._on_trial)
+
+    def has_on_trial(self, bot_player: BotPlayer) -> bool:
+        """Whether a bot is one of these."""
+        return bot_player in self._on_trial
 
     def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:
         """A table of a bot and house bots, by seat, of a random size."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
-from arena.ladder.live import Rating
+from arena.ladder.estimates import estimates
 from arena.scheduling.information_gain import match_values
 from arena.server.config import quota_in_force
 from arena.server.ratings.fit_client import NotFitted
@@ -56,7 +56,7 @@ class LadderPublisher:
         config: Config,
         store: Store,
         fit_client: FitClient | None,
-        rated: Callable[[str, MatchValues[tuple[int, str]]], None],
+        rated: Callable[[str, MatchValues[int]], None],
     ) -> None:
         """Without a fitter nothing is ever published, and the ladder is that of the live ratings.
 
@@ -170,10 +170,8 @@ class LadderPublisher:
         """Tell the matchmaker what a match of each bot is worth to the ladder."""
         try:
             titles = await self._store.read(versions.titles)
-            ratings: dict[tuple[int, str], Rating] = {
-                titles[line.node]: Rating(line.rating, line.error) for line in ladder.lines
-            }
-            self._rated(game, await trio.to_thread.run_sync(partial(match_values, ratings)))
+            known = estimates(ladder, {node: int(bot) for node, (bot, _) in titles.items()})
+            self._rated(game, await trio.to_thread.run_sync(partial(match_values, known)))
         except (StoreError, ValueError) as error:
             log.error("tables are formed by an older ladder", game=game, error=str(error))
 

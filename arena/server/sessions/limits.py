@@ -18,6 +18,20 @@ class Limits:
             "for an hour; those by invitation are free.",
         },
     )
+    casual_per_owner: int = field(
+        default=120,
+        metadata={
+            "help": "Casual matches an hour that the bots of one owner are given, saved up for an hour; 0 for none."
+        },
+    )
+    challenges_per_owner: int = field(
+        default=60,
+        metadata={"help": "Challenges an hour that the bots of one owner may send, saved up for an hour; 0 for none."},
+    )
+    challenges_per_bot: int = field(
+        default=60,
+        metadata={"help": "Challenges an hour that one bot may be sent by others, saved up for an hour; 0 for none."},
+    )
     streams_per_owner: int = field(
         default=50, metadata={"least": 1, "help": "Most streams that the bots of one owner may have open."}
     )

@@ -27,6 +27,10 @@ class Hello(NamedTuple):
     version: str = ""
     playing: tuple[int, ...] = ()
     """Matches it was playing when its earlier session ended."""
+    casual: bool = False
+    """Whether all its matches are to be casual ones."""
+    challenges: bool = False
+    """Whether it may be sent challenges."""
 
 
 class Ready(NamedTuple):
@@ -115,7 +119,7 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A seat at a match that is about to begin. It says nothing that two bots at one table could compare."""
+    """A seat at a match that is about to begin. But for a challenge it says nothing that two bots could compare."""
 
     invitation_id: int
     game: str
@@ -123,6 +127,8 @@ class Invitation:
     options: Mapping[str, str]
     commitment: bytes
     """SHA-256 of a salt of this invitation and the match's commitment."""
+    bots: tuple[str, ...] = ()
+    """Who will play, by seat: in a challenge only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,7 @@ class NoticeKind(Enum):
     DRAINING = auto()
     PARKED = auto()
     TAKEN = auto()
+    CASUAL_LIMIT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +331,8 @@ class Reason(Enum):
     """The server plays none of the bot's games."""
     FLOODING = auto()
     """The bot said too much or came too often, or the bots of its owner have too many streams."""
+    NO_CASUAL = auto()
+    """The bot wants casual matches, and the server gives none."""
     NO_HELLO = auto()
     """The bot opened a stream and said nothing."""
     TOKEN_REVOKED = auto()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from arena.replay.header import MatchKind
 from arena.server.sessions.messages import MatchOver, RatingMove
 from arena.store import events, log, matches
 from arena.store.errors import UnknownMatch
@@ -51,7 +50,7 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         return None
     entry = log.outcome(connection, number)
     if match.state is MatchState.INTERRUPTED:
-        return MatchOver(number, seat, (), (), None, (), match.reason, MatchKind.RATED, entry=entry)
+        return MatchOver(number, seat, (), (), None, (), match.reason, match.kind, entry=entry)
     before, after = match.seats[seat].rating_before, match.seats[seat].rating_after
     return MatchOver(
         number,
@@ -61,7 +60,7 @@ def _report(connection: Connection, bot: Bot, number: int) -> MatchOver | None:
         None if before is None or after is None else RatingMove(before, after),
         (True,) * len(match.seats) if before is None else events.result_of(connection, number).counts,
         "",
-        MatchKind.CASUAL if before is None else MatchKind.RATED,
+        match.kind,
         tuple(each.spoilt for each in match.seats),
         entry,
     )

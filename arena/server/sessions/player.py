@@ -93,6 +93,8 @@ class BotPlayer:
         """The last match it played; None if it was given a seat since."""
         self.expected: dict[Hashable, Expected] = {}
         """By match that it was given a seat of, what is expected of that."""
+        self.reserved = 0
+        """Matches for which it has to keep room: challenges that wait for somebody else."""
         self.parked = False
         """Whether it is given no seats."""
         self.newcomer = True
@@ -114,7 +116,7 @@ class BotPlayer:
         """Seats it was offered or holds."""
         return len(self.invitations) + len(self.matches)
 
-    def room(self, matches_per_bot: int) -> int:
+    def free(self, matches_per_bot: int) -> int:
         """How many more matches it can play now: what it announced, `matches_per_bot` at most, one on trial.
 
         None when it is gone or may not be invited.
@@ -123,6 +125,15 @@ class BotPlayer:
             return 0
         most = min(self.session.capacity, matches_per_bot)
         return max(0, (min(most, 1) if self.on_trial else most) - self.busy)
+
+    def room(self, matches_per_bot: int) -> int:
+        """How many of these it is not to keep free."""
+        return max(0, self.free(matches_per_bot) - self.reserved)
+
+    @property
+    def casual(self) -> bool:
+        """Whether it plays casual matches only."""
+        return self.session is not None and self.session.hello.casual
 
     @property
     def on_trial(self) -> bool:
@@ -160,10 +171,11 @@ class BotPlayer:
         """Tell whoever forms tables that it has more or less room."""
         self._changed(self)
 
-    def unseated(self, match: Hashable, game: str, waiting_since: float | None = None) -> None:
+    def unseated(self, match: Hashable, game: str, waiting_since: float | None = None, rated: bool = True) -> None:
         """Record that it lost a seat without playing; it waits as it did before, if that is given."""
         self.release_expected(match)
-        self.pending[game] = max(0, self.pending[game] - 1)
+        if rated:
+            self.pending[game] = max(0, self.pending[game] - 1)
         if waiting_since is not None and game in self.waiting_since:
             self.waiting_since[game] = waiting_since
         self.changed()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,10 +57,14 @@ class Players:
         return player
 
     def pace(self, bot_id: int) -> Pace:
-        """A bot's pace and balance since the server started, whether it is here or not."""
+        """A bot's pace and balance, whether it is here or not."""
         if (known := self._paces.get(bot_id)) is None:
             known = self._paces[bot_id] = Pace(self.pace_rules)
         return known
+
+    def paces(self) -> Iterable[tuple[int, Pace]]:
+        """All of these, by the bots' numbers."""
+        return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
         """What a bot did with its invitations since the server started, whether it is here or not."""

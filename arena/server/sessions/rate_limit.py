@@ -32,6 +32,11 @@ class TokenBucket:
         self._left -= amount
         return True
 
+    def wait(self, amount: float, now: float) -> float:
+        """Return the seconds until so much is there; infinite where that never is."""
+        self.take(0, now)
+        return max(0.0, amount - self._left) / self._rate if amount <= self._most else math.inf
+
     def is_full(self, now: float) -> bool:
         """Return whether as much is saved up as can be."""
         self.take(0, now)

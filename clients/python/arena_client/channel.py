@@ -119,6 +119,8 @@ def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> Ar
             return ProtocolMismatchError(
                 f"this is no Arena server, or it speaks another version of the protocol: {text}"
             )
+        case grpc.StatusCode.FAILED_PRECONDITION if reason == "NO_CASUAL":
+            return RefusedError(f"{text}; leave out casual=True (--casual) for rated matches")
         case grpc.StatusCode.FAILED_PRECONDITION:
             return NoGameInCommonError(text)
         case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.PERMISSION_DENIED:

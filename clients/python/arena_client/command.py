@@ -50,6 +50,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-receipts", action="store_true", help="keep nothing of the server's log of results beside the token"
     )
+    parser.add_argument(
+        "--casual",
+        action="store_true",
+        help="unrated matches with house bots only, so that a first crash costs nothing",
+    )
+    parser.add_argument(
+        "--challenges", action="store_true", help="accept challenges: unrated matches whose bots are named"
+    )
+    parser.add_argument(
+        "--challenger", action="append", metavar="NAME", help="accept challenges with this bot only; repeatable"
+    )
     parser.add_argument("--quiet", action="store_true", help="show warnings only")
 
 
@@ -72,6 +83,8 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
             on_error=arguments.on_error,
             give_up_after=arguments.give_up_after,
             receipts=not arguments.no_receipts,
+            casual=arguments.casual,
+            challenges=arguments.challenger or arguments.challenges,
             verbose=not arguments.quiet,
         )
     except ArenaError as error:

@@ -106,9 +106,11 @@ class Connection:
         if address is None:
             address = set_in_environment("ARENA_SERVER") or DEFAULT_ADDRESS
         token, matches, receipts = told.get("token"), told.get("matches"), told.get("receipts", True)
-        token_file = told.get("token_file")
+        token_file, tls, challenges = told.get("token_file"), told.get("tls"), told.get("challenges", False)
         if token is None and token_file is None:
             token_file = set_in_environment("ARENA_TOKEN_FILE")
+        if isinstance(challenges, str):
+            raise ArgumentError(f"challenges is {challenges!r}: it takes True, False or a list of names")
         if matches is not None and matches < 1:
             raise ArgumentError(f"matches is {matches}: it takes 1 or more, or None for no end")
         if bot.capacity < 1:
@@ -132,9 +134,13 @@ class Connection:
         self._token_file = Path(token_file) if token_file else default_token_file(address, self._name)
         self._invitation = told.get("invitation") or ""
         self._owner = told.get("owner") or bot.owner or set_in_environment("ARENA_OWNER") or ""
-        self._tls = told.get("tls")
+        self._tls = tls
         self._give_up_after = told.get("give_up_after")
         self._progress = Progress(matches)
+        self._casual = told.get("casual", False)
+        self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
+        """Whose challenges it takes, in small letters; None for everybody's, or nobody's."""
+        self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
         self._receipts = Receipts(kept) if receipts else None
@@ -263,6 +269,7 @@ class Connection:
                     self._progress,
                     lambda request: calls.soon(lambda: stream.send(request)),
                     self._receipts,
+                    self._challengers,
                 )
                 self._session, self._stream = session, stream
                 checking = asyncio.create_task(self._check_log(channel, message.welcome))
@@ -331,6 +338,8 @@ class Connection:
             capacity=capacity,
             client=f"arena-client-python {__version__}",
             version=self._version,
+            casual=self._casual,
+            challenges=self._challenges,
         )
         stream.send(PlayRequest(hello=hello))
         try:

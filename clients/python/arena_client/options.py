@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict
 
@@ -41,6 +41,10 @@ class Options(TypedDict, total=False):
     """Seconds without any connection after which the run ends."""
     receipts: bool
     """Whether to keep what the server's log says of the matches."""
+    casual: bool
+    """Whether all its matches are with house bots only and unrated."""
+    challenges: bool | Iterable[str]
+    """Whether it accepts challenges, or the names of the bots whose challenges it accepts."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:

@@ -58,6 +58,9 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     ends with its sentence and status instead of a traceback.
     `receipts`: whether what the server's log of results says of the matches is kept in a file beside the token, and the
     log compared with it at each connection.
+    With `casual` all its matches are with house bots only and unrated, so that a first crash costs nothing.
+    `challenges`: whether it accepts challenges, unrated matches whose bots are named, or the names of the bots whose
+    challenges it accepts.
     `verbose` shows on standard error what happens, unless the program has set up logging for itself.
     """
     check_names(options, "run")

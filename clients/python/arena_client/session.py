@@ -8,14 +8,23 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog
 from arena_client.errors import NoGameInCommonError
 from arena_client.receipts import Receipts, Seat
-from arena_client.v1.play_pb2 import MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Welcome
+from arena_client.v1.play_pb2 import (
+    Invitation,
+    MatchKind,
+    MatchReport,
+    MatchStart,
+    NoticeKind,
+    PlayRequest,
+    PlayResponse,
+    Welcome,
+)
 
 _log = logging.getLogger("arena_client")
 
@@ -82,8 +91,10 @@ class Session:
         progress: Progress,
         send: Callable[[PlayRequest], None],
         receipts: Receipts | None = None,
+        challengers: Set[str] | None = None,
     ) -> None:
         """`send` takes what the bot says, in the bot's thread. `receipts` keeps what the log says of its matches.
+        `challengers`: whose challenges it accepts, in small letters; None for everybody's.
 
         Raises `NoGameInCommonError` when the welcome has none of the bot's games.
         """
@@ -95,6 +106,7 @@ class Session:
         self._capacity = bot.capacity
         self._progress = progress
         self._receipts = receipts
+        self._challengers = challengers
         self._room = progress.room(bot.capacity)
         """The capacity that the server knows; below all others where it has to be said again."""
         if not self.games.keys() & set(bot.games):
@@ -122,7 +134,9 @@ class Session:
             reply.heartbeat = message.heartbeat
         for invitation in message.invitations:
             number = invitation.invitation_id
-            if self._progress.more or number in self._progress.accepted:
+            if invitation.kind == MatchKind.MATCH_KIND_CHALLENGE and not self._takes(invitation):
+                reply.declined.append(number)
+            elif self._progress.more or number in self._progress.accepted:
                 self._progress.accepted[number] = invitation.commitment
                 nonce = self._progress.nonces[number] = os.urandom(16)
                 reply.ready.add(invitation_id=number, nonce=nonce)
@@ -140,6 +154,12 @@ class Session:
             elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
                 self._progress.parked, self._progress.ending = notice.text, True
         return reply if reply.ListFields() else None
+
+    def _takes(self, challenge: Invitation) -> bool:
+        """Say whether a challenge is accepted, and log it."""
+        taken = self._challengers is None or any(name.lower() in self._challengers for name in challenge.bots)
+        _log.info("a challenge of %s: %s", ", ".join(challenge.bots), "accepted" if taken else "declined")
+        return taken
 
     def _start(self, start: MatchStart) -> None:
         promised = self._progress.accepted.pop(start.invitation_id, None)

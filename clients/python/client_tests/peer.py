@@ -237,6 +237,9 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     def RevokeToken(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
+    def ChallengeBots(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
     def ListBotEvents(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 

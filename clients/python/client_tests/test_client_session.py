@@ -415,3 +415,20 @@ def test_a_decision_that_is_to_be_awaited_is_said_to_be_none() -> None:
 
     with pytest.raises(BadAnswerError, match="is an async function: make it a plain one"):
         list(session(Later()).react(asks((1, 1))))
+
+
+def test_of_challenges_those_are_accepted_in_which_one_of_the_named_plays() -> None:
+    def asked(number: int, *bots: str) -> play_pb2.PlayResponse:
+        kind = play_pb2.MATCH_KIND_CHALLENGE
+        return play_pb2.PlayResponse(invitations=[play_pb2.Invitation(invitation_id=number, kind=kind, bots=bots)])
+
+    some = Session(First(), welcome().welcome, Progress(None), lambda _: None, None, frozenset({"bert", "cleo"}))
+    accepted, declined = some.receive(asked(1, "first", "Bert")), some.receive(asked(2, "first", "dora"))
+    assert accepted is not None
+    assert [each.invitation_id for each in accepted.ready] == [1]
+    assert declined is not None
+    assert ([*declined.declined], declined.HasField("capacity")) == ([2], False)
+    everybody = Session(First(), welcome().welcome, Progress(None), lambda _: None)
+    taken = everybody.receive(asked(3, "first", "dora"))
+    assert taken is not None
+    assert [each.invitation_id for each in taken.ready] == [3]

@@ -377,6 +377,48 @@ class RevokeTokenResponse(google.protobuf.message.Message):
 global___RevokeTokenResponse = RevokeTokenResponse
 
 @typing.final
+class ChallengeBotsRequest(google.protobuf.message.Message):
+    """Challenges bots."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OPPONENTS_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    @property
+    def opponents(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The others at the table, by name. Only a house bot may be named several times."""
+
+    def __init__(
+        self,
+        *,
+        opponents: collections.abc.Iterable[builtins.str] | None = ...,
+        game: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "opponents", b"opponents"]) -> None: ...
+
+global___ChallengeBotsRequest = ChallengeBotsRequest
+
+@typing.final
+class ChallengeBotsResponse(google.protobuf.message.Message):
+    """The match begins."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id"]) -> None: ...
+
+global___ChallengeBotsResponse = ChallengeBotsResponse
+
+@typing.final
 class ListBotEventsRequest(google.protobuf.message.Message):
     """Asks for what the operator did."""
 

@@ -65,6 +65,11 @@ class BotServiceStub(object):
                 request_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
                 _registered_method=True)
+        self.ChallengeBots = channel.unary_unary(
+                '/arena.v1.BotService/ChallengeBots',
+                request_serializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.FromString,
+                _registered_method=True)
         self.ListBotEvents = channel.unary_unary(
                 '/arena.v1.BotService/ListBotEvents',
                 request_serializer=arena_dot_v1_dot_bots__pb2.ListBotEventsRequest.SerializeToString,
@@ -128,6 +133,19 @@ class BotServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ChallengeBots(self, request, context):
+        """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
+        begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
+        for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
+        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
+        is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
+        has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
+        of one owner may send, or than one bot may be sent.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListBotEvents(self, request, context):
         """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
         INVALID_ARGUMENT: a limit over 1000.
@@ -168,6 +186,11 @@ def add_BotServiceServicer_to_server(servicer, server):
                     servicer.RevokeToken,
                     request_deserializer=arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.FromString,
                     response_serializer=arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.SerializeToString,
+            ),
+            'ChallengeBots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChallengeBots,
+                    request_deserializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.SerializeToString,
             ),
             'ListBotEvents': grpc.unary_unary_rpc_method_handler(
                     servicer.ListBotEvents,
@@ -338,6 +361,33 @@ class BotService(object):
             '/arena.v1.BotService/RevokeToken',
             arena_dot_v1_dot_bots__pb2.RevokeTokenRequest.SerializeToString,
             arena_dot_v1_dot_bots__pb2.RevokeTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChallengeBots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.BotService/ChallengeBots',
+            arena_dot_v1_dot_bots__pb2.ChallengeBotsRequest.SerializeToString,
+            arena_dot_v1_dot_bots__pb2.ChallengeBotsResponse.FromString,
             options,
             channel_credentials,
             insecure,

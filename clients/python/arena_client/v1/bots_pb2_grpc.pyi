@@ -73,6 +73,19 @@ class BotServiceStub:
     The statuses are those of RotateToken.
     """
 
+    ChallengeBots: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.ChallengeBotsRequest,
+        arena_client.v1.bots_pb2.ChallengeBotsResponse,
+    ]
+    """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
+    begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
+    for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
+    is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
+    has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
+    of one owner may send, or than one bot may be sent.
+    """
+
     ListBotEvents: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
@@ -134,6 +147,19 @@ class BotServiceAsyncStub:
     ]
     """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
     The statuses are those of RotateToken.
+    """
+
+    ChallengeBots: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.bots_pb2.ChallengeBotsRequest,
+        arena_client.v1.bots_pb2.ChallengeBotsResponse,
+    ]
+    """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
+    begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
+    for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
+    is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
+    has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
+    of one owner may send, or than one bot may be sent.
     """
 
     ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
@@ -209,6 +235,21 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.bots_pb2.RevokeTokenResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RevokeTokenResponse]]:
         """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
         The statuses are those of RotateToken.
+        """
+
+    @abc.abstractmethod
+    def ChallengeBots(
+        self,
+        request: arena_client.v1.bots_pb2.ChallengeBotsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.bots_pb2.ChallengeBotsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ChallengeBotsResponse]]:
+        """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
+        begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
+        for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
+        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
+        is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
+        has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
+        of one owner may send, or than one bot may be sent.
         """
 
     @abc.abstractmethod

@@ -60,18 +60,31 @@ class GetLadderRequest(google.protobuf.message.Message):
 
     GAME_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     seats: builtins.int
     """Only results of tables of this size; all where absent. Such a ladder is computed when it is asked for."""
+    limit: builtins.int
+    """At most so many standings, and so many flags; 1000 where absent."""
+    after: builtins.int
+    """Only those after so many of either; all where absent. For the next page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         seats: builtins.int | None = ...,
+        limit: builtins.int | None = ...,
+        after: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_seats", b"_seats", "seats", b"seats"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_seats", b"_seats", "game", b"game", "seats", b"seats"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "limit", b"limit", "seats", b"seats"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "game", b"game", "limit", b"limit", "seats", b"seats"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seats", b"_seats"]) -> typing.Literal["seats"] | None: ...
 
 global___GetLadderRequest = GetLadderRequest
@@ -367,8 +380,14 @@ class GetPastLadderRequest(google.protobuf.message.Message):
 
     GAME_FIELD_NUMBER: builtins.int
     AT_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
+    limit: builtins.int
+    """At most so many standings; 1000 where absent."""
+    after: builtins.int
+    """Only those after so many; all where absent. For the next page."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The last ladder published until then; until now where absent."""
@@ -378,9 +397,15 @@ class GetPastLadderRequest(google.protobuf.message.Message):
         *,
         game: builtins.str = ...,
         at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        limit: builtins.int | None = ...,
+        after: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["at", b"at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["at", b"at", "game", b"game"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "game", b"game", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetPastLadderRequest = GetPastLadderRequest
 

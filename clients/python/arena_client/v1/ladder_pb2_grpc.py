@@ -62,8 +62,10 @@ class LadderServiceServicer(object):
     """
 
     def GetLadder(self, request, context):
-        """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+        """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
+        of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
+        ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
         UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -72,7 +74,8 @@ class LadderServiceServicer(object):
 
     def GetPastLadder(self, request, context):
         """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
+        In pages, too: ask for the next one with the time at which this one was published.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,8 +25,10 @@ class LadderServiceStub:
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+    """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
+    of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
+    ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
     UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
     """
 
@@ -35,7 +37,8 @@ class LadderServiceStub:
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
     """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
+    In pages, too: ask for the next one with the time at which this one was published.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
     """
 
     GetHistory: grpc.UnaryUnaryMultiCallable[
@@ -61,8 +64,10 @@ class LadderServiceAsyncStub:
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+    """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
+    of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
+    ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
     UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
     """
 
@@ -71,7 +76,8 @@ class LadderServiceAsyncStub:
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
     """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
+    In pages, too: ask for the next one with the time at which this one was published.
+    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
     """
 
     GetHistory: grpc.aio.UnaryUnaryMultiCallable[
@@ -99,8 +105,10 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
-        """The ladder of one game, best first: a fit of all results, made again every few minutes at most.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size.
+        """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
+        of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
+        ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
         UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
         """
 
@@ -111,7 +119,8 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetPastLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetPastLadderResponse]]:
         """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none.
+        In pages, too: ask for the next one with the time at which this one was published.
+        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
         """
 
     @abc.abstractmethod

@@ -34,7 +34,7 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     MATCH_KIND_RATED: _MatchKind.ValueType  # 1
     """Its result moves the ladder, unless a bot's own share in it is too small."""
     MATCH_KIND_CASUAL: _MatchKind.ValueType  # 2
-    """Its result moves nothing."""
+    """Its result moves nothing. Its only guest asked for it, or let its last invitation fail."""
     MATCH_KIND_CHALLENGE: _MatchKind.ValueType  # 3
     """Its result moves nothing; its bots were asked by name and agreed."""
 
@@ -46,7 +46,7 @@ MATCH_KIND_UNSPECIFIED: MatchKind.ValueType  # 0
 MATCH_KIND_RATED: MatchKind.ValueType  # 1
 """Its result moves the ladder, unless a bot's own share in it is too small."""
 MATCH_KIND_CASUAL: MatchKind.ValueType  # 2
-"""Its result moves nothing."""
+"""Its result moves nothing. Its only guest asked for it, or let its last invitation fail."""
 MATCH_KIND_CHALLENGE: MatchKind.ValueType  # 3
 """Its result moves nothing; its bots were asked by name and agreed."""
 global___MatchKind = MatchKind
@@ -91,6 +91,8 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
     NOTICE_KIND_TAKEN: _NoticeKind.ValueType  # 15
     """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
+    NOTICE_KIND_CASUAL_LIMIT: _NoticeKind.ValueType  # 16
+    """The owner's bots have had their casual matches of an hour: time_ms until the next one."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -129,6 +131,8 @@ NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
 """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
 NOTICE_KIND_TAKEN: NoticeKind.ValueType  # 15
 """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
+NOTICE_KIND_CASUAL_LIMIT: NoticeKind.ValueType  # 16
+"""The owner's bots have had their casual matches of an hour: time_ms until the next one."""
 global___NoticeKind = NoticeKind
 
 @typing.final
@@ -205,6 +209,8 @@ class Hello(google.protobuf.message.Message):
     CLIENT_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
     PLAYING_FIELD_NUMBER: builtins.int
+    CASUAL_FIELD_NUMBER: builtins.int
+    CHALLENGES_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity."""
     client: builtins.str
@@ -213,6 +219,10 @@ class Hello(google.protobuf.message.Message):
     """The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
     the version before; a bot that changes should say another.
     """
+    casual: builtins.bool
+    """Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner."""
+    challenges: builtins.bool
+    """Whether it may be sent challenges, the only invitations that name who will play."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The games it plays, by name."""
@@ -231,8 +241,10 @@ class Hello(google.protobuf.message.Message):
         client: builtins.str = ...,
         version: builtins.str = ...,
         playing: collections.abc.Iterable[builtins.int] | None = ...,
+        casual: builtins.bool = ...,
+        challenges: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "client", b"client", "games", b"games", "playing", b"playing", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "games", b"games", "playing", b"playing", "version", b"version"]) -> None: ...
 
 global___Hello = Hello
 
@@ -698,7 +710,7 @@ class Notice(google.protobuf.message.Message):
     """The action that was rejected or played instead."""
     time_ms: builtins.int
     """Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
-    how long the clocks stand still at most. In milliseconds.
+    how long the clocks stand still at most; until the next casual match. In milliseconds.
     """
     seat: builtins.int
     """The seat that is gone, substituted or back, where everybody at the table is told."""

@@ -54,7 +54,8 @@ class PlayServiceServicer(object):
         "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
         UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
         PERMISSION_DENIED: OWNER_BANNED (by the operator).
-        INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
+        INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
+        matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
         RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
         its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token; a google.rpc.RetryInfo says
         when to come back).

@@ -1,0 +1,45 @@
+"""What all results of a bot tell of it, whatever versions it said it was: for whoever forms tables, not for the ladder.
+
+A version is a rating of its own on the ladder; but who gets which seats must not depend on what a bot calls itself. So
+the results of all its versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), the prior being in the
+fit of each version. The error of a version with few results is mostly chance and never below the model's; such a one
+counts with its matches, each for as much as a match of a well-known version tells in the median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Final, TypeVar
+
+from arena.ladder.events import Node
+from arena.ladder.fit import PRIOR_DEVIATION
+from arena.ladder.ladder import Figure, Ladder
+from arena.ladder.live import Rating
+from arena.ladder.shrinkage import MIN_ERROR
+
+BotT = TypeVar("BotT")
+
+WELL_KNOWN: Final = 40.0
+"""Elo, the error up to which it is used as it is."""
+PRIOR: Final = PRIOR_DEVIATION**-2
+
+
+def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
+    """Return each bot's rating that is shown, with the error that all its results leave, in Elo.
+
+    `bots` are those of the ladder's nodes. KeyError for a node that is nobody's.
+    """
+    played = [figure for figure in ladder.figures if figure.matches]
+    known = [figure for figure in played if figure.error <= WELL_KNOWN] or played
+    of_a_match = median([_told(figure) / figure.matches for figure in known]) if known else 0.0
+    precisions = {bots[line.node]: PRIOR for line in ladder.lines}
+    for figure in played:
+        if (bot := bots[figure.node]) in precisions:
+            precisions[bot] += _told(figure) if figure.error <= WELL_KNOWN else figure.matches * of_a_match
+    return {bots[line.node]: Rating(line.shrunk, precisions[bots[line.node]] ** -0.5) for line in ladder.lines}
+
+
+def _told(figure: Figure) -> float:
+    """What its results tell of a version, as a precision per Elo²."""
+    return max(0.0, max(figure.error, MIN_ERROR) ** -2 - PRIOR)

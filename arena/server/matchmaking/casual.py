@@ -1,0 +1,48 @@
+"""How many casual matches the bots of an owner are given in an hour, and who has been told that there are no more."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from arena.server.sessions.hourly import HOUR, HourlyAllowance
+from arena.server.sessions.messages import Notice, NoticeKind
+
+if TYPE_CHECKING:
+    from arena.server.sessions.player import BotPlayer
+
+
+class CasualMatches:
+    """What each owner has left of the casual matches of an hour. Instants are seconds of the server's clock."""
+
+    def __init__(self, casual_per_owner: int) -> None:
+        self._casual_per_owner = casual_per_owner
+        self._allowance = HourlyAllowance(casual_per_owner / HOUR)
+        self._resting: dict[int, float] = {}
+        """By bot, until when there is no casual match for it, as it was told."""
+
+    @property
+    def given(self) -> bool:
+        """Whether any are given here."""
+        return self._casual_per_owner > 0
+
+    def next_due(self, now: float) -> float:
+        """When there is one again for the first of those that were told; infinite if nobody was."""
+        self._resting = {bot: until for bot, until in self._resting.items() if until > now}
+        return min(self._resting.values(), default=math.inf)
+
+    def take(self, bot_player: BotPlayer, now: float) -> bool:
+        """Count a match that a bot is about to be given; False where its owner has had all, as it is told once."""
+        if self._resting.get(bot_player.bot_id, -math.inf) > now:
+            return False
+        if self._allowance.take(bot_player.owner.lower(), now):
+            return True
+        wait = self._allowance.wait(bot_player.owner.lower(), now)
+        self._resting[bot_player.bot_id] = now + wait
+        if bot_player.session is not None:
+            text = (
+                f"{self._casual_per_owner} casual matches an hour are given to the bots of one owner "
+                f"(casual_per_owner); the next in {wait} s"
+            )
+            bot_player.session.notify(Notice(NoticeKind.CASUAL_LIMIT, text, time=wait * 1_000_000))
+        return False

@@ -1,0 +1,194 @@
+"""Challenges: matches between bots that were named, from the request until they begin or somebody does not come.
+
+Nobody gains by one: it is not rated, moves no balance, and leaves nothing with whoever forms tables. A bot is sent one
+only if it said that it may be, one at a time and so many an hour.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.server.sessions.hourly import HOUR, HourlyAllowance
+from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.store.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from arena.server.config import Config, Offer
+    from arena.server.sessions.player import Player
+
+WAITS: Final = 30.0
+"""Seconds that a challenge waits until all its bots have room."""
+
+
+class BadChallenge(Refused):
+    """No such match can be played here; the message says why."""
+
+
+class NotChallenged(Refused):
+    """A challenge that leads to no match now; the message says whose fault it is."""
+
+
+class TooManyChallenges(Refused):
+    """More challenges than the bots of one owner may send, or than one bot may be sent."""
+
+
+class Challenge:
+    """One challenge."""
+
+    def __init__(self, game: str, players: Sequence[Player], until: float) -> None:
+        self.game = game
+        self.players = players
+        """The challenger first."""
+        self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
+        self.until = until
+        """When it has waited long enough for room."""
+        self.waits = True
+        """Whether it waits for room: a place of each of its guests is kept free for it."""
+        self.match_id: int | None = None
+        self.failure = ""
+        """Why there is no match."""
+        self.concluded = trio.Event()
+
+    def conclude(self, match_id: int | None, failure: str | None) -> None:
+        """Take how it ended: with a match that begins, or with a failure."""
+        self.match_id, self.failure = match_id, failure or ""
+        self.concluded.set()
+
+
+class Challenges:
+    """The challenges of a server that have not led to a match yet."""
+
+    def __init__(self, config: Config) -> None:
+        self._matches_per_bot = config.matches_per_bot
+        self._limits = config.limits
+        self._sent = HourlyAllowance(config.limits.challenges_per_owner / HOUR)
+        self._received = HourlyAllowance(config.limits.challenges_per_bot / HOUR)
+        self._open: list[Challenge] = []
+
+    @property
+    def deadline(self) -> float:
+        """When the first has waited long enough; infinite if none waits."""
+        return min([each.until for each in self._open if each.waits], default=math.inf)
+
+    def open(
+        self, challenger: str, opponents: Sequence[str], offer: Offer, here: Iterable[Player], now: float
+    ) -> Challenge:
+        """Begin a challenge; `here` are the bots that are connected and the house bots of the game.
+
+        BadChallenge, NotChallenged, TooManyChallenges.
+        """
+        names = [challenger.lower(), *[each.lower() for each in opponents]]
+        if len(names) not in offer.seats:
+            sizes = ", ".join(map(str, offer.seats))
+            raise BadChallenge(
+                f"{offer.game.name} is played here by {sizes} at a table, and these are {len(names)} with {challenger}"
+            )
+        known = {each.name.lower(): each for each in here}
+        players: list[Player] = []
+        for name, said in zip(names, [challenger, *opponents], strict=True):
+            player = known.get(name)
+            if player is None:
+                raise NotChallenged(f"{said} is not connected: `arena bots list` shows who is")
+            if isinstance(player, BotPlayer):
+                if player in players:
+                    raise BadChallenge(f"{said} is named twice; only a house bot can have several seats")
+                self._check(player, offer.game.name)
+            players.append(player)
+        self._count(players[0], players, now)
+        challenge = Challenge(offer.game.name, players, now + WAITS)
+        for guest in challenge.guests:
+            guest.reserved += 1
+        self._open.append(challenge)
+        return challenge
+
+    def close(self, challenge: Challenge) -> None:
+        """Forget a challenge that is concluded, or whose request was given up."""
+        if challenge in self._open:
+            self._open.remove(challenge)
+            self._let_go(challenge)
+
+    def seatable(self) -> list[Challenge]:
+        """Return those whose guests all have room; their places are not kept any more."""
+        found = [each for each in self._open if each.waits and not self._full(each)]
+        for challenge in found:
+            self._let_go(challenge)
+        return found
+
+    def expire(self, now: float) -> None:
+        """Have those fail that have waited too long for room, or wait for a bot that is gone."""
+        for challenge in [each for each in self._open if each.waits]:
+            if gone := [guest.name for guest in challenge.guests if not _takes(guest)]:
+                self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more")
+            elif now >= challenge.until and (full := self._full(challenge)):
+                self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s")
+
+    def refuse(self, why: str) -> None:
+        """Have all that wait for room fail."""
+        for challenge in [each for each in self._open if each.waits]:
+            self._fail(challenge, why)
+
+    def _check(self, guest: BotPlayer, game: str) -> None:
+        """Raise NotChallenged where a bot cannot be sent a challenge now."""
+        if guest.session is None:
+            raise NotChallenged(f"{guest.name} is not connected: `arena bots list` shows who is")
+        if not guest.session.hello.challenges:
+            raise NotChallenged(f"{guest.name} takes no challenges: its author has it say so, by `--challenges`")
+        if game not in guest.session.hello.games:
+            raise NotChallenged(f"{guest.name} plays {', '.join(guest.session.hello.games)}, not {game}")
+        if guest.parked:
+            raise NotChallenged(f"{guest.name} is parked and given no seats")
+        if any(guest in each.guests for each in self._open):
+            raise NotChallenged(f"{guest.name} has another challenge; try again when that has begun")
+
+    def _count(self, challenger: Player, players: Sequence[Player], now: float) -> None:
+        """Count what is sent and received; TooManyChallenges, and nothing is counted."""
+        taken: list[tuple[HourlyAllowance, str]] = []
+        asked = [each for each in players[1:] if not isinstance(each, HousePlayer)]
+        owner = challenger.owner.lower() if isinstance(challenger, BotPlayer) else challenger.name
+        limits = self._limits
+        wanted = [
+            (
+                self._sent,
+                owner,
+                f"{limits.challenges_per_owner} challenges an hour the bots of one owner may send "
+                "(challenges_per_owner)",
+            )
+        ]
+        wanted += [
+            (
+                self._received,
+                str(each.bot_id),
+                f"{limits.challenges_per_bot} challenges an hour {each.name} may be sent (challenges_per_bot)",
+            )
+            for each in asked
+        ]
+        for allowance, who, words in wanted:
+            if not allowance.take(who, now):
+                for other, counted in taken:
+                    other.give_back(counted)
+                raise TooManyChallenges(f"{words}; try again in {math.ceil(allowance.wait(who, now) / 60)} min")
+            taken.append((allowance, who))
+
+    def _full(self, challenge: Challenge) -> list[str]:
+        return [guest.name for guest in challenge.guests if guest.free(self._matches_per_bot) <= 0]
+
+    def _fail(self, challenge: Challenge, why: str) -> None:
+        self._let_go(challenge)
+        challenge.conclude(None, why)
+
+    def _let_go(self, challenge: Challenge) -> None:
+        """Keep no places free for it any more."""
+        if challenge.waits:
+            challenge.waits = False
+            for guest in challenge.guests:
+                guest.reserved -= 1
+                guest.changed()
+
+
+def _takes(guest: BotPlayer) -> bool:
+    return guest.session is not None and guest.session.hello.challenges and not guest.parked

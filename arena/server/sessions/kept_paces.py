@@ -1,0 +1,77 @@
+"""Keeps the paces and balances of bots over a restart of the server: without them a slow bot would be unknown again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.server.runtime.wall_clock import now_us
+from arena.store import paces
+from arena.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from arena.server.sessions.players import Players
+    from arena.store.store import Store
+
+EVERY: Final = 10.0
+"""Seconds between two looks at what has changed: so much of it is lost with a server that is killed."""
+LAST_SAVE: Final = 1.0
+"""Seconds that it may take when the server stops."""
+
+log = structlog.get_logger(__name__)
+
+
+class KeptPaces:
+    """Those of one server's bots."""
+
+    def __init__(self, store: Store, players: Players) -> None:
+        self._store = store
+        self._players = players
+        self._saved: dict[int, tuple[float, float, float]] = {}
+        """By bot, pace, instant of the server's clock and balance as they are stored."""
+
+    async def load(self) -> None:
+        """Take what an earlier server knew; StoreError."""
+        now, wall = trio.current_time(), now_us()
+        for kept in await self._store.read(paces.kept):
+            self._players.pace(kept.bot_id).restore(kept.pace, now - max(0, wall - kept.at) / 1e6, kept.balance)
+        self._saved = self._known()
+
+    async def run(self) -> None:
+        """Store what changes, until cancelled."""
+        while True:
+            await trio.sleep(EVERY)
+            await self.save()
+
+    async def last(self) -> None:
+        """Store what has changed once more before the server stops, if the store is there."""
+        with trio.move_on_after(LAST_SAVE):
+            await self.save()
+
+    async def save(self) -> None:
+        """Store what has changed; where that is not possible it is tried again the next time."""
+        now, wall, known = trio.current_time(), now_us(), self._known()
+        changed = {bot: each for bot, each in known.items() if self._saved.get(bot) != each}
+        if not changed:
+            return
+        rows = [
+            (bot, pace, wall - round((now - at) * 1e6), balance) for bot, (pace, at, balance) in sorted(changed.items())
+        ]
+        try:
+            await self._store.write(partial(paces.keep, paces=rows))
+        except StoreError as error:
+            log.warning("paces not stored yet", error=str(error))
+        else:
+            self._saved = known
+
+    def _known(self) -> dict[int, tuple[float, float, float]]:
+        """What is to be stored; what bots have paid for matches that go on is paid again when these are over."""
+        paid = {player.bot_id: sum(each.wait for each in player.expected.values()) for player in self._players}
+        return {
+            bot: (*told, pace.balance + paid.get(bot, 0.0))
+            for bot, pace in self._players.paces()
+            if (told := pace.told) is not None
+        }

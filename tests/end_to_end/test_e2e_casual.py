@@ -1,0 +1,93 @@
+"""Casual matches and challenges with bots of the SDK, a real server and the verbs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena_client.v1 import play_pb2 as pb
+
+from tests.end_to_end.e2e_rig import ARENA, HERE, PATIENCE, ROOT, Server, audit, program, server
+
+CASUAL, CHALLENGE, RATED = pb.MATCH_KIND_CASUAL, pb.MATCH_KIND_CHALLENGE, pb.MATCH_KIND_RATED
+BOT = str(HERE / "casual_bot.py")
+
+
+def arena(running: Server, *words: object, fails: bool = False) -> str:
+    """What a verb prints, or what it says when it fails."""
+    command = [str(ARENA), *map(str, words), "--server", running.address]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT, check=False)
+    assert (ran.returncode != 0) is fails, ran.stderr
+    return ran.stderr if fails else ran.stdout
+
+
+def lines_until(process: subprocess.Popen[str], wanted: str, number: int = 1) -> list[list[str]]:
+    """The words of a bot's lines, up to so many that begin as wanted."""
+    assert process.stdout is not None
+    found: list[list[str]] = []
+    while sum(" ".join(line).startswith(wanted) for line in found) < number:
+        line = process.stdout.readline()
+        assert line, f"the bot ended: {found}"
+        found.append(line.split())
+    return found
+
+
+def matches(running: Server) -> Sequence[dict[str, object]]:
+    rows: list[dict[str, object]] = json.loads(arena(running, "matches", "--json", "--limit", 1000))["matches"]
+    return rows
+
+
+def test_a_casual_bot_crashes_for_nothing_and_plays_unrated_until_its_author_ends_that(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--house", "--grace", "1", "--newcomer-grace", "1") as running:
+        bot = (BOT, running.address, "ann", str(tmp_path / "ann.token"))
+        for _ in range(4):
+            with program(*bot, "casual", "crash") as crashing:
+                assert crashing.wait(PATIENCE) == 1
+        with program(*bot, "casual") as process:
+            lines = lines_until(process, f"end {CASUAL}", 3)
+        assert not [line for line in lines if line[:1] == ["end"] and line[-1] != "unrated"]
+        assert arena(running, "ladder", "--game", "nullern").count("ann") == 0
+        [ann] = [row for row in json.loads(arena(running, "bots", "list", "--json"))["bots"] if row["bot"] == "ann"]
+        assert (ann["parked"], ann["matches"]) == ("", 0)
+        rows = matches(running)
+        assert {row["kind"] for row in rows} == {"casual"}
+        number = next(row["match"] for row in rows if row["state"] == "finished")
+        assert "Kind" in arena(running, "matches", "--bot", "ann")
+        assert f"match {number} (casual)" in arena(running, "why", number)
+        assert "· casual ·" in " ".join(arena(running, "replay", "show", number).split())
+        assert "casual" in arena(running, "log", "show", number, "--json")
+        with program(*bot) as process:
+            lines_until(process, f"end {RATED}", 1)
+        assert "rated" in {row["kind"] for row in matches(running)}
+    assert audit(running.data).finished
+
+
+def test_a_challenge_is_played_by_those_it_names_and_nobody_else(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--house") as running:
+        token = tmp_path / "ann.token"
+        first = (BOT, running.address, "ann", str(token), "challenges")
+        second = (BOT, running.address, "bert", str(tmp_path / "bert.token"), "ann")
+        third = (BOT, running.address, "cleo", str(tmp_path / "cleo.token"))
+        fourth = (BOT, running.address, "dora", str(tmp_path / "dora.token"), "cleo")
+        with program(*first) as ann, program(*second) as bert, program(*third) as cleo, program(*fourth) as dora:
+            for process in (ann, bert, cleo, dora):
+                lines_until(process, "end")
+            challenge = ("bots", "challenge", "--game", "nullern", "--token-file", token)
+            said = json.loads(arena(running, *challenge, "bert", "--json"))
+            number = str(said["match"])
+            for process in (ann, bert):
+                lines = lines_until(process, f"end {CHALLENGE} {number} unrated")
+                [start] = [line for line in lines if line[:2] == ["start", str(CHALLENGE)]]
+                assert sorted(start[3:]) == ["ann", "bert"]
+            assert "cleo takes no challenges" in arena(running, *challenge, "cleo", fails=True)
+            assert "dora declined" in arena(running, *challenge, "dora", fails=True)
+            assert "bert2 is not connected" in arena(running, *challenge, "bert2", fails=True)
+            token.with_name("stranger").write_text("arena_" + "x" * 43)
+            stranger = (*challenge[:-1], token.with_name("stranger"))
+            assert "no bot has this token" in arena(running, *stranger, "bert", fails=True)
+        [row] = [row for row in matches(running) if str(row["match"]) == number]
+        assert row["kind"] == "challenge"
+        assert "challenge" in arena(running, "replay", "show", number)
+    assert audit(running.data).finished

@@ -1,0 +1,147 @@
+"""Casual matches in a running server: unrated, with house bots only, so many an hour, and nothing is charged."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.replay.header import MatchKind
+from arena.server.arena import Arena
+from arena.server.sessions.limits import Limits
+from arena.server.sessions.messages import Closed, NoticeKind, Reason
+from arena.store import bots, matches
+from arena.store.rows import MatchRow
+from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+HOUSE = [HouseBot("house-a"), HouseBot("house-b")]
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+def casual(store: MemoryStore, name: str, owner: str = "", capacity: int = 1) -> Bot:
+    bot = Bot(store.register(name, owner), capacity=capacity)
+    bot.hello = bot.hello._replace(casual=True)
+    return bot
+
+
+def listed(store: MemoryStore) -> tuple[MatchRow, ...]:
+    return store.now(lambda connection: matches.list_matches(connection, limit=1000))
+
+
+async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob, cleo = casual(store, "ann", capacity=2), Bot(store.register("bob")), Bot(store.register("cleo"))
+    async with running(store, HOUSE, house=True) as arena:
+        for bot in (ann, bob, cleo):
+            nursery.start_soon(bot.attend, arena)
+        await ann.until(lambda: len(ann.reports) >= 6)
+        await bob.until(lambda: len(bob.reports) >= 6)
+    assert {each.kind for each in ann.invitations} == {each.kind for each in ann.starts} == {MatchKind.CASUAL}
+    assert {each.kind for each in ann.reports} == {MatchKind.CASUAL}
+    assert {report.rating for report in ann.reports} == {None}
+    assert {name for start in ann.starts for name in start.bots} == {"ann", "house-a", "house-b"}
+    assert all(report.rating is not None for report in bob.reports)
+    of_ann = [row for row in listed(store) if any(seat.bot == "ann" for seat in row.seats)]
+    assert {row.kind for row in of_ann} == {MatchKind.CASUAL}
+    assert {row.kind for row in listed(store) if row not in of_ann} == {MatchKind.RATED}
+
+
+async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_with_the_hour(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob = casual(store, "ann", "anna"), casual(store, "bob", "Anna")
+    async with running(store, HOUSE, house=True, limits=Limits(casual_per_owner=6)) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.notices)
+        assert len(ann.reports) == 6
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: bob.notices)
+        assert not bob.invitations
+        [notice] = bob.notices
+        assert (notice.kind, notice.time) == (NoticeKind.CASUAL_LIMIT, 600_000_000)
+        assert "6 casual matches an hour" in notice.text
+        began = trio.current_time()
+        await bob.until(lambda: bob.reports)
+        assert trio.current_time() - began in (600, 1200), "one each ten minutes, in turn"
+        await ann.until(lambda: len(ann.reports) == 7)
+        assert trio.current_time() - began <= 1200
+
+
+async def test_a_rated_match_comes_as_soon_as_the_author_leaves_the_flag_out(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann = casual(store, "ann")
+    async with running(store, HOUSE, house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+        rated = ann.again()
+        nursery.start_soon(rated.attend, arena)
+        await rated.until(lambda: rated.reports and rated.reports[-1].kind is MatchKind.RATED)
+        assert rated.reports[-1].rating is not None
+
+
+async def test_troubles_in_casual_matches_park_nobody_and_those_after_them_do(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann = casual(store, "ann")
+    ann.answers = False
+    async with running(store, HOUSE, house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: len(ann.reports) >= 5)
+        assert store.now(lambda connection: bots.find(connection, "ann")).troubles == ()
+        rated = ann.again()
+        rated.answers = False
+        nursery.start_soon(rated.attend, arena)
+        await rated.until(lambda: NoticeKind.PARKED in rated.kinds())
+
+
+async def test_a_match_owed_to_a_failed_invitation_is_charged_though_it_is_unrated(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann = Bot(store.register("ann"))
+    ann.accepts = ann.answers = False
+    async with running(store, HOUSE, house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.invitations)
+        ann.line.say(declined=[ann.invitations[0].invitation_id])
+        ann.accepts = True
+        await ann.until(lambda: ann.reports)
+        assert ann.reports[0].kind is MatchKind.CASUAL
+        assert store.now(lambda connection: bots.find(connection, "ann")).troubles == (ann.reports[0].match_id,)
+
+
+@pytest.mark.parametrize("without", ["house bots", "an allowance"])
+async def test_who_wants_casual_matches_where_there_are_none_is_told_so(
+    store: MemoryStore, autojump_clock: MockClock, without: str
+) -> None:
+    ann = casual(store, "ann")
+    house = [] if without == "house bots" else HOUSE
+    async with running(store, house, house=bool(house), limits=Limits(casual_per_owner=0 if house else 5)) as arena:
+        await ann.attend(arena)
+    assert isinstance(ann.end, Closed)
+    assert ann.end.reason is Reason.NO_CASUAL
+    assert "gives no casual matches" in str(ann.end)
+
+
+async def test_nobody_waits_for_a_casual_bot_and_it_takes_no_seat_that_another_left(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann, bob = casual(store, "ann", capacity=5), Bot(store.register("bob"))
+    dora = Bot(store.register("dora"))
+    dora.accepts = False
+    async with running(store, HOUSE, house=True, patience=5.0) as arena:
+        await _come(arena, nursery, ann, bob, dora)
+        await bob.until(lambda: len(bob.reports) >= 3)
+    met = {name for start in bob.starts for name in start.bots}
+    assert "ann" not in met
+    assert met & {"house-a", "house-b"}
+
+
+async def _come(arena: Arena, nursery: trio.Nursery, *here: Bot) -> None:
+    for bot in here:
+        nursery.start_soon(bot.attend, arena)

@@ -9,6 +9,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Final
 
+from arena.match.result import points_above
 from arena.store.rows import JSON_KEY, FlagRow, MatchRow, MatchState, SeatRow
 
 BEST: Final = 3
@@ -140,8 +141,7 @@ def _name(rows: Sequence[MatchRow], typed: str) -> str:
 
 
 def _above(seats: Sequence[SeatRow], number: int) -> float:
-    scores = [seat.score or 0 for seat in seats]
-    return scores[number] - (sum(scores) - scores[number]) / (len(scores) - 1)
+    return points_above([seat.score or 0 for seat in seats], number)
 
 
 def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from arena.ladder.live import SCALE
 from arena.local.design import ONE, OTHER, Design
+from arena.match.result import points_above
 
 if TYPE_CHECKING:
     from arena.local.sets import PlayedSet, SeatedGame
@@ -191,8 +192,7 @@ def _points(game: SeatedGame, bot: int) -> int:
 
 def _above(game: SeatedGame, bot: int) -> float:
     """Points above the mean of the others at the table."""
-    own = _points(game, bot)
-    return own - (sum(game.played.scores) - own) / (len(game.bots) - 1)
+    return points_above(game.played.scores, game.bots.index(bot))
 
 
 def _beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:

@@ -15,6 +15,7 @@ from statistics import fmean, stdev
 from typing import Final, NamedTuple, TypeAlias
 
 from arena.house import HouseBot
+from arena.match.result import points_above
 from arena.replay.replay import Replay
 from arena.replay.steps import Course, Step
 from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
@@ -145,8 +146,7 @@ class _Table:
         over = state.round != number or state.player == OVER
         report = state.report if over else _play_round(state, self._bot, chance)
         assert report is not None
-        brought = self._worth(report)
-        return brought[seat] - (sum(brought) - brought[seat]) / (len(brought) - 1)
+        return points_above(self._worth(report), seat)
 
 
 def _play_round(state: State[SeatView, RoundReport], bot: HouseBot, chance: Chance) -> RoundReport:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
 from arena.log.keys import LogKeys
 from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
-from arena.log.tree import EMPTY, node_hash
+from arena.log.tree import EMPTY, leaf_hash, node_hash
 from arena.replay.hash_chain import text_digest
 from arena.store import events, log, schema
 from arena.store.moderation import LEAVES
@@ -144,8 +143,9 @@ def _leaf(row: Row[Any], made: LogAudit) -> dict[str, Any] | None:
     except LeafError as error:
         made.fault(row.number, str(error))
         return None
-    if (leaf["number"], leaf.get("match")) != (row.number, row.match_id):
-        made.fault(row.number, f"it says that it is leaf {leaf['number']}, of match {leaf.get('match')}")
+    if (leaf["number"], leaf.get("match"), leaf["kind"]) != (row.number, row.match_id, row.kind):
+        about = f"of match {leaf.get('match')} and the kind {leaf['kind']}"
+        made.fault(row.number, f"it says that it is leaf {leaf['number']}, {about}")
     return leaf
 
 
@@ -186,7 +186,7 @@ class _Frontier:
 
     def add(self, index: int, leaf: bytes) -> bytes:
         """Add a leaf; return the hashes of the subtrees that it completes, one after the other."""
-        made = sha256(b"\0" + leaf).digest()
+        made = leaf_hash(leaf)
         hashes, level = made, 0
         while index >> level & 1 and level < len(self._edge) and (left := self._edge[level]) is not None:
             made = node_hash(left, made)

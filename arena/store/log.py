@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.log.leaf import LeafKind, decode_leaf, encode_leaf
+from arena.log.leaf import LeafKind, encode_leaf
 from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
 from arena.store import schema
 from arena.store.statements import Statement
@@ -27,7 +27,7 @@ HASH: Final = 32
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c
 _SEATS: Final = schema.match_seats.c
-_ADD: Final = Statement(insert(schema.log), "number", "match_id", "leaf", "nodes")
+_ADD: Final = Statement(insert(schema.log), "number", "match_id", "kind", "leaf", "nodes")
 _SIZE: Final = Statement(select(func.max(_LOG.number)))
 _NODES: Final = Statement(select(_LOG.nodes).where(_LOG.number == bindparam("of_number")))
 _LEAF: Final = Statement(select(_LOG.leaf).where(_LOG.number == bindparam("of_number")))
@@ -47,15 +47,15 @@ def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> in
     """Add a leaf to the log and return its number; `fields` are those of its kind, `at` in microseconds since 1970."""
     number = size(connection) + 1
     leaf = encode_leaf(number, kind, at, **fields)
-    store_leaf(connection, number, leaf, fields.get("match"))
+    store_leaf(connection, number, kind, leaf, fields.get("match"))
     return number
 
 
-def store_leaf(connection: Connection, number: int, leaf: bytes, match_id: int | None = None) -> None:
+def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes, match_id: int | None = None) -> None:
     """Add the next leaf as it is."""
     hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
-    row = {"number": number, "match_id": match_id, "leaf": leaf.decode(), "nodes": b"".join(hashes)}
-    _ADD.run(connection, row)
+    row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode()}
+    _ADD.run(connection, row | {"nodes": b"".join(hashes)})
 
 
 def append_result(
@@ -174,6 +174,7 @@ def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEn
 
 
 def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
-    rows = connection.execute(select(_LOG.number, _LOG.leaf).where(_LOG.match_id.is_(None)).order_by(_LOG.number))
-    leaves = [(row.number, row.leaf.encode()) for row in rows]
-    return [(number, leaf) for number, leaf in leaves if decode_leaf(leaf)["kind"] == kind.value]
+    # By the index: every welcome asks, and other leaves about no match, as of pruning, may be many.
+    these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
+    rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))
+    return [(row.number, row.leaf.encode()) for row in rows]

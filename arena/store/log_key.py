@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from arena.log.key import KeyUnreadable, Signer
 from arena.log.keys import HeadSigner, LogKeys, first_key_leaf, next_key_leaf
+from arena.log.leaf import LeafKind
 from arena.store import log
 from arena.store.errors import LogKeyMissing, LogKeyUnusable, file_error
 from arena.store.log_adoption import adopt
@@ -37,7 +38,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
     if not leaves:
         signer = _read(directory) if key_file(directory).exists() else _made(directory)
         leaves = (first_key_leaf(1, at, signer),)
-        log.store_leaf(connection, 1, leaves[0])
+        log.store_leaf(connection, 1, LeafKind.KEY, leaves[0])
         adopt(connection, at)
     signer = _current(directory, LogKeys(leaves))
     head_signer = HeadSigner(LogKeys(leaves).log, signer)
@@ -53,7 +54,7 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
     _write(next_key_file(directory), new)
     number = log.size(connection) + 1
     leaf = next_key_leaf(number, at, keys, old, new)
-    log.store_leaf(connection, number, leaf)
+    log.store_leaf(connection, number, LeafKind.KEY, leaf)
     return LogKeys((*keys.leaves, leaf))
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0010"
+REVISION: Final = "0011"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -126,7 +126,8 @@ log = Table(
     Column("match_id", Int, ForeignKey("matches.id"), comment="none where it is about no match"),
     Column("leaf", Text, nullable=False, comment="its canonical bytes, which are UTF-8"),
     Column("nodes", LargeBinary, nullable=False, comment="hashes of the subtrees that it completes, its own first"),
-    Index(None, "match_id"),
+    Column("kind", Text, nullable=False, server_default="", comment="of the leaf"),
+    Index(None, "match_id", "kind"),
     info={APPEND_ONLY: AppendOnly("number")},
 )
 """The leaves of the log (docs/log.md). The database refuses to change or delete a row or to skip a number."""

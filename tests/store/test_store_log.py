@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from functools import partial
 from hashlib import sha256
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, text
+from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.log.head import LogEntry, LogHead
 from arena.log.key import Signer
 from arena.log.keys import LogKeys
+from arena.log.leaf import LeafKind
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
 from arena.store import log, matches, moderation, pruning, schema
@@ -28,6 +30,7 @@ from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.log.test_log_tree import plain_root
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
+from tests.store.test_store_pages import steps
 
 
 def leaves(connection: Connection) -> list[dict[str, Any]]:
@@ -155,11 +158,45 @@ async def test_leaves_stay_as_they_are(data: Path) -> None:
     changes = (
         (text("UPDATE log SET leaf = ''"), "only added"),
         (text("DELETE FROM log"), "only added"),
-        (insert(schema.log).values(number=7, leaf="", nodes=b""), "without a gap"),
+        (insert(schema.log).values(number=7, kind="key", leaf="", nodes=b""), "without a gap"),
     )
     for change, why in changes:
         with pytest.raises(IntegrityError, match=why), open_to_amend(data) as connection:
             connection.execute(change)
+
+
+async def test_a_welcome_reads_no_more_of_the_log_however_often_replays_were_pruned(data: Path) -> None:
+    costs = []
+    with open_to_amend(data) as connection:
+        for _ in range(2):
+            costs.append(steps(connection, log.state))
+            for number in range(300):
+                log.append(connection, LeafKind.PRUNE, NOW, through=number, replays=1)
+    with open_readonly(data) as connection:
+        costs.append(steps(connection, log.state))
+        assert log.state(connection) is not None
+    assert costs[2] < costs[0] + 300
+
+
+async def test_leaves_of_before_have_their_kinds_and_stay_as_they_are(data: Path, tmp_path: Path) -> None:
+    with open_to_amend(data) as connection:
+        log.append(connection, LeafKind.PRUNE, NOW, through=0, replays=0)
+    await opened(data)
+    with open_readonly(data) as connection:
+        before = log.state(connection)
+        rows = connection.execute(text("SELECT number, leaf, nodes FROM log")).all()
+        heads = connection.execute(text("SELECT * FROM log_head")).all()
+    older = tmp_path / "older"
+    with older_database(older, "0010") as database:
+        database.executemany("INSERT INTO log (number, leaf, nodes) VALUES (?, ?, ?)", map(tuple, rows))
+        database.executemany("INSERT INTO log_head VALUES (?, ?, ?, ?)", map(tuple, heads))
+    shutil.copy(data / "log.key", older)
+    await opened(older)
+    with open_readonly(older) as connection:
+        assert log.state(connection) == before
+        assert connection.execute(select(schema.log.c.kind)).scalars().all() == ["key", "prune"]
+    with pytest.raises(IntegrityError, match="only added"), open_to_amend(older) as connection:
+        connection.execute(text("UPDATE log SET kind = 'void'"))
 
 
 async def test_leaves_without_a_server_are_under_the_head_of_the_next_start(data: Path) -> None:

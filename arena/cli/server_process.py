@@ -7,8 +7,9 @@ import logging
 import signal
 import ssl
 import sys
+import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 import structlog
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from arena.server.config import Config
 
 
+SAYS_EVERY: Final = 3.0
+"""Seconds between two lines about work that takes long."""
 log = structlog.get_logger("arena")
 
 
@@ -51,11 +54,23 @@ def run_server(config: Config) -> None:
         raise click.ClickException(str(cause)) from error
 
 
+class _Adopting:
+    """Says in the log every few seconds how far the first log of an old data directory is made."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, done: int, whole: int) -> None:
+        if time.monotonic() - self._said >= SAYS_EVERY:
+            self._said = time.monotonic()
+            log.info("taking what happened before into the log of results", done=done, of=whole)
+
+
 async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
     data = config.data
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
-            open_store(data, now_us(), writer_process) as store,
+            open_store(data, now_us(), writer_process, _Adopting()) as store,
             open_fit_client(data, quota_in_force(config)) as fit_client,
             open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,

@@ -167,7 +167,7 @@ def _notices(header: Header, event: Event) -> str:
         case EventKind.SUBSTITUTED:
             return f"{event.stand_in} plays on"
         case EventKind.REPLACED:
-            return f"{event.stand_in} plays on from here: the server has another stand-in now"
+            return f"{event.stand_in} plays on from here: the server has other house bots now"
         case EventKind.INTERRUPTED:
             return "broken off"
         case kind:

@@ -89,6 +89,8 @@ class Restored(NamedTuple):
     at: Instant
     stand_in: str = ""
     """The house bot, with its version, that plays on for bots that are gone from here; as before where empty."""
+    removed: tuple[int, ...] = ()
+    """Seats of house bots that this server has not, in order: the stand-in plays them from here on, in their names."""
 
 
 class Interrupted(NamedTuple):

@@ -117,6 +117,8 @@ def input_line(event: Input, game: Game, version: int = VERSION) -> str:
         )
     named = {"name": _name(game, event.action)} if isinstance(event, StoodIn) else {}
     line = {"in": _NAMES[type(event)], **event._asdict(), **named}
+    if isinstance(event, Restored) and not event.removed:
+        del line["removed"]
     if version < 4 and (added := ADDED_IN_4.get(type(event))) is not None:
         del line[added[0]]
     return _write(line)

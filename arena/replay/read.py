@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from arena.match.inputs import Input
+from arena.match.inputs import Input, Restored
 from arena.match.policy import Policy
 from arena.replay import shape
 from arena.replay.hash_chain import LIMIT, Chain, PackingError, unpack, without_chain
@@ -151,12 +151,13 @@ class _Reader:
         except ValueError:
             self._fail(f'the field "started" holds {line["started"]!r} where an instant in ISO 8601 and UTC belongs')
         added = _added_in_4(line) if recent else {"rating_rule": 1}
+        self._bots = tuple(SeatedBot(**bot) for bot in line["bots"])
         self._over = {} if added["rating_rule"] == 1 else shape.ADDED_TO_RESULT_IN_RULE_2
         return Header(
             match_id=line["match"],
             game=GAMES[line["game"]],
             options=line["options"],
-            bots=tuple(SeatedBot(**bot) for bot in line["bots"]),
+            bots=self._bots,
             seed=bytes.fromhex(line["seed"]),
             commitment=bytes.fromhex(line["commitment"]),
             nonces=tuple(map(bytes.fromhex, line["nonces"])),
@@ -195,9 +196,18 @@ class _Reader:
         kind = INPUTS[name]
         if self._version < 4 and (added := ADDED_IN_4.get(kind)) is not None:
             line.setdefault(*added)  # the journal of a match may go on in a newer version
-        check(line, shape.INPUTS[name])
+        removed = kind is Restored and "removed" in line
+        check(line, {**shape.INPUTS[name], **shape.OF_A_REMOVAL} if removed else shape.INPUTS[name])
         line.pop("name", None)
+        if removed:
+            line["removed"] = self._removed(line["removed"])
         return kind(**line)
+
+    def _removed(self, seats: list[int]) -> tuple[int, ...]:
+        house = [seat for seat, bot in enumerate(self._bots) if bot.house]
+        if not seats or seats != sorted({*seats} & {*house}):
+            self._fail(f'the field "removed" holds {seats} where seats of house bots belong, in order')
+        return tuple(seats)
 
     def _check_effect(self, line: dict[str, Any]) -> None:
         name = line.pop("out")

@@ -119,6 +119,7 @@ INPUTS: Final[Mapping[str, Shape]] = {
     "restored": {"at": INSTANT, "stand_in": TEXT},
     "interrupted": {"at": INSTANT, "reason": TEXT},
 }
+OF_A_REMOVAL: Final[Shape] = {"removed": NATURALS}
 _OVER: Final[Shape] = {
     "scores": WHOLES,
     "places": WHOLES,

@@ -61,6 +61,8 @@ class _TimelineBuilder:
         self._seats = {seat: _Notes(bot) for seat, bot in enumerate(header.bots)}
         self._round = 0
         self._stand_in = header.stand_in
+        self._removed: tuple[int, ...] = ()
+        """Seats of house bots that a stand-in plays, as the server had them no more at its latest start."""
         self._spoilt: tuple[bool, ...] = ()
 
     def take(self, event: Input) -> None:
@@ -81,11 +83,15 @@ class _TimelineBuilder:
         if isinstance(event, Left | Returned) and not match.over:
             self._presence_changed(match.now, event, effects)
         self._note(match.now, effects)
-        if isinstance(event, Restored) and event.stand_in not in ("", self._stand_in):
-            self._stand_in = event.stand_in
+        if isinstance(event, Restored):
+            changed = event.stand_in not in ("", self._stand_in)
+            self._stand_in = event.stand_in or self._stand_in
             for seat in self._seats:
-                if match.substituted(seat):
+                if (changed and match.substituted(seat)) or (
+                    seat in event.removed and (changed or seat not in self._removed)
+                ):
                     self._add(seat, Event(match.now, EventKind.REPLACED, stand_in=self._stand_in))
+            self._removed = event.removed
 
     def timelines_by_seat(self) -> tuple[SeatTimeline, ...]:
         """Return the timelines with blame attributed."""

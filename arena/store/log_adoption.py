@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import text_digest
@@ -20,6 +20,12 @@ from arena.store.rows import BotEventKind, MatchState
 _MATCHES: Final = schema.matches.c
 _EVENTS: Final = schema.events.c
 _BOT_EVENTS: Final = schema.bot_events.c
+
+
+AT_ONCE: Final = 1000
+"""Leaves after which progress is told."""
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told now and then how many of about how many leaves there are."""
 
 
 class _Past(NamedTuple):
@@ -33,11 +39,15 @@ class _Past(NamedTuple):
     """Adds its leaf."""
 
 
-def adopt(connection: Connection, at: int) -> None:
+def adopt(connection: Connection, at: int, progress: Progress = lambda done, whole: None) -> None:
     """Add a leaf for each result, void and event that is stored, and one for all replays pruned; `at` is now."""
     adoption = _Adoption(connection)
-    for past in merge(adoption.matches(), adoption.voids(), adoption.bot_events(), key=lambda past: past[:3]):
+    whole = connection.scalar(select(func.count()).select_from(schema.matches)) or 0
+    happened = merge(adoption.matches(), adoption.voids(), adoption.bot_events(), key=lambda past: past[:3])
+    for done, past in enumerate(happened, 1):
         past.tell()
+        if not done % AT_ONCE:
+            progress(min(done, whole), whole)
     pruned = select(schema.replays.c.match_id).where(schema.replays.c.content == b"")
     numbers = connection.scalars(pruned.order_by(schema.replays.c.match_id)).all()
     if numbers:

@@ -13,7 +13,7 @@ from arena.log.keys import HeadSigner, LogKeys, first_key_leaf, next_key_leaf
 from arena.log.leaf import LeafKind
 from arena.store import log
 from arena.store.errors import LogKeyMissing, LogKeyUnusable, file_error
-from arena.store.log_adoption import adopt
+from arena.store.log_adoption import Progress, adopt
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"
@@ -29,7 +29,9 @@ def next_key_file(directory: Path) -> Path:
     return directory / _NEXT
 
 
-def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
+def open_log(
+    connection: Connection, directory: Path, at: int, progress: Progress = lambda done, whole: None
+) -> HeadSigner:
     """Return what signs a log's heads; a log that has no leaf yet is begun. `at` is now, in microseconds since 1970.
 
     LogKeyMissing, LogKeyUnusable, DiskFull.
@@ -39,7 +41,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
         signer = _read(directory) if key_file(directory).exists() else _made(directory)
         leaves = (first_key_leaf(1, at, signer),)
         log.store_leaf(connection, 1, LeafKind.KEY, leaves[0])
-        adopt(connection, at)
+        adopt(connection, at, progress)
     signer = _current(directory, LogKeys(leaves))
     head_signer = HeadSigner(LogKeys(leaves).log, signer)
     log.seal(connection, head_signer)

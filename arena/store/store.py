@@ -24,6 +24,7 @@ from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
 from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
+from arena.store.log_adoption import Progress
 from arena.store.log_key import open_log
 from arena.store.migrate import check, migrate, require_current
 from arena.store.open_files import OpenFiles
@@ -109,9 +110,15 @@ class Store:
 
 
 @asynccontextmanager
-async def open_store(directory: Path, at: int, writer_process: WriterProcess | None = None) -> AsyncIterator[Store]:
+async def open_store(
+    directory: Path,
+    at: int,
+    writer_process: WriterProcess | None = None,
+    adopting: Progress = lambda done, whole: None,
+) -> AsyncIterator[Store]:
     """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
+    `adopting` is told how far a log of what happened before there was one is made, which takes minutes a million.
     Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
     is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreLost, JournalForeign,
     LogKeyMissing, LogKeyUnusable or DiskFull if it cannot
@@ -123,7 +130,7 @@ async def open_store(directory: Path, at: int, writer_process: WriterProcess | N
             raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
-            seal = partial(log.seal, sign=open_log(connection, directory, at))
+            seal = partial(log.seal, sign=open_log(connection, directory, at, adopting))
         # The database is there before the journal, so that a journal without one shows that it was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)

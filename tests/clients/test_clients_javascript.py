@@ -20,7 +20,7 @@ from engine.game import Game
 from engine.nullern import NULLERN
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
-from tests.replay.recorded import forged, lines_of, objects_of, play, rated
+from tests.replay.recorded import forged, lines_of, objects_of, play, rated, restarted
 
 VERIFIER: Final = Path(__file__).parents[2] / "clients" / "javascript" / "verify.mjs"
 FIXTURES: Final = Path(__file__).parents[1] / "replay"
@@ -111,6 +111,10 @@ def test_javascript_knows_whose_result_counts_under_either_rule(game: Game, tmp_
         assert words in verified(tmp_path, forged(objects))
     objects[0]["rating_rule"] = 3
     assert verified(tmp_path, forged(objects)) == "line 1: a rating rule that is not known here"
+
+
+def test_javascript_verifies_a_match_in_which_a_stand_in_played_for_a_removed_house_bot(tmp_path: Path) -> None:
+    assert verified(tmp_path, restarted("house-planner 2", (0,))).startswith("OK ")
 
 
 def test_javascript_names_the_line_where_the_chain_is_broken(tmp_path: Path) -> None:

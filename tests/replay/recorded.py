@@ -160,7 +160,7 @@ def rated(
     return encode(header, entries, changes(entries))
 
 
-def restarted() -> bytes:
+def restarted(stand_in: str = "", removed: tuple[int, ...] = ()) -> bytes:
     """The file of a rated match whose server died twice in the middle; everybody comes back, once in time."""
     header, entries = play(interrupted_after=60)
     match = Match(header.game, 4, header.options, SeededDecks(match_key(header.seed, header.nonces)), header.policy)
@@ -173,7 +173,7 @@ def restarted() -> bytes:
         open_to.update({effect.seat: effect for effect in effects if isinstance(effect, Ask)})
 
     for come_back in (3, 4):
-        put(Restored(now))
+        put(Restored(now, stand_in, removed))
         for seat in range(come_back):
             put(Returned(now, seat))
         now = Instant(now + header.policy.restart_hold)

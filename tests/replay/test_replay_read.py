@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from arena.match.inputs import Restored
 from arena.replay import hash_chain
 from arena.replay.hash_chain import Chain, pack
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.replay import ReplayError
-from tests.replay.recorded import forged, lines_of, objects_of, play, rated
+from arena.replay.verify import verify
+from tests.replay.recorded import forged, lines_of, objects_of, play, rated, restarted
 
 WHOLE = rated()
 LINES = lines_of(WHOLE)
@@ -183,3 +185,17 @@ def test_replay_is_read_from_a_file_and_errors_bear_its_name(tmp_path: Path) -> 
 def test_replay_without_ratings_needs_none() -> None:
     header, entries = play()
     assert read(encode(header, entries)).ratings is None
+
+
+@pytest.mark.parametrize("seats", [[], [1], [0, 0], [4], [1, 0]])
+def test_replay_names_seats_as_removed_that_are_no_house_bots(seats: list[int]) -> None:
+    objects: list[Any] = objects_of(restarted("house-planner 2", (0,)))
+    next(line for line in objects if line.get("in") == "restored")["removed"] = seats
+    with pytest.raises(ReplayError, match=r'"removed" holds .* where seats of house bots belong'):
+        read(forged(objects))
+
+
+def test_replay_in_which_a_stand_in_played_for_a_removed_house_bot_is_verified() -> None:
+    replay = read(restarted("house-planner 2", (0,)))
+    assert verify(replay).verified
+    assert [event.removed for event in replay.inputs if isinstance(event, Restored)] == [(0,), (0,)]

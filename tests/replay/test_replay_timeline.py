@@ -463,7 +463,7 @@ def test_timeline_names_the_house_bot_that_plays_on_also_after_a_restart_with_an
     ]
     text = drawn(seats[1])
     assert "house-counter 1 plays on" in text
-    assert "house-planner 2 plays on from here: the server has another stand-in now" in text
+    assert "house-planner 2 plays on from here: the server has other house bots now" in text
     assert seats[1].troubles[Blame.EITHER] == 2, "gone and played for: the other stand-in is no trouble of its own"
 
 

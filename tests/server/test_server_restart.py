@@ -17,6 +17,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from arena.match.inputs import Acted, Begun, Instant, Restored, StoodIn
 from arena.replay.read import read
 from arena.replay.replay import Replay
+from arena.replay.timeline import EventKind
+from arena.replay.timeline_builder import timelines
 from arena.replay.verify import verify
 from arena.server.arena import Arena
 from arena.server.matches.persistence import RETRY
@@ -327,25 +329,50 @@ async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(
     assert [event.stand_in for event in replay.inputs if isinstance(event, Restored)] == ["house-new 1"]
 
 
-@pytest.mark.parametrize(
-    ("house", "words"),
-    [
-        ((HouseBot("house-one"),), "this server has no house-two"),
-        ((HouseBot("house-two"),), "this server has no house-one"),
-    ],
-)
-async def test_a_match_that_cannot_be_restored_is_void_and_says_why(
-    store: MemoryStore, ann: Bot, house: tuple[HouseBot, ...], words: str, autojump_clock: MockClock
+@pytest.mark.parametrize("left", ["house-one", "house-two"])
+async def test_a_stand_in_plays_on_for_a_house_bot_that_an_upgrade_removed(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, left: str
 ) -> None:
     ann.answers = False
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
-    async with running(store, house, house=True, seats=(2,)) as arena:
-        assert arena.playing == 0
-    match = state_of(store)
-    assert match.state is MatchState.INTERRUPTED
-    assert match.reason == f"the server died and the match cannot be restored: {words}"
-    assert all(seat.rating_after is None for seat in match.seats)
+    async with running(store, (HouseBot(left),), house=True, seats=(3,)) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    match, replay = state_of(store), replay_of(store)
+    assert match.state is MatchState.FINISHED
+    removed = next(seat for seat, each in enumerate(match.seats) if each.bot not in {"ann", left})
+    events = timelines(replay.header, replay.inputs)[removed].events
+    assert [event.stand_in for event in events if event.kind is EventKind.REPLACED] == [f"{left} 1"]
+    assert [(event.stand_in, event.removed) for event in replay.inputs if isinstance(event, Restored)] == [
+        (f"{left} 1", (removed,))
+    ]
+    assert not any(replay.result.forced), "nothing was chosen by a fixed rule"
+    assert all(seat.rating_after is not None for seat in match.seats)
+
+
+async def test_a_replay_says_who_played_for_a_removed_house_bot_through_several_starts(
+    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    ann.answers = False
+    async with ending(store, ann, house=HOUSE, seats=(3,)):
+        await ann.until(lambda: ann.questions)
+    for _ in range(2):
+        async with running(store, HOUSE[1:], house=True, seats=(3,)) as arena:
+            assert arena.playing == 1
+            await arena.drain(0)
+        store.reopen()
+    async with running(store, HOUSE, house=True, seats=(3,)) as arena:
+        ann = ann.again()
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: ann.reports)
+    match, replay = state_of(store), replay_of(store)
+    removed = next(seat for seat, each in enumerate(match.seats) if each.bot == "house-one")
+    kinds = [event.kind for event in timelines(replay.header, replay.inputs)[removed].events]
+    assert kinds.count(EventKind.REPLACED) == 1, "it was the same at the second start"
+    seats = [event.removed for event in replay.inputs if isinstance(event, Restored)]
+    assert seats == [(removed,), (removed,), ()], "at last it was there again"
 
 
 async def test_a_match_of_a_game_that_is_no_longer_played_is_void(

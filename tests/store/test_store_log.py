@@ -319,6 +319,21 @@ async def test_what_was_there_before_the_log_becomes_leaves_in_its_order(directo
         assert log.head(connection) == before, "once"
 
 
+async def test_the_first_log_of_an_old_directory_tells_how_far_it_is(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.store.log_adoption.AT_ONCE", 2)
+    with older_database(directory, "0007") as database:
+        _fill(database)
+    told_of: list[tuple[int, int]] = []
+    for _ in range(2):
+        async with open_store(directory, NOW, adopting=lambda done, whole: told_of.append((done, whole))):
+            pass
+    assert told_of == [(2, 3), (3, 3), (3, 3)], (
+        "three matches, a void and two renamings, and nothing at the second start"
+    )
+
+
 def _fill(database: sqlite3.Connection) -> None:
     database.executemany(
         "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (?, ?, ?, ?, 0, 1)",

@@ -21,7 +21,7 @@ from arena.scheduling.candidate import LastMatch
 from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts
 from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
-from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.player import BotPlayer, HousePlayer
 from engine.game import option_text
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ class MatchDriver:
         self._began = trio.current_time() - now / 1e6
         if not inputs:
             self._feed(Begun(now))
-        self._feed(Restored(now, title(self._stand_in)))
+        house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
+        self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
         for seat, player in enumerate(self.players):
             if not isinstance(player, BotPlayer):
                 self._feed(Returned(now, seat))

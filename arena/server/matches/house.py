@@ -46,21 +46,25 @@ class House:
     def take_up(
         self, header: Header, seated: Sequence[Bot], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
-        """The players of a match that an earlier server left running, by seat; CannotBeRestored.
+        """Return the players of a match that an earlier server left running, by seat; CannotBeRestored.
 
-        `enter` gives the bot of a number, name and owner.
+        The stand-in plays the seats of house bots that this server has not. `enter` gives the bot of a number, name and
+        owner.
         """
         game = header.game.name
         if game not in self.fillers:
             raise CannotBeRestored(f"this server does not play {game}")
-        known = {bot.name: bot for bot in self._bots.get(game, ())}
+        known, stand_in = {bot.name: bot for bot in self._bots.get(game, ())}, self.stand_in(game)
+        players: list[Player] = []
         for bot in seated:
-            if bot.house and bot.name not in known:
-                raise CannotBeRestored(f"this server has no {bot.name}")
-        return [
-            HousePlayer(bot.id, known[bot.name]) if bot.house else enter(bot.id, bot.name, bot.owner) for bot in seated
-        ]
+            if not bot.house:
+                players.append(enter(bot.id, bot.name, bot.owner))
+            elif bot.name in known:
+                players.append(HousePlayer(bot.id, known[bot.name]))
+            else:
+                players.append(HousePlayer(bot.id, stand_in, plays_for=bot.name))
+        return players
 
     def stand_in(self, game: str) -> HouseBot:
-        """The house bot that plays on for bots that are gone: the strongest."""
+        """The house bot that plays on for bots that are gone, and for house bots that are no more: the strongest."""
         return next(reversed(self._bots.get(game, ())), RandomBot(game))

@@ -299,11 +299,13 @@ class HousePlayer:
 
     bot_id: int
     bot: HouseBot
+    plays_for: str = ""
+    """Name of the house bot whose seat it plays on, as this server has not that one; empty otherwise."""
 
     @property
     def name(self) -> str:
         """The bot's name."""
-        return self.bot.name
+        return self.plays_for or self.bot.name
 
     @property
     def version(self) -> str:

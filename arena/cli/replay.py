@@ -16,8 +16,9 @@ from arena.cli.screen import json_option, print_json, screen
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from arena.cli.data_source import DataPlace, DataSource
+    from arena.cli.data_source import DataPlace
     from arena.cli.verify_proofs import Proofs
+    from arena.client.source import DataSource
     from arena.replay.replay import Replay
     from arena.replay.verify import ReplayVerdict
     from arena.store.rows import MatchRow

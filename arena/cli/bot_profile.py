@@ -12,12 +12,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.data_source import DataSource, all_matches
+from arena.cli.data_source import all_matches
 from arena.cli.flags_table import flagged, flags_table
 from arena.cli.frame import framed
 from arena.cli.ladder_table import CONFIDENCE
 from arena.cli.tables import HOUSE, bot_name
 from arena.client.profile import BotProfile, MatchPoints, profile
+from arena.client.source import DataSource
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course

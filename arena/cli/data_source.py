@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from arena.client.source import DataSource
 
+if TYPE_CHECKING:
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.log.head import LogEntry, LogState
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+    from arena.store.rows import MatchRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
@@ -27,25 +26,6 @@ LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
 LARGEST_PAGE: Final = 1000
 """Matches or events that one query may return, at most."""
-
-
-class DataSource(Protocol):
-    """Queries that verbs make. `DataPlace.open` turns their errors into ClickExceptions."""
-
-    def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
-    def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
-    def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
-    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
-    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
-    def matches(  # noqa: D102
-        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
-    ) -> tuple[MatchRow, ...]: ...
-    def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
-    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
-    def replay(self, match_id: int) -> bytes: ...  # noqa: D102
-    def log_state(self) -> LogState: ...  # noqa: D102
-    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
-    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]: ...  # noqa: D102
 
 
 def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:

@@ -12,6 +12,7 @@ from arena.version import __version__
 VERBS: Final = {
     "demo": ("arena.cli.demo", "Watch bots play for twenty seconds: begin here."),
     "serve": ("arena.cli.serve", "Run a server."),
+    "web": ("arena.cli.web", "Show ladder, matches and replays in a browser."),
     "drain": ("arena.cli.drain", "Stop a server in an orderly way."),
     "backup": ("arena.cli.backup", "Copy a data directory, beside a running server."),
     "restore": ("arena.cli.restore", "Make a data directory from a backup."),

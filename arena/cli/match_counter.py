@@ -8,7 +8,7 @@ from arena.cli.data_source import LARGEST_PAGE
 from arena.store.rows import MatchState
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataSource
+    from arena.client.source import DataSource
     from arena.store.rows import MatchRow
 
 

@@ -10,7 +10,8 @@ import click
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE
 
 if TYPE_CHECKING:
-    from arena.cli.data_source import DataPlace, DataSource
+    from arena.cli.data_source import DataPlace
+    from arena.client.source import DataSource
     from arena.replay.replay import Replay
     from arena.store.rows import MatchRow
 

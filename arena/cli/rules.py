@@ -1,25 +1,20 @@
-"""`arena rules`: show the rules of a game or one of its rulings, in three languages.
-
-A game's text is beside its code, in `rules.<language>.md`: a title, sections, and one paragraph for each ruling, which
-begins with its number in bold. The structure is the same in every language.
-"""
+"""`arena rules`: show the rules of a game or one of its rulings, in three languages."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from arena.client.rules import LANGUAGES, rules_of, rulings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LANGUAGES: Final = ("en", "nl", "de")
 WIDEST: Final = 100
 """Columns of a line in a terminal, at most: longer lines are hard to read."""
 
@@ -48,18 +43,6 @@ def command(game: str, ruling: str | None, language: str | None) -> None:
         _show(text)
     else:
         click.echo(text, nl=False)
-
-
-def rules_of(game: str, language: str) -> str:
-    """Return the rules of a game as Markdown."""
-    module = type(GAMES[game]).__module__.rpartition(".")[0]
-    return (files(module) / f"rules.{language}.md").read_text(encoding="utf-8")
-
-
-def rulings(text: str) -> dict[str, str]:
-    """Return the rulings in a rules text, by number, in their order."""
-    paragraphs = (paragraph.strip() for paragraph in text.split("\n\n"))
-    return {found[1]: paragraph for paragraph in paragraphs if (found := re.match(r"\*\*([A-Z]+\d+) ", paragraph))}
 
 
 def language_of(environment: Mapping[str, str]) -> str:

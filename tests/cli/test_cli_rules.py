@@ -8,7 +8,8 @@ from itertools import product
 
 import pytest
 
-from arena.cli.rules import LANGUAGES, language_of, rules_of, rulings
+from arena.cli.rules import language_of
+from arena.client.rules import LANGUAGES, rules_of, rulings
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, plain, shown, terminal
 

@@ -8,6 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from arena.match.effects import Cause
+from arena.replay.render.table_scene import CardFace
 from engine.game import Game
 
 _STYLES: Final = {
@@ -56,6 +57,10 @@ class Faces:
             values = " ".join(map(self._values, cards))
             text.append(f"{'  ' if text else ''}{self.letter(cards[0])} {values}", self.style(cards[0]))
         return text
+
+    def face(self, card: int) -> CardFace:
+        """Return a card as it lies on a table."""
+        return CardFace(self.colour(card), self._values(card))
 
     def _values(self, card: int) -> str:
         return "/".join(map(str, self._cards[card].values))

@@ -11,6 +11,7 @@ from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign, forced_words
 from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, marks, picture
 from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
+from arena.replay.render.table_scene import CardFace
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
 from engine.game import RoundReport
@@ -94,6 +95,14 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         if self._is_trump(seen, card):
             text.append("*^" if self._trump_is_due(seen, number, place) else "*")
         return text
+
+    def _face(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> CardFace:
+        card = scene.seen.trick(number)[place]
+        return self._faces.face(card)._replace(note="*" if self._is_trump(scene.seen, card) else "")
+
+    def _called(self, seen: NullernPicture, seat: int) -> str:
+        bid = seen.bids[seat]
+        return "" if bid is None else f"{bid}"
 
     def _taker_cell(self, seen: NullernPicture, number: int, taker: int) -> str:
         return f"{taker}"

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from rich.console import RenderableType
 
+from arena.replay.render.table_scene import TableScene
 from arena.replay.steps import Course
 from engine.game import RoundReport
 
@@ -42,3 +43,6 @@ class Renderer(Protocol):
 
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
         """Draw the position at a step and the choice that led to it."""
+
+    def table(self, course: Course, index: int, seat: int | None) -> TableScene | None:
+        """Return what lies on the table at a step; None for a game that has no tricks."""

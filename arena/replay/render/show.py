@@ -16,6 +16,7 @@ from arena.replay.render.nullern import NullernRenderer
 from arena.replay.render.renderer import Renderer
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
+from arena.replay.render.table_scene import TableScene
 from arena.replay.steps import Course
 from engine.game import Game
 
@@ -64,6 +65,11 @@ def stops(course: Course) -> list[int]:
 def show_step(course: Course, number: int, seat: int | None = None) -> RenderableType:
     """Draw the position after `number` − 1 choices: step 1 is the first deal."""
     return _renderer(course).step(course, _index("step", number, len(course.steps)), _seat(course, seat))
+
+
+def table_scene(course: Course, number: int, seat: int | None = None) -> TableScene | None:
+    """Return what lies on the table at a step; None for a game that has no tricks."""
+    return _renderer(course).table(course, _index("step", number, len(course.steps)), _seat(course, seat))
 
 
 def _renderer(course: Course) -> Renderer:

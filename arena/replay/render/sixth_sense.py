@@ -10,6 +10,7 @@ from rich.text import Text
 from arena.replay.render.cards import Faces, forced_sign, forced_words
 from arena.replay.render.scores import seat_in_words, seat_name, seats_table
 from arena.replay.render.sixth_sense_picture import SixthSenseMarks, SixthSensePicture, dealt, marks, picture
+from arena.replay.render.table_scene import CardFace
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Made
 from engine.game import RoundReport
@@ -70,6 +71,24 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
             text = Text.assemble("(", text, ")")
             text.stylize("strike dim")
         return text
+
+    def _face(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> CardFace:
+        seen = scene.seen
+        action, blocked = ACTIONS[seen.trick(number)[place]], place in _blocked(seen, number)
+        if action.card is None:
+            return CardFace("", "0⊘", blocked=blocked)
+        if action.kind == "block":
+            return CardFace(self._faces.colour(action.card), "0⊘", blocked=blocked)
+        star = "*" if self._is_trump(seen, action.card) else ""
+        return CardFace(self._faces.colour(action.card), f"{action.value}", star, blocked)
+
+    def _called(self, seen: SixthSensePicture, seat: int) -> str:
+        card = seen.predictions[seat]
+        return "" if card is None else self._faces.code(card).plain
+
+    def _may_know(self, scene: Scene[SixthSensePicture, SixthSenseMarks], made: Made) -> bool:
+        # Who has chosen is hidden until all have (S4).
+        return scene.seat in {None, made.seat} or ACTIONS[made.action].kind != "predict"
 
     def _taker_cell(self, seen: SixthSensePicture, number: int, taker: int) -> str:
         if taker == seen.seats:

@@ -18,6 +18,7 @@ from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign
 from arena.replay.render.picture import PLAYS, Marks, Picture
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
+from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
 from arena.replay.steps import Course, Made
 
 PictureT = TypeVar("PictureT", bound=Picture)
@@ -115,6 +116,48 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         if begun := scene.seen.begun:
             parts += [Text(), self._tricks_table(scene, range(max(0, begun - 2), begun)), Text(), self._legend]
         return Group(*parts)
+
+    def table(self, course: Course, index: int, seat: int | None) -> TableScene:
+        """Return what lies on the table at a step: the trick that was begun last."""
+        scene, made = self._scene(course, index, seat), course.steps[index].made
+        seen, header = scene.seen, scene.header
+        trick = seen.begun - 1 if seen.begun else None
+        cards: dict[int, CardFace] = {}
+        if trick is not None:
+            places = range(len(seen.trick(trick)))
+            cards = {seen.player(trick, place): self._face(scene, trick, place) for place in places}
+        taker = None if trick is None else seen.taker(trick)
+        bots = enumerate(zip(header.bots, seen.hands, strict=True))
+        seats = tuple(
+            SeatScene(
+                name=bot.name,
+                house=bot.house,
+                hand=None if hand is None else tuple(map(self._faces.face, hand)),
+                called=self._called(seen, number),
+                taken=seen.taken[number],
+                score=seen.scores[number],
+                points=None if seen.points is None else seen.points[number],
+                card=cards.get(number),
+                deals=number == seen.dealer,
+                leads=trick is not None and number == seen.leaders[trick],
+                takes=number == taker,
+                chose=made is not None and made.seat == number and self._may_know(scene, made),
+            )
+            for number, (bot, hand) in bots
+        )
+        return TableScene(seats, None if seen.turned is None else self._faces.face(seen.turned), trick)
+
+    @abstractmethod
+    def _face(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> CardFace:
+        """Return a play as it lies on the table."""
+
+    @abstractmethod
+    def _called(self, seen: PictureT, seat: int) -> str:
+        """Return what a seat bid or foretold; empty where it is not known."""
+
+    def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
+        """Whether the scene's seat may know who made the last choice."""
+        return True
 
     @abstractmethod
     def _title_details(self, seen: PictureT) -> list[str]:

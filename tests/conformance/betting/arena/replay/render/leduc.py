@@ -41,6 +41,9 @@ class LeducRenderer:
                 found.append(step)
         return [*found, *([last] if bets else [])]
 
+    def table(self, course: Course, index: int, seat: int | None) -> None:
+        """It has no tricks."""
+
     def rounds(self, course: Course) -> RenderableType:
         """The points by round."""
         return points_by_round(course)

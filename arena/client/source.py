@@ -1,0 +1,30 @@
+"""The queries that people's views make, of a server (`remote`) or of a data directory (`directory`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from arena.log.head import LogEntry, LogState
+    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+
+
+class DataSource(Protocol):
+    """Queries; those of a server raise NoAnswer and Declined, those of a directory StoreError and Refused."""
+
+    def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.client.remote.Client`
+    def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
+    def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
+    def matches(  # noqa: D102
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]: ...
+    def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
+    def replay(self, match_id: int) -> bytes: ...  # noqa: D102
+    def log_state(self) -> LogState: ...  # noqa: D102
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]: ...  # noqa: D102

@@ -1,0 +1,60 @@
+"""The application: which page answers which address, and what a request gets that no page answers."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from arena.web import bot_pages, ladder_pages, match_pages, rules_pages
+from arena.web.reader import Missing, OpenSource, Reader, Unavailable
+from arena.web.responses import WithHeaders, page
+
+ROUTES: Final = (
+    Route("/", ladder_pages.home),
+    Route("/ladder/{game}", ladder_pages.ladder),
+    Route("/bots", bot_pages.bots),
+    Route("/bots/{name}", bot_pages.bot),
+    Route("/matches", match_pages.matches),
+    Route("/matches/{number:int}", match_pages.match),
+    Route("/matches/{number:int}/steps/{step:int}", match_pages.step),
+    Route("/matches/{number:int}/rounds/{round:int}", match_pages.round_frames),
+    Route("/matches/{number:int}/replay", match_pages.replay),
+    Route("/rules/{game}", rules_pages.rules),
+    Route("/write-a-bot", rules_pages.write_a_bot),
+)
+
+
+def application(open_source: OpenSource, root: str = "") -> Starlette:
+    """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena"."""
+    static = StaticFiles(directory=str(files("arena.web") / "static"))
+    made = Starlette(
+        routes=[*ROUTES, Mount("/static", static)],
+        middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
+        exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
+    )
+    made.state.reader = Reader(open_source)
+    made.state.courses = match_pages.Courses()
+    return made
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    return page(request, "error.html", 404, title="Not here", why=str(error))
+
+
+async def _unavailable(request: Request, error: Exception) -> Response:
+    return page(request, "error.html", 503, title="No answer", why=str(error))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    why = f"there is no page {request.url.path}" if error.status_code == 404 else error.detail
+    return page(request, "error.html", error.status_code, title="Not here", why=why)

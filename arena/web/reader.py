@@ -1,0 +1,50 @@
+"""Queries of the data source in worker threads, so that no page waits for another's query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+
+from arena.client.remote import NoAnswer
+from arena.client.source import DataSource
+from arena.store.errors import Refused, StoreError
+
+OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
+Result = TypeVar("Result")
+
+AT_ONCE: Final = 4
+"""Queries at the same time; others wait."""
+
+
+class Missing(Exception):  # noqa: N818 - the name says what is the matter
+    """There is nothing of what was asked for; the message says what."""
+
+
+class Unavailable(Exception):  # noqa: N818
+    """The data source does not answer; the message says why."""
+
+
+class Reader:
+    """Reads the data source. Its method raises Missing and Unavailable."""
+
+    def __init__(self, open_source: OpenSource) -> None:
+        self._open = open_source
+        self._limiter = anyio.CapacityLimiter(AT_ONCE)
+
+    async def read(self, query: Callable[[DataSource], Result]) -> Result:
+        """Return what a query returns, which may do other slow work, too."""
+        return await run_sync(partial(self._read, query), limiter=self._limiter)
+
+    def _read(self, query: Callable[[DataSource], Result]) -> Result:
+        try:
+            with self._open() as source:
+                return query(source)
+        except (NoAnswer, StoreError) as error:
+            raise Unavailable(str(error)) from error
+        except Refused as error:
+            raise Missing(str(error)) from error

@@ -1,0 +1,91 @@
+"""Pages from templates, with the headers that every answer has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arena.version import __version__
+from engine.registry import GAMES
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
+        " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+"""Of every answer. Nothing is loaded from elsewhere, nothing runs that is not a file of ours, no page is framed."""
+
+
+class WithHeaders:
+    """Adds `HEADERS` to every answer that does not set them itself, and tells the pages what precedes their paths."""
+
+    def __init__(self, app: ASGIApp, root: str) -> None:
+        self._application = app
+        self._root = root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        if scope["type"] == "http":
+            await self._application({**scope, "root": self._root}, receive, sending)
+        else:
+            await self._application(scope, receive, send)
+
+
+def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
+    """Return a page from a template; a browser that has just this page already is told so."""
+    text = _TEMPLATES.get_template(template).render(
+        root=request.scope["root"], path=request.scope["root"] + request.url.path, **context
+    )
+    digest = f'"{sha256(text.encode()).hexdigest()[:32]}"'
+    if status == 200 and request.headers.get("if-none-match") == digest:
+        return Response(status_code=304, headers={"etag": digest})
+    return HTMLResponse(text, status, {"etag": digest} if status == 200 else None)
+
+
+def _age(at: datetime) -> str:
+    """Return an instant in words as well as a page that is not redrawn can."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _share(share: float) -> str:
+    """Return a share in percent, without rounding to 0 % or 100 %."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def _signed(value: float, digits: int = 0) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("arena.web"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters.update(at=_age, signed=_signed, share=_share, segment=lambda text: quote(text, safe=""))
+_TEMPLATES.globals.update(games=GAMES, server_version=__version__)

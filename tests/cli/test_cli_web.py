@@ -1,0 +1,199 @@
+"""`arena web`: the pages over a real server and over its data directory, as a browser without scripts asks for them."""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from arena.client.rules import LANGUAGES
+from arena.web.rules_pages import FIRST_BOT
+from engine.registry import GAMES
+from tests.cli.cli_rig import ARENA, PATIENCE, Played, arena
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def browsing(*options: str) -> Iterator[tuple[str, int]]:
+    """The pages at any free port; they end in order."""
+    command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pages:
+        assert pages.stdout is not None
+        try:
+            assert select.select([pages.stdout], [], [], PATIENCE)[0], "it says nothing"
+            line = pages.stdout.readline().decode()
+            found = re.match(r"Pages at http://([\d.]+):(\d+)\S*/; Ctrl-C ends them\.", line)
+            assert found, line
+            yield found[1], int(found[2])
+        finally:
+            pages.send_signal(signal.SIGINT)
+            _, errors = pages.communicate(timeout=PATIENCE)
+    assert (pages.returncode, errors.decode()) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def places(played: Played) -> Iterator[dict[str, tuple[str, int]]]:
+    with browsing("--server", played.server) as server, browsing("--data", str(played.data)) as data:
+        yield {"server": server, "data": data}
+
+
+@pytest.fixture(params=["server", "data"])
+def place(request: pytest.FixtureRequest, places: dict[str, tuple[str, int]]) -> tuple[str, int]:
+    return places[request.param]
+
+
+def ask(place: tuple[str, int], path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection(*place, timeout=PATIENCE)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer, answer.read()
+    finally:
+        connection.close()
+
+
+def text_of(place: tuple[str, int], path: str) -> str:
+    answer, content = ask(place, path)
+    assert answer.status == 200, (path, content)
+    return content.decode()
+
+
+class Links(HTMLParser):
+    """What a page refers to, and what a strict content security policy would not let it do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.refused: list[str] = []
+        self._raw = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.found |= {value for name in ("href", "src", "action") if (value := given.get(name))}
+        self.refused += [f"{tag} {name}" for name in given if name == "style" or name.startswith("on")]
+        if tag == "style" or (tag == "script" and "src" not in given):
+            self.refused.append(tag)
+
+
+def test_no_link_is_dead_and_every_page_obeys_its_content_security_policy(place: tuple[str, int]) -> None:
+    waiting, seen, steps = ["/"], {"/"}, 0
+    while waiting:
+        path = waiting.pop()
+        answer, content = ask(place, path)
+        assert answer.status == 200, (path, content)
+        assert "default-src 'none'" in answer.getheader("content-security-policy", "")
+        assert len(content) <= 100_000
+        if not answer.getheader("content-type", "").startswith("text/html"):
+            continue
+        page = Links()
+        page.feed(content.decode())
+        assert page.refused == [], path
+        for link in page.found:
+            there = urlsplit(link)
+            assert not there.netloc, f"{path} refers to {link}"
+            following = there.path + (f"?{there.query}" if there.query else "")
+            steps += "/steps/" in following
+            if following and following not in seen and ("/steps/" not in following or steps < 40):
+                seen.add(following)
+                waiting.append(following)
+    assert {"/matches", "/bots", "/matches/1", "/matches/1/steps/1", "/bots/counter", "/write-a-bot"} <= seen
+    assert {f"/ladder/{game}" for game in GAMES} <= seen
+
+
+def test_the_pages_say_the_same_of_a_server_and_of_its_directory(places: dict[str, tuple[str, int]]) -> None:
+    for path in ("/ladder/sixth_sense", "/matches", "/matches/2", "/matches/2/steps/30?seat=1", "/bots/rules"):
+        assert text_of(places["server"], path) == text_of(places["data"], path)
+
+
+def test_a_round_comes_at_once_and_its_steps_are_those_of_the_pages(place: tuple[str, int]) -> None:
+    found = json.loads(text_of(place, "/matches/1/rounds/2?seat=0"))
+    for index in (0, len(found["frames"]) - 1):
+        frame, step = found["frames"][index], found["first"] + index
+        page = text_of(place, f"/matches/1/steps/{step}?seat=0")
+        assert frame["html"] in page
+        assert frame["ways"]["next"] == step + 1
+    assert "the replay has rounds 1 to" in ask(place, "/matches/1/rounds/99")[1].decode()
+
+
+def test_what_is_not_there_is_named(place: tuple[str, int]) -> None:
+    asked = {
+        "/nothing": "there is no page /nothing",
+        "/ladder/chess": "there is no game &#39;chess&#39;",
+        "/ladder/sixth_sense?seats=99": "is played by 2 to 6, not by 99",
+        "/ladder/sixth_sense?seats=-1": "seats is a whole number from 0 to 100",
+        "/matches/999": "there is no match 999",
+        f"/matches/{1 << 63}": "there is no match",
+        "/matches?before=x": "before is a whole number",
+        "/matches/1/steps/0": "the replay has steps 1 to",
+        "/matches/1/steps/1?seat=7": "the replay has seats 0 to 2, not seat 7",
+        "/matches/999/replay": "999",
+        "/bots/nobody": "no bot &#39;nobody&#39; has played here",
+        "/rules/nullern?language=fr": "the rules are written in en, nl, de",
+        "/bots/%3Cscript%3E": "&lt;script&gt;",
+    }
+    for path, why in asked.items():
+        answer, content = ask(place, path)
+        assert (answer.status, why in content.decode()) == (404, True), (path, content.decode())
+        assert "<script>" not in content.decode()
+
+
+def test_a_page_that_a_browser_has_is_not_sent_again(place: tuple[str, int]) -> None:
+    answer, _ = ask(place, "/rules/nullern")
+    again, content = ask(place, "/rules/nullern", if_none_match=answer.getheader("etag", ""))
+    assert (again.status, content) == (304, b"")
+    head, content = ask(place, "/matches", "HEAD")
+    assert (head.status, content) == (200, b"")
+    assert ask(place, "/matches", "POST")[0].status == 405
+
+
+def test_the_replay_that_is_downloaded_verifies(place: tuple[str, int], tmp_path: Path) -> None:
+    answer, content = ask(place, "/matches/1/replay")
+    name = re.search(r'filename="(.+)"', answer.getheader("content-disposition", ""))
+    assert name
+    (tmp_path / name[1]).write_bytes(content)
+    result = arena("replay", "verify", tmp_path / name[1])
+    assert result.exit_code == 0, result.output
+
+
+def test_rules_come_in_every_language(place: tuple[str, int]) -> None:
+    for game in GAMES:
+        for language in LANGUAGES:
+            page = text_of(place, f"/rules/{game}?language={language}")
+            assert f'<html lang="{language}">' in page
+            assert "<h1>" in page
+
+
+def test_the_first_bot_is_that_of_the_readme() -> None:
+    assert f"```python\n{FIRST_BOT}```" in (ROOT / "README.md").read_text()
+
+
+def test_behind_a_proxy_all_links_have_its_path(played: Played) -> None:
+    with browsing("--data", str(played.data), "--root", "/arena") as place:
+        page = Links()
+        page.feed(text_of(place, "/matches/1/steps/2"))
+        assert page.found
+        assert all(link.startswith(("/arena/", "#")) for link in page.found)
+
+
+def test_what_cannot_be_shown_is_named(played: Played, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = arena("web", "--data", played.data, "--listen", address)
+        assert result.exit_code == 1
+        assert "Address already in use; choose another place with --listen" in result.output
+    assert "is no HOST:PORT" in arena("web", "--data", played.data, "--listen", "here").output
+    assert "no arena.db" in arena("web", "--data", tmp_path).output
+    assert "no arena answers at 127.0.0.1:9" in arena("web", "--server", "127.0.0.1:9").output
+    assert "begins with a slash" in arena("web", "--data", played.data, "--root", "arena/").output

@@ -1,0 +1,86 @@
+"""What lies on the table at a step: as the views have it, to one seat only what that seat knew; and its picture."""
+
+from __future__ import annotations
+
+from functools import cache
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from arena.replay.read import read
+from arena.replay.render.show import table_scene
+from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
+from arena.replay.render.table_svg import HEIGHT, INKS, WIDTH, table_svg
+from arena.replay.steps import Course
+from engine.game import Game
+from engine.nullern import NULLERN
+from engine.sixth_sense import SIXTH_SENSE
+from tests.replay.recorded import rated
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@cache
+def course(game: Game, seats: int) -> Course:
+    return Course(read(rated(seats, game=game)))
+
+
+@pytest.mark.parametrize(("game", "seats"), [(SIXTH_SENSE, 4), (SIXTH_SENSE, 6), (NULLERN, 3)])
+def test_a_seat_is_shown_its_own_hand_and_no_other(game: Game, seats: int) -> None:
+    played = course(game, seats)
+    for step in range(1, len(played.steps) + 1, 7):
+        for seat in range(seats):
+            scene = table_scene(played, step, seat)
+            assert scene is not None
+            assert [number for number, each in enumerate(scene.seats) if each.hand is not None] in ([seat], [])
+
+
+def test_predictions_and_who_has_chosen_stay_hidden_until_all_have_S4() -> None:
+    played = course(SIXTH_SENSE, 4)
+    for step in range(2, 5):
+        made = played.steps[step - 1].made
+        assert made is not None
+        for seat in range(4):
+            scene = table_scene(played, step, seat)
+            assert scene is not None
+            assert [number for number, each in enumerate(scene.seats) if each.called] in ([], [seat])
+            assert not scene.seats[made.seat].chose or made.seat == seat
+
+
+@pytest.mark.parametrize("game", [SIXTH_SENSE, NULLERN])
+def test_the_trick_on_the_table_has_a_card_a_play_and_its_taker(game: Game) -> None:
+    played, takers = course(game, 4), 0
+    for step in range(1, len(played.steps) + 1):
+        scene = table_scene(played, step)
+        assert scene is not None
+        cards = sum(each.card is not None for each in scene.seats)
+        assert cards == 0 if scene.trick is None else 1 <= cards <= 4
+        assert sum(each.leads for each in scene.seats) == (scene.trick is not None)
+        if any(each.takes for each in scene.seats):
+            takers += 1
+            assert cards == 4
+    assert takers > 10
+
+
+def test_a_picture_is_well_formed_and_inside_its_frame_whatever_the_names() -> None:
+    card = CardFace("red", "6/9", "*", blocked=True)
+    seat = SeatScene("<b>&\"'" + "x" * 40, False, (card,) * 20, "R5", 3, -12, 4, card, True, True, True, True)
+    for seats in range(2, 8):
+        drawn = ET.fromstring(table_svg(TableScene((seat,) * seats, card, 3), "a & b"))
+        texts = ["".join(each.itertext()) for each in drawn.iter(f"{SVG}text")]
+        assert any(text.startswith("0 <b>&") for text in texts)
+        for each in drawn.iter(f"{SVG}rect"):
+            x, y, width, height = (float(each.attrib[name]) for name in ("x", "y", "width", "height"))
+            assert 0 <= x <= WIDTH - width
+            assert 0 <= y <= HEIGHT - height
+
+
+def test_inks_of_cards_can_be_read_on_white() -> None:
+    """A contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
+
+    def luminance(ink: str) -> float:
+        parts = [int(ink[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    assert all(1.05 / (luminance(ink) + 0.05) >= 4.5 for ink in INKS.values())

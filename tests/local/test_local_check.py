@@ -126,7 +126,8 @@ def test_a_command_that_cannot_be_run_is_named() -> None:
     result = arena("check", "--", "/nowhere/bot", "{server}")
     assert result.exit_code == 1
     assert re.search(
-        r"the command '/nowhere/bot 127.0.0.1:\d+' cannot be run: there is no such program: /nowhere/bot", result.stderr
+        r"the command /nowhere/bot 127.0.0.1:\d+ cannot be started: there is no such program: /nowhere/bot",
+        result.stderr,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from contextlib import suppress
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.local.errors import LocalMatchError
+from arena.local.errors import CommandNotStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,14 +26,6 @@ MUCH: Final = 1 << 20
 """Bytes of output that are more than a log."""
 TOO_MUCH: Final = 64 << 20
 """Bytes of output at which the program is ended."""
-
-
-class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """The bot's command cannot be run."""
-
-    def __init__(self, command: Sequence[str], error: OSError) -> None:
-        why = "there is no such program" if isinstance(error, FileNotFoundError) else error.strerror
-        super().__init__(f"the command {' '.join(command)!r} cannot be run: {why}: {command[0]}")
 
 
 class Program:
@@ -59,7 +52,8 @@ class Program:
                 start_new_session=True,
             )
         except OSError as error:
-            raise CommandNotStarted(command, error) from error
+            why = "there is no such program" if isinstance(error, FileNotFoundError) else f"{error.strerror}"
+            raise CommandNotStarted(shlex.join(command), f"{why}: {command[0]}") from error
         program = cls(process)
         nursery.start_soon(program._read)
         return program

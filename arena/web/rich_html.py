@@ -10,7 +10,11 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-_CONSOLE: Final = Console(width=200, color_system="truecolor", force_terminal=True)
+from arena.replay.render.tricks import Fitted
+
+WIDE: Final = 200
+"""Columns for what is drawn to fit: a page can be scrolled."""
+_CONSOLE: Final = Console(width=WIDE, color_system="truecolor", force_terminal=True)
 
 
 class NoHtmlError(TypeError):
@@ -24,6 +28,8 @@ def html(drawn: RenderableType) -> Markup:
             return Markup("").join(map(html, drawn.renderables))
         case Table():
             return _table(drawn)
+        case Fitted():
+            return html(drawn.drawn(WIDE))
         case Text():
             return Markup('<p class="drawn">{}</p>').format(_inline(drawn)) if drawn.plain.strip() else Markup("")
         case str():

@@ -159,7 +159,7 @@ def test_demo_that_is_stopped_while_it_starts_leaves_no_process(data: Path) -> N
         process.send_signal(signal.SIGINT)
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, text
-    assert processes_of(data) == []
+    all_gone(data)
 
 
 def test_demo_that_is_killed_takes_its_programs_along(data: Path) -> None:

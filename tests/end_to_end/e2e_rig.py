@@ -6,6 +6,7 @@ Every wait is for the thing itself, and bounded.
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -149,10 +150,15 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 
 @contextmanager
-def program(*command: str) -> Iterator[subprocess.Popen[str]]:
-    """A process for the block; killed if it still runs at the end."""
+def program(*command: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A process for the block, with variables of its environment; killed if it still runs at the end."""
     process = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
+        [sys.executable, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **variables},
     )
     try:
         yield process

@@ -91,7 +91,7 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
     with server(tmp_path / "data", "--quiet") as arena, Crowd(arena.address) as crowd:
         ann, token = crowd.come("ann"), register(arena.address, "stopped")
         command = ("tests/end_to_end/stuck_bot.py", arena.address, token, "play" if busy else "nothing")
-        with program(*command) as stopped:
+        with program(*command, ARENA_DRAIN="0") as stopped:
             if busy:
                 ann.play_in_background()
                 assert stopped.stdout is not None

@@ -40,10 +40,11 @@ class Fitted:
     """What is drawn to fit the columns that there are."""
 
     def __init__(self, draw: Callable[[int], RenderableType]) -> None:
-        self._draw = draw
+        self.drawn = draw
+        """Returns it for so many columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._draw(options.max_width)
+        yield self.drawn(options.max_width)
 
 
 class TrickRenderer(ABC, Generic[PictureT, MarksT]):

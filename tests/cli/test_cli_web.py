@@ -8,16 +8,20 @@ import select
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from arena.client.rules import LANGUAGES
+from arena.store.rows import RatedRow
+from arena.web.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
 from arena.web.rules_pages import FIRST_BOT
 from engine.registry import GAMES
 from tests.cli.cli_rig import ARENA, PATIENCE, Played, arena
@@ -197,3 +201,17 @@ def test_what_cannot_be_shown_is_named(played: Played, tmp_path: Path) -> None:
     assert "no arena.db" in arena("web", "--data", tmp_path).output
     assert "no arena answers at 127.0.0.1:9" in arena("web", "--server", "127.0.0.1:9").output
     assert "begins with a slash" in arena("web", "--data", played.data, "--root", "arena/").output
+
+
+@pytest.mark.parametrize("ratings", [(1500, 1520, 1490), (1500.2, 1500.3), (0, 4000, -900, 1500), range(1400, 1600)])
+def test_a_rating_curve_lies_in_its_frame_and_has_labels(ratings: Sequence[float]) -> None:
+    now = datetime.now(UTC)
+    rows = [RatedRow(number, now, "", each, each, 300 / (1 + number), False) for number, each in enumerate(ratings)]
+    drawn = ET.fromstring(str(rating_curve(rows)))
+    for shape in drawn.iter():
+        for point in shape.get("points", "").split():
+            x, y = map(float, point.split(","))
+            assert LEFT <= x <= WIDTH
+            assert 0 <= y <= HEIGHT
+    assert 1 <= len([*drawn.iter("text")]) <= 7
+    assert rating_curve(rows[:1]) == ""

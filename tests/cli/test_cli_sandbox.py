@@ -122,6 +122,30 @@ def test_whoever_ends_the_runner_no_box_is_left(tmp_path: Path, bot: str, how: s
         time.sleep(0.01)
 
 
+def test_whoever_ends_the_keeper_of_a_box_no_box_is_left(tmp_path: Path, bot: str) -> None:
+    out = tmp_path / "bot.sets"
+    words = [*ARENA, "match", bot, *WORDS, "--sets", "1000", "--sandbox", "--out", str(out)]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as match:
+        until = time.monotonic() + PATIENCE
+        while not out.exists() or out.read_bytes().count(b"\n") < 3:
+            assert match.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        [keeper] = [pid for pid in processes_with("keeper.py") if parent(pid) == match.pid]
+        os.kill(keeper, signal.SIGKILL)
+        assert match.wait(PATIENCE) == 1
+    while processes_with(str(tmp_path)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def parent(process: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
 def processes_with(word: str) -> set[int]:
     """Return the processes with a word on their command lines."""
     found = set()

@@ -149,6 +149,13 @@ def test_in_a_box_a_bot_plays_the_same(folder: Path) -> None:
     assert played_by(bots, 3, CommandPlace(sandbox=probed(weak=False))) == played_by(bots)
 
 
+def test_a_bot_plays_under_a_name_that_is_a_link(folder: Path) -> None:
+    (folder / "link").symlink_to(folder / "real")
+    command(folder / "real")
+    bots = subject(f"cmd:{PYTHON} {folder / 'link' / 'bot.py'}", "house:random", "house:random")
+    assert len(played_by(bots, 1, CommandPlace(sandbox=probed(weak=False)))) == 1
+
+
 LINES = """
 import json, sys
 for line in sys.stdin:
@@ -245,6 +252,8 @@ def test_a_bot_sees_its_own_folder_its_programs_and_no_others(folder: Path, monk
     assert mine(sys.executable, "-m", "mybot") == [], "who is at home does not show all of it"
     monkeypatch.chdir(other)
     assert mine(sys.executable, "-m", "mybot") == ["other"]
+    (home / "link").symlink_to("one")
+    assert mine(sys.executable, str(home / "link" / "bot.py")) == ["link", "one"], "under both names"
     (home / "native").symlink_to("other/native")
     with pytest.raises(SandboxRefused, match=f"{home} has more in it than the bot"):
         mine(str(home / "native"))

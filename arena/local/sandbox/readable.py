@@ -48,7 +48,8 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
     file, as `python -m mybot`, it is this process's folder, unless that must not be shown. With `own_user` the command
     is not run by this user, and everything must be readable for others.
     """
-    projects = {Path(word).resolve().parent for word in words[1:] if Path(word).is_file()}
+    files = [Path(word) for word in words[1:] if Path(word).is_file()]
+    projects = {place for file in files for place in (_plain(file).parent, file.resolve().parent)}
     programs = {folder for at in _programs(words) for folder in _of_program(words[at])}
     given = set(python_folders())
     for folder in sorted(projects | programs):
@@ -72,7 +73,7 @@ def found_programs(words: Sequence[str]) -> list[str]:
 def python_folders() -> Iterator[Path]:
     """Yield the folders of the Python that runs this program, and of what a bot imports there."""
     for name in (sys.prefix, sys.base_prefix):
-        yield Path(name).resolve()
+        yield from (Path(name), Path(name).resolve())
     yield Path(sys.executable).parent.parent
     for package in PACKAGES:
         spec = find_spec(package)
@@ -105,12 +106,12 @@ def _programs(words: Sequence[str]) -> list[int]:
 def _of_program(word: str) -> Iterator[Path]:
     """Yield the folders of a program and of what it is a link to, step by step: a virtual environment's, too."""
     found = shutil.which(word)
-    place = Path(os.path.normpath(Path(found or word).absolute()))
+    place = _plain(Path(found or word))
     for _ in range(40):
         yield _installed_in(place)
         if not place.is_symlink():
             break
-        place = Path(os.path.normpath(place.parent / place.readlink()))
+        place = _plain(place.parent / place.readlink())
     yield _installed_in(place.resolve())
 
 
@@ -123,13 +124,19 @@ def _installed_in(program: Path) -> Path:
     return above if folder.name == "bin" and deep and len(above.parts) > 2 else folder
 
 
+def _plain(place: Path) -> Path:
+    """Return the full path as it is written, with links: a box has the folder under that name, too."""
+    return Path(os.path.normpath(place.absolute()))
+
+
 def _within(folder: Path, others: Iterable[Path]) -> bool:
     return any(folder.is_relative_to(other) for other in others)
 
 
 def _check(project: Path, own_user: bool) -> None:
     """Raise SandboxRefused where a bot's folder must not be shown to it, or cannot be."""
-    if _homes_within(project) or Path(tempfile.gettempdir()).resolve().is_relative_to(project):
+    whole = project.resolve()
+    if _homes_within(whole) or Path(tempfile.gettempdir()).resolve().is_relative_to(whole):
         why = "has more in it than the bot, which would see all of it: put the bot into a folder of its own"
         raise SandboxRefused(f"{project} {why}")
     if _is_a_servers(project):

@@ -16,6 +16,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from arena.local.comparison import SequentialState
     from arena.local.ordered_sets import OrderedPairs
+    from arena.local.sandbox.sandbox import Sandbox
     from arena.local.sets import SetsFile, Subject
 
 SETS: Final = 200
@@ -25,6 +26,14 @@ SETS_OF_TEST: Final = 10_000
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt, by its outcome."""
 INTERRUPTED: Final = 130
+
+
+class MatchCommand(click.Command):
+    """A command whose `--sandbox` may stand without a value, whatever word follows it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give it the value that it has by itself."""
+        return super().parse_args(ctx, ["--sandbox=whole" if word == "--sandbox" else word for word in args])
 
 
 def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, float] | None:
@@ -44,7 +53,8 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 
 
 @click.command(
-    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets"
+    cls=MatchCommand,
+    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets",
 )
 @click.argument("one")
 @click.argument("other")
@@ -75,6 +85,12 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
     help="Games at once.  [default: one a core, 8 with commands]",
 )
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
+@click.option(
+    "--sandbox",
+    metavar="[=weak]",
+    type=click.Choice(["whole", "weak"]),
+    help="Run commands in boxes: no network, no files of yours, limits. =weak: as far as this system can.",
+)
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
 @click.option(
@@ -103,6 +119,7 @@ def command(
     sprt: tuple[float, float] | None,
     concurrency: int | None,
     dask: str | None,
+    sandbox: str | None,
     seed: int | None,
     out: Path | None,
     replays: Path | None,
@@ -147,12 +164,14 @@ def command(
         raise click.UsageError(
             f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"
         )
+    if sandbox is not None:
+        _refuse_without_commands((*compared, *field))
     subject = _subject(compared, round_robin, game, seats, options, field, design, seed, out)
     test = None if sprt is None else SequentialTest(*sprt)
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
-            interrupted = _play(subject, file, ordered, concurrency, dask, out, replays)
+            interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
             if picture is not None and ordered.sets:
                 from arena.cli.match_plot import plot_match
 
@@ -164,6 +183,20 @@ def command(
         _say_how_to_go_on(subject, out)
         sys.exit(INTERRUPTED)
     sys.exit(_status([each.state for each in ordered.pairs]))
+
+
+def _refuse_without_commands(bots: tuple[str, ...]) -> None:
+    """Raise UsageError where something besides commands would run a stranger's code: it must not even be loaded."""
+    from arena.local.commands.spec import is_command
+    from arena.local.players import HOUSE
+
+    for bot in bots:
+        if not is_command(bot) and not bot.startswith(HOUSE):
+            raise click.UsageError(
+                f"--sandbox is for commands, and {bot} is loaded by this program itself: name it as 'cmd:python {bot}'"
+            )
+    if not any(map(is_command, bots)):
+        raise click.UsageError("--sandbox is for commands, and there is none: write 'cmd:./mybot --flag'")
 
 
 def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
@@ -249,6 +282,7 @@ def _play(
     ordered: OrderedPairs,
     concurrency: int | None,
     dask: str | None,
+    sandbox: str | None,
     out: Path | None,
     replays: Path | None,
 ) -> bool:
@@ -259,7 +293,10 @@ def _play(
     from arena.local.runner import default_concurrency, play_sets
 
     workers = concurrency or default_concurrency(subject)
-    place = CommandPlace(None if out is None else out.with_name(f"{out.name}.logs"))
+    place = CommandPlace(
+        None if out is None else out.with_name(f"{out.name}.logs"),
+        sandbox=None if sandbox is None else _sandbox(sandbox),
+    )
     missing = [number for number in range(ordered.most) if number not in file.found]
     with MatchProgress(screen(stderr=True), ordered) as progress:
         if replays is not None:
@@ -282,6 +319,16 @@ def _play(
             except KeyboardInterrupt:
                 return True
     return False
+
+
+def _sandbox(wanted: str) -> Sandbox:
+    """Return what commands are boxed by; say what it is without. SandboxRefused."""
+    from arena.local.sandbox.sandbox import probed
+
+    found = probed(weak=wanted == "weak")
+    for lack in found.lacks:
+        click.echo(f"The sandbox is without {lack}", err=True)
+    return found
 
 
 def _say_how_to_go_on(subject: Subject, out: Path | None) -> None:

@@ -45,8 +45,18 @@ class RunningCommand:
     Its standard input is empty. `fileno` is readable when it has ended.
     """
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path | None = None):
-        """Start it in a folder, by default this process's, with exactly this environment. CommandNotStarted."""
+    def __init__(
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        folder: Path | None = None,
+        calls: bytes | None = None,
+    ):
+        """Start it in a folder, by default this process's, with exactly this environment. CommandNotStarted.
+
+        With `calls` it is a box, which is given that filter of system calls: see `keeper`.
+        """
         self.words = tuple(words)
         self.log = log
         self._end: CommandEnd | None = None
@@ -64,7 +74,12 @@ class RunningCommand:
             )
         except OSError as error:
             raise CommandNotStarted(shlex.join(words), str(error)) from error
-        wanted = {"words": [*words], "environment": dict(environment), "log": str(log.resolve())}
+        wanted = {
+            "words": [*words],
+            "environment": dict(environment),
+            "log": str(log.resolve()),
+            "calls": None if calls is None else calls.hex(),
+        }
         assert self._keeper.stdin is not None, "it is a pipe"
         with suppress(OSError):  # it is gone, and says nothing
             self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")

@@ -45,6 +45,10 @@ class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is 
         return f"the command {command} cannot be started: {why}"
 
 
+class SandboxRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A command cannot be run in a sandbox, or this system cannot make one."""
+
+
 class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A bot that is a command ended, did not come, or left a decision to the referee."""
 

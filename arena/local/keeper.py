@@ -8,6 +8,9 @@ says in JSON that the command runs or why not, and how it ended.
 
 The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
 keeper (Linux) and end with it.
+
+A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. Bubblewrap
+itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ GRACE: Final = 2.0
 """Seconds for which a command that was asked to end may go on."""
 LAST_WAIT: Final = 5.0
 """Seconds for which processes are killed that go on making others."""
+FILTER: Final = "{filter}"
+"""The word of a box's command line in whose place a descriptor is given, to read the filter of system calls from."""
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -79,21 +84,25 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     kept = Log(Path(wanted["log"]))
-    keeper = os.getpid()
+    keeper, boxed = os.getpid(), wanted["calls"] is not None
+    calls = _readable(bytes.fromhex(wanted["calls"] or ""))
     try:
         command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
-            wanted["words"],
+            [str(calls) if word == FILTER else word for word in wanted["words"]],
             env=wanted["environment"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            process_group=0,
-            preexec_fn=lambda: _begin(keeper),  # noqa: PLW1509 - there are no threads here
+            pass_fds=[calls] if boxed else [],
+            process_group=None if boxed else 0,
+            start_new_session=boxed,
+            preexec_fn=lambda: _begin(keeper, boxed),  # noqa: PLW1509 - there are no threads here
             bufsize=0,
         )
     except OSError as error:
         _say({"not started": error.strerror or str(error)})
         return
+    os.close(calls)
     assert command.stdout is not None, "it is a pipe"
     _say({"started": command.pid})
     _watch(command, command.stdout.fileno(), ended, kept)
@@ -113,10 +122,19 @@ def _line() -> bytes:
     return line
 
 
-def _begin(keeper: int) -> None:
+def _readable(content: bytes) -> int:
+    """Return a descriptor from which this is read; it is less than a pipe holds."""
+    descriptor, end = os.pipe()
+    os.write(end, content)
+    os.close(end)
+    return descriptor
+
+
+def _begin(keeper: int, boxed: bool) -> None:
     """Have the command end with the keeper, also where that is killed."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
+    if not boxed:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)

@@ -7,9 +7,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.processes import launch
+
+if TYPE_CHECKING:
+    from arena.local.sandbox.sandbox import Sandbox
 
 SOCKET: Final = "arena.sock"
 
@@ -23,6 +26,8 @@ class CommandPlace(NamedTuple):
     """Seconds that bots have to connect."""
     decision_limit: float = 60.0
     """Seconds that a bot has for a decision. It is there for bots that hang, not for those that are slow."""
+    sandbox: Sandbox | None = None
+    """What commands are boxed by, if they are."""
 
 
 class CommandFolder(NamedTuple):
@@ -32,9 +37,14 @@ class CommandFolder(NamedTuple):
     logs: Path
 
     @property
+    def socket(self) -> Path:
+        """Where the private server listens."""
+        return self.path / SOCKET
+
+    @property
     def address(self) -> str:
-        """The address of the private server."""
-        return f"unix:{self.path / SOCKET}"
+        """Its address."""
+        return f"unix:{self.socket}"
 
     def log(self, name: str) -> Path:
         """The file that what a bot prints is kept in."""
@@ -54,6 +64,6 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
         shutil.rmtree(logs)
 
 
-def told(address: str, token: str) -> Mapping[str, str]:
-    """Return the environment of a bot: this process's, and where it is to connect with which token."""
-    return {**launch.environment(), "ARENA_SERVER": address, "ARENA_TOKEN": token}
+def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
+    """Return the environment of a bot: where it is to connect with which token, and unless boxed this process's."""
+    return {**({} if boxed else launch.environment()), "ARENA_SERVER": address, "ARENA_TOKEN": token}

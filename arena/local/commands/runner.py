@@ -38,6 +38,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arena.local.sandbox.sandbox import Sandbox
     from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
@@ -126,6 +127,8 @@ class _Tables:
                 nursery.start_soon(hall.beat)
                 serving = partial(serve, [service], folder.address, turn=turns, error_domain=ERROR_DOMAIN)
                 await nursery.start(serving)
+                if self._place.sandbox is not None:
+                    self._place.sandbox.admit(folder.path, folder.socket)
                 bots = self._bots(seats, hall, folder)
                 try:
                     with self._stop:
@@ -197,9 +200,11 @@ class _Tables:
                 place,
                 subject.bots[place],
                 started_for(subject.bots[place], subject.game, self._at_once),
-                told(folder.address, token),
+                told(folder.address, token, boxed=self._place.sandbox is not None),
+                folder,
                 folder.log(self._names[place]),
                 player,
+                self._place.sandbox,
             )
             for place, player, token in zip(seats, hall.players, hall.tokens, strict=True)
         ]
@@ -209,19 +214,33 @@ class _Bot:
     """A bot that is a command, with its place among the bots of the match and its player."""
 
     def __init__(
-        self, place: int, spec: str, words: Sequence[str], told: Mapping[str, str], log: Path, player: BotPlayer
+        self,
+        place: int,
+        spec: str,
+        words: Sequence[str],
+        told: Mapping[str, str],
+        folder: CommandFolder,
+        log: Path,
+        player: BotPlayer,
+        sandbox: Sandbox | None,
     ) -> None:
         self.place = place
         self.player = player
         self._spec = spec
         self._words = words
         self._told = told
+        self._folder = folder
         self._log = log
+        self._sandbox = sandbox
         self._command: RunningCommand | None = None
 
     def start(self) -> None:
-        """Start it. CommandNotStarted."""
-        self._command = RunningCommand(self._words, self._told, self._log)
+        """Start it. CommandNotStarted, SandboxRefused."""
+        words, calls = self._words, None
+        if self._sandbox is not None:
+            words = self._sandbox.box().words(words, self._folder.path, [self._log.parent.resolve()])
+            calls = self._sandbox.filter
+        self._command = RunningCommand(words, self._told, self._log, calls=calls)
 
     async def watch(self) -> None:
         """Raise CommandFailed when it ends."""

@@ -1,0 +1,147 @@
+"""A box: the words that run a command in it under bubblewrap, with what this system can do of it."""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from arena.local.keeper import FILTER
+from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, readable_folders, servers_within
+
+TEMPORARY: Final = 64 << 20
+"""Bytes that a command may have in /tmp."""
+SHARED: Final = 16 << 20
+"""Bytes that it may have in /dev/shm."""
+LIMITS: Final = MappingProxyType(
+    {
+        "RLIMIT_DATA": 1 << 30,
+        "RLIMIT_AS": 4 << 30,
+        "RLIMIT_CPU": 24 * 3600,
+        "RLIMIT_NOFILE": 256,
+        "RLIMIT_FSIZE": TEMPORARY,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 1 << 16,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+)
+"""What each process of a command may use: bytes, seconds of processor time, open files."""
+PROCESSES: Final = 128
+"""Processes and threads that a command may have at once."""
+TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
+"""What a command in a box has of the environment that it is started with."""
+SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
+"""What it finds there besides, always the same: programs look for a home."""
+
+
+class Ability(enum.Enum):
+    """Something that a system must be able to do for a box to be whole."""
+
+    BUBBLEWRAP = "bubblewrap"
+    """To start it at all, with a user namespace where the runner is not root."""
+    PROCESSES = "processes of its own"
+    NETWORK = "a network of its own"
+    MESSAGES = "messages of its own (System V IPC, host name)"
+    FILES = "a file system of its own"
+    CALLS = "a filter of system calls"
+    USER = "a user of its own"
+
+
+class Identity(NamedTuple):
+    """A user and a group that nobody else has."""
+
+    user: int
+    group: int
+
+
+class Box(NamedTuple):
+    """How one command is boxed."""
+
+    bubblewrap: str
+    """The program."""
+    able: frozenset[Ability]
+    identity: Identity | None
+    """Who the command is where the runner is root; elsewhere it is the runner, without rights outside the box."""
+
+    def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
+        """Return what runs a command, with a folder that it may read besides its own, the server's socket.
+
+        Folders to hide are seen empty. SandboxRefused.
+        """
+        entry = self._entry(words)
+        if Ability.BUBBLEWRAP not in self.able:
+            return entry
+        options = ["--die-with-parent"]
+        if os.geteuid() != 0:
+            options.append("--unshare-user")
+        else:
+            options += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        if Ability.PROCESSES in self.able:
+            options.append("--unshare-pid")
+        if Ability.NETWORK in self.able:
+            options.append("--unshare-net")
+        if Ability.MESSAGES in self.able:
+            options += ["--unshare-ipc", "--unshare-uts", "--hostname", "box"]
+        if Ability.FILES in self.able:
+            options += self._files(words, shared, hidden)
+        else:
+            options += ["--ro-bind", "/", "/"]
+        if Ability.CALLS in self.able:
+            options += ["--seccomp", FILTER]
+        return [self.bubblewrap, *options, "--", *entry]
+
+    def _entry(self, words: Sequence[str]) -> list[str]:
+        """Return what limits a command, as its own user, and becomes it."""
+        identity = self.identity if Ability.USER in self.able else None
+        limits = dict(LIMITS)
+        if Ability.BUBBLEWRAP in self.able or identity is not None:  # or it would be one for all processes of the user
+            limits["RLIMIT_NPROC"] = PROCESSES
+        given = {
+            "user": None if identity is None else identity.user,
+            "group": None if identity is None else identity.group,
+            "limits": limits,
+            "told": TOLD,
+            "set": dict(SET),
+            "folder": str(Path.cwd()),
+        }
+        text = Path(__file__).with_name("entry.py").read_text()
+        return [sys.executable, "-I", "-S", "-c", text, json.dumps(given), *found_programs(words)]
+
+    def _files(self, words: Sequence[str], shared: Path | None, hidden: Iterable[Path]) -> list[str]:
+        options = []
+        for place in SYSTEM:
+            if place.is_symlink():
+                options += ["--symlink", str(place.readlink()), str(place)]
+            else:
+                options += ["--ro-bind-try", str(place), str(place)]
+        options += _folders({place.parent for place in SYSTEM_FILES})
+        for place in SYSTEM_FILES:
+            options += ["--ro-bind-try", str(place), str(place)]
+        options += ["--dev", "/dev", *_temporary("/dev/shm", SHARED), "--remount-ro", "/dev"]  # noqa: S108 - a box's
+        options += _temporary("/tmp", TEMPORARY)  # noqa: S108 - the box's own
+        options += ["--proc", "/proc"] if Ability.PROCESSES in self.able else ["--dir", "/proc"]
+        folders = readable_folders(words, Ability.USER in self.able)
+        mounted = [*folders] if shared is None else [*folders, shared]
+        above = {each for place in (*mounted, Path.cwd()) for each in (place, *place.parents)}
+        options += _folders(each for each in above if not any(map(each.is_relative_to, (*mounted, *SYSTEM))))
+        for place in mounted:
+            options += ["--ro-bind", str(place), str(place)]
+        within = {place for folder in folders for place in servers_within(folder)}
+        within |= {place for place in hidden if any(place.is_relative_to(folder) for folder in folders)}
+        for place in sorted(within):
+            options += ["--tmpfs", str(place), "--remount-ro", str(place)]
+        return [*options, "--remount-ro", "/"]
+
+
+def _temporary(place: str, size: int) -> list[str]:
+    return ["--perms", "1777", "--size", str(size), "--tmpfs", place]
+
+
+def _folders(places: Iterable[Path]) -> list[str]:
+    """Return what makes folders that everybody may read; those that bubblewrap makes by itself are for root alone."""
+    return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

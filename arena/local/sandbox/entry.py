@@ -1,0 +1,42 @@
+"""The first program in a box: sets limits, leaves the runner's user, and becomes the command.
+
+Its text is handed to `python -I -S -c`, so that no file of it need be in the box: the standard library alone. It comes
+after bubblewrap because a number of processes is counted by user and user namespace: only here it is that of the box.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+
+
+def main() -> None:
+    """Become the command."""
+    wanted, *words = sys.argv[1:]
+    given = json.loads(wanted)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    if (user := given["user"]) is not None:
+        os.setgroups([])
+        os.setresgid(given["group"], given["group"], given["group"])
+        os.setresuid(user, user, user)
+    for name, most in given["limits"].items():
+        kind = getattr(resource, name)
+        hard = resource.getrlimit(kind)[1]
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (limit, limit))
+    environment = {name: os.environ[name] for name in given["told"] if name in os.environ} | given["set"]
+    try:
+        with suppress(KeyError):
+            os.chdir(given["folder"])
+        os.execve(words[0], words, environment)  # noqa: S606 - it is what the box is for
+    except OSError as error:
+        sys.exit(f"the sandbox cannot start {words[0]}: {error.strerror} (is it readable for others, and its folder?)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Which folders a command needs: those of the files that it names and of its program, and this program's Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from arena.local.errors import SandboxRefused
+
+SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")))
+"""Folders of programs and libraries, the same for everybody."""
+SYSTEM_FILES: Final = tuple(
+    Path("/etc", name)
+    for name in (
+        "alternatives",
+        "ca-certificates",
+        "group",
+        "ld.so.cache",
+        "ld.so.conf",
+        "ld.so.conf.d",
+        "localtime",
+        "mime.types",
+        "nsswitch.conf",
+        "passwd",
+        "ssl/certs",
+        "ssl/openssl.cnf",
+    )
+)
+"""What programs read of /etc, the same for everybody."""
+PACKAGES: Final = ("arena_client", "engine")
+"""What a bot of this program's Python may import, wherever it is installed."""
+OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
+"""What a server's data directory has in it."""
+
+
+def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
+    """Return the folders that a command needs, none within another. SandboxRefused.
+
+    These are the folders of the files that it names, of its program, and of this program's Python. Where it names no
+    file, as `python -m mybot`, it is this process's folder, unless that must not be shown. With `own_user` the command
+    is not run by this user, and everything must be readable for others.
+    """
+    files = [Path(word) for word in words[1:] if Path(word).is_file()]
+    projects = {place for file in files for place in (_plain(file).parent, file.resolve().parent)}
+    programs = {folder for at in _programs(words) for folder in _of_program(words[at])}
+    given = set(python_folders())
+    for folder in sorted(projects | programs):
+        if not _within(folder, (*SYSTEM, *given)):
+            _check(folder, own_user)
+    if not projects and any(folder.name == "bin" or _within(folder, (*SYSTEM, *given)) for folder in programs):
+        with suppress(SandboxRefused):
+            _check(Path.cwd(), own_user)
+            projects = {Path.cwd()}
+    return outermost(projects | programs | given)
+
+
+def found_programs(words: Sequence[str]) -> list[str]:
+    """Return the words with their programs by full path: in a box another PATH is searched."""
+    full = list(words)
+    for at in _programs(words):
+        full[at] = str(Path(shutil.which(words[at]) or words[at]).absolute())
+    return full
+
+
+def python_folders() -> Iterator[Path]:
+    """Yield the folders of the Python that runs this program, and of what a bot imports there."""
+    for name in (sys.prefix, sys.base_prefix):
+        yield from (Path(name), Path(name).resolve())
+    yield Path(sys.executable).parent.parent
+    for package in PACKAGES:
+        spec = find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+            yield Path(place).resolve()
+
+
+def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Return those that lie neither within others of them nor within the system's, in order."""
+    kept: list[Path] = []
+    for folder in sorted(folders):
+        if not _within(folder, (*SYSTEM, *kept)):
+            kept.append(folder)
+    return tuple(kept)
+
+
+def servers_within(folder: Path) -> tuple[Path, ...]:
+    """Return the folders directly in one that have a server's secrets, or an author's tokens."""
+    with os.scandir(folder) as entries:
+        inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return tuple(sorted(each for each in inner if each.name == ".arena" or _is_a_servers(each)))
+
+
+def _programs(words: Sequence[str]) -> list[int]:
+    """Return which words are programs: the first, and one that it is to start, as in `arena-bot pipe -- PROGRAM`."""
+    inner = words.index("--") + 1 if "--" in words else len(words)
+    return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
+
+
+def _of_program(word: str) -> Iterator[Path]:
+    """Yield the folders of a program and of what it is a link to, step by step: a virtual environment's, too."""
+    found = shutil.which(word)
+    place = _plain(Path(found or word))
+    for _ in range(40):
+        yield _installed_in(place)
+        if not place.is_symlink():
+            break
+        place = _plain(place.parent / place.readlink())
+    yield _installed_in(place.resolve())
+
+
+def _installed_in(program: Path) -> Path:
+    """Return the folder that a program is installed in: with its libraries where it has one of its own."""
+    folder, above = program.parent, program.parent.parent
+    if (above / "pyvenv.cfg").is_file():
+        return above
+    deep = not _homes_within(above) and above.parent not in _homes()
+    return above if folder.name == "bin" and deep and len(above.parts) > 2 else folder
+
+
+def _plain(place: Path) -> Path:
+    """Return the full path as it is written, with links: a box has the folder under that name, too."""
+    return Path(os.path.normpath(place.absolute()))
+
+
+def _within(folder: Path, others: Iterable[Path]) -> bool:
+    return any(folder.is_relative_to(other) for other in others)
+
+
+def _check(project: Path, own_user: bool) -> None:
+    """Raise SandboxRefused where a bot's folder must not be shown to it, or cannot be."""
+    whole = project.resolve()
+    if _homes_within(whole) or Path(tempfile.gettempdir()).resolve().is_relative_to(whole):
+        why = "has more in it than the bot, which would see all of it: put the bot into a folder of its own"
+        raise SandboxRefused(f"{project} {why}")
+    if _is_a_servers(project):
+        raise SandboxRefused(f"{project} is a server's data directory: put the bot into a folder of its own")
+    need = stat.S_IROTH | stat.S_IXOTH
+    if own_user and project.stat().st_mode & need != need:
+        raise SandboxRefused(f"{project} is not for others, and in a box the bot has a user of its own: chmod o+rx it")
+
+
+def _is_a_servers(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in OF_A_SERVER)
+
+
+def _homes() -> set[Path]:
+    return {Path.home().resolve(), Path("/root")}
+
+
+def _homes_within(folder: Path) -> bool:
+    """Return whether a folder is the root, a home, or above one."""
+    return any(home.is_relative_to(folder) for home in (*_homes(), Path("/home")))

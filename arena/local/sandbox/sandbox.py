@@ -1,0 +1,123 @@
+"""The sandbox of a match: what this system can do of it, found out by trying, and a box for each command."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from arena.local.command import RunningCommand
+from arena.local.errors import CommandNotStarted, SandboxRefused
+from arena.local.sandbox.box import Ability, Box, Identity
+from arena.local.sandbox.system_calls import filter_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PATIENCE: Final = 60.0
+"""Seconds that a probe may take."""
+FIRST_IDENTITY: Final = 0x70000000
+"""Users and groups from here to 0x7FFFFFFF are nobody's, by systemd's list of them (UIDS-GIDS.md)."""
+
+
+class Lack(NamedTuple):
+    """Something that this system cannot do."""
+
+    ability: Ability
+    why: str
+    """What the probe said."""
+
+    def __str__(self) -> str:
+        return f"{self.ability.value}: {self.why}"
+
+
+class Sandbox(NamedTuple):
+    """How the commands of a match are boxed."""
+
+    bubblewrap: str
+    able: frozenset[Ability]
+    lacks: tuple[Lack, ...]
+    """What boxes are without."""
+    group: int | None
+    """The group of all its commands, where each has a user of its own: the socket is for it."""
+
+    def box(self) -> Box:
+        """Return a box for another command."""
+        identity = None if self.group is None else Identity(_nobodys(), self.group)
+        return Box(self.bubblewrap, self.able, identity)
+
+    @property
+    def filter(self) -> bytes:
+        """The filter of system calls; empty where there is none."""
+        return (filter_for() or b"") if Ability.CALLS in self.able else b""
+
+    def admit(self, folder: Path, unix_socket: Path) -> None:
+        """Let its commands, and nobody else, come to a socket in a folder."""
+        if self.group is not None:
+            os.chown(unix_socket, -1, self.group)
+            unix_socket.chmod(0o660)
+            os.chown(folder, -1, self.group)
+            folder.chmod(0o710)
+
+
+def probed(weak: bool) -> Sandbox:
+    """Return the best sandbox that this system can make. SandboxRefused where it is not whole, unless `weak`."""
+    program = shutil.which("bwrap")
+    wanted = [ability for ability in Ability if ability is not Ability.USER or os.geteuid() == 0]
+    if (program is None or _fails(program, wanted) is not None) and (lacks := _lacks(program, wanted)):
+        if not weak:
+            raise SandboxRefused(_said(lacks))
+        able = frozenset(wanted) - {lack.ability for lack in lacks}
+        if (why := _fails(program or "", able)) is not None:
+            raise SandboxRefused(f"what this system can do of a sandbox it cannot do together: {why}")
+    else:
+        able, lacks = frozenset(wanted), ()
+    return Sandbox(program or "", able, lacks, _nobodys() if Ability.USER in able else None)
+
+
+def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
+    """Try each ability by itself."""
+    missing = "there is no program bwrap; apt-get install bubblewrap"
+    if (first := missing if program is None else _fails(program, [Ability.BUBBLEWRAP])) is not None:
+        return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)
+    lacks = []
+    for each in wanted:
+        # Another user reads this program's Python only where the way to it is made anew.
+        beside = {Ability.FILES} if each is Ability.USER else set()
+        if (why := _fails(program or "", {Ability.BUBBLEWRAP, each} | beside)) is not None:
+            lacks.append(Lack(each, why))
+    return tuple(lacks)
+
+
+def _fails(program: str, abilities: Iterable[Ability]) -> str | None:
+    """Return why a box with these abilities cannot be made; None if it can."""
+    able = frozenset(abilities)
+    calls = filter_for() if Ability.CALLS in able else b""
+    if calls is None:
+        return f"not for a machine of this kind ({os.uname().machine})"
+    box = Box(program, able, Identity(_nobodys(), _nobodys()) if Ability.USER in able else None)
+    with tempfile.TemporaryDirectory(prefix="arena-probe-") as folder:
+        try:
+            words = box.words([sys.executable, "-I", "-S", "-c", "print('in the box')"])
+            command = RunningCommand(words, {}, Path(folder) / "log", calls=calls)
+        except (CommandNotStarted, SandboxRefused) as error:
+            return str(error)
+        end = command.ended(PATIENCE)
+        command.end()
+    if end is not None and end.status == 0:
+        return None
+    return "it took too long" if end is None else " ".join(end.last[-1:]) or f"exit status {end.status}"
+
+
+def _nobodys() -> int:
+    return FIRST_IDENTITY + secrets.randbelow(0x0FFFFFFF)
+
+
+def _said(lacks: Iterable[Lack]) -> str:
+    lines = [f"  {lack}" for lack in lacks]
+    advice = "With --sandbox=weak the match is played without what is missing."
+    return "\n".join(["this system cannot make a whole sandbox; these probes failed:", *lines, advice])

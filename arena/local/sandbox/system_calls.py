@@ -1,0 +1,121 @@
+"""A filter of system calls, as bubblewrap takes it: a program of the kernel's classic BPF.
+
+Made from `linux/filter.h`, `linux/seccomp.h` and the tables of system calls of Linux. Whatever is not named here is
+allowed: the box is the fence, and this closes ways into the kernel that no bot needs.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import socket
+import struct
+from typing import Final
+
+MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""What the kernel calls the machines that a filter can be made for (`AUDIT_ARCH_…`)."""
+REFUSED: Final = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "open_by_handle_at": (304, 265),
+    "fanotify_init": (300, 262),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "reboot": (169, 142),
+    "syslog": (103, 116),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "personality": (135, 92),
+    "shmget": (29, 194),
+}
+"""System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
+
+`shmget` is among them since its memory counts for no process.
+"""
+MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
+"""System calls that fail with ENOSYS, as on a system without them: programs then do without.
+
+No filter can look at what `clone3` is to do. What `memfd_create` gives is memory that counts for no process.
+"""
+CLONE: Final = (56, 220)
+NEW_NAMESPACES: Final = 0x7E020000
+"""The flags of `clone` that make namespaces (`CLONE_NEW…`)."""
+SOCKET: Final = (41, 198)
+FAMILIES: Final = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
+"""Kinds of sockets that are allowed, which the box's own network holds; 16 is AF_NETLINK, which tells of it."""
+IOCTL: Final = (16, 29)
+INTO_TERMINAL: Final = (0x5412, 0x541C)
+"""Requests that put words into a terminal (TIOCSTI, TIOCLINUX)."""
+X32: Final = 0x40000000
+"""From here on the numbers of x86_64 are those of another table."""
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
+
+
+def filter_for(machine: str | None = None) -> bytes | None:
+    """Return the program for a machine, by default this one; None for one that it cannot be made for."""
+    machine = machine or platform.machine()
+    if machine not in MACHINES:
+        return None
+    column = list(MACHINES).index(machine)
+    program = [
+        (_LOAD, 0, 0, _MACHINE),
+        (_EQUAL, 1, 0, MACHINES[machine]),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, X32),
+        (_RETURN, 0, 0, _FAIL | errno.ENOSYS),
+    ]
+    for calls, error in ((REFUSED, errno.EPERM), (MISSING, errno.ENOSYS)):
+        for numbers in calls.values():
+            program += [(_EQUAL, 0, 1, numbers[column]), (_RETURN, 0, 0, _FAIL | error)]
+    program += _where(CLONE[column], 0, [(_ANY_BIT, 0, 1, NEW_NAMESPACES), (_RETURN, 0, 0, _FAIL | errno.EPERM)])
+    refused = [(_EQUAL, len(FAMILIES) - at, 0, family) for at, family in enumerate(FAMILIES)]
+    program += _where(SOCKET[column], 0, [*refused, (_RETURN, 0, 0, _FAIL | errno.EAFNOSUPPORT)])
+    asked = [(_EQUAL, 1, 0, INTO_TERMINAL[0]), (_EQUAL, 0, 1, INTO_TERMINAL[1])]
+    program += _where(IOCTL[column], 1, [*asked, (_RETURN, 0, 0, _FAIL | errno.EPERM)])
+    program.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *each) for each in program)
+
+
+def _where(number: int, argument: int, body: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return instructions that look at the lower half of an argument of one system call, which may go on past them."""
+    return [
+        (_EQUAL, 0, len(body) + 1, number),
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
+        *body,
+        (_LOAD, 0, 0, _NUMBER),
+    ]

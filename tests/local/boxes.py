@@ -1,0 +1,12 @@
+"""Tests that need bubblewrap: skipped where it is not installed, but for CI, where they fail."""
+
+import os
+import shutil
+import sys
+
+import pytest
+
+needs_boxes = pytest.mark.skipif(
+    sys.platform != "linux" or (shutil.which("bwrap") is None and os.environ.get("CI") != "true"),
+    reason="bubblewrap is not installed: checks/debian-packages.sh, where there is Debian",
+)

@@ -1,0 +1,297 @@
+"""Bots in boxes: they play as they do outside, get out by none of the ways they try, and a lack is said by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.local.command import RunningCommand
+from arena.local.commands.place import CommandPlace
+from arena.local.errors import SandboxRefused
+from arena.local.sandbox.box import Ability
+from arena.local.sandbox.readable import outermost, readable_folders
+from arena.local.sandbox.sandbox import Sandbox, probed
+from tests.cli.cli_rig import PATIENCE
+from tests.local import escapes
+from tests.local.bots import written
+from tests.local.boxes import needs_boxes
+from tests.local.test_local_commands import PYTHON, command, played_by, subject
+
+pytestmark = [pytest.mark.process, needs_boxes]
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+IN_PLAIN = {
+    "tcp",
+    "udp",
+    "abstract_socket",
+    "write_outside",
+    "read_secrets",
+    "signal_runner",
+    "others_processes",
+    "others_environment",
+    "ptrace",
+    "temporary",
+    "unbound_memory",
+}
+"""Ways that are open to anybody who is in no box."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder for a bot that others may read, which pytest's is not."""
+    made = tmp_path / "project"
+    made.mkdir(mode=0o755)
+    return made
+
+
+@pytest.fixture
+def outside(folder: Path) -> Iterator[dict[str, Any]]:
+    """What there is outside: who answers, what is secret, where to write, who plays."""
+    data, tokens, out = folder / "data", folder / ".arena" / "tokens", folder.parent / "outside"
+    for place in (data, tokens, out):
+        place.mkdir(parents=True)
+    secrets = [data / "operator.token", data / "log.key", tokens / "bot.token", out / "secret"]
+    for path in secrets:
+        path.write_text("secret")
+    name = f"arena-test-{os.getpid()}"
+    with (
+        socket.socket() as tcp,
+        socket.socket(type=socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        abstract.bind("\0" + name)
+        for each in (tcp, udp):
+            each.bind(("127.0.0.1", 0))
+        threads = [threading.Thread(target=answer, args=(udp,))]
+        for each in (tcp, abstract):
+            each.listen()
+            threads.append(threading.Thread(target=greet, args=(each,)))
+        for thread in threads:
+            thread.start()
+        yield {
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "abstract": name,
+            "not writable": [str(out)],
+            "secrets": [str(path) for path in secrets],
+            "logs": str(folder / "logs"),
+            "runner": os.getpid(),
+            "word": "python",
+            "uid": os.getuid(),
+            "own user": os.geteuid() == 0,
+        }
+        for each in (tcp, abstract, udp):
+            each.shutdown(socket.SHUT_RDWR) if each is not udp else each.sendto(b"", each.getsockname())
+        for thread in threads:
+            thread.join()
+
+
+def greet(listening: socket.socket) -> None:
+    while True:
+        try:
+            there, _ = listening.accept()
+        except OSError:
+            return
+        with there:
+            there.sendall(b"hello")
+
+
+def answer(bound: socket.socket) -> None:
+    while True:
+        try:
+            asked, whose = bound.recvfrom(10)
+            if not asked:
+                return
+            bound.sendto(b"hello", whose)
+        except OSError:
+            return
+
+
+def said(text: str) -> dict[str, str | None]:
+    """Return what each probe got at."""
+    return dict(json.loads(line.partition(" ")[2]) for line in text.splitlines() if line.startswith("probe "))
+
+
+def test_none_of_the_ways_out_is_open(folder: Path, outside: dict[str, Any]) -> None:
+    shutil.copy(escapes.__file__, folder / "escapes.py")
+    walls = ("/", "/usr", "/etc", "/dev", "/proc/sys/kernel", "/sys", "/var/tmp", "/home", sys.prefix, str(folder))
+    outside["not writable"] += walls
+    bot = f"cmd:{PYTHON} {folder / 'escapes.py'} {shlex.quote(json.dumps(outside))}"
+    place = CommandPlace(folder / "logs", sandbox=probed(weak=False))
+    played_by(subject(bot, "house:random", "house:random"), 1, place)
+    found = said((folder / "logs" / "escapes.log").read_text())
+    assert {name: got for name, got in found.items() if got is not None} == {}
+    assert set(found) == {probe.__name__ for probe in escapes.PROBES}
+    assert len(found) >= 20
+
+
+def test_the_ways_are_open_where_there_is_no_box(folder: Path, outside: dict[str, Any]) -> None:
+    words = [sys.executable, escapes.__file__, json.dumps(outside), *IN_PLAIN]
+    environment = {"ARENA_SERVER": "unix:nowhere", "SECRET": "x"}
+    plain = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=folder)
+    assert {name for name, got in said(plain.stdout).items() if got is None} == set()
+
+
+def test_in_a_box_a_bot_plays_the_same(folder: Path) -> None:
+    bots = subject(command(folder), "house:random", "house:random")
+    assert played_by(bots, 3, CommandPlace(sandbox=probed(weak=False))) == played_by(bots)
+
+
+def test_a_bot_plays_under_a_name_that_is_a_link(folder: Path) -> None:
+    (folder / "link").symlink_to(folder / "real")
+    command(folder / "real")
+    bots = subject(f"cmd:{PYTHON} {folder / 'link' / 'bot.py'}", "house:random", "house:random")
+    assert len(played_by(bots, 1, CommandPlace(sandbox=probed(weak=False)))) == 1
+
+
+LINES = """
+import json, sys
+for line in sys.stdin:
+    answers = [
+        {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][0]}
+        for each in json.loads(line).get("decisions", ())
+    ]
+    if answers:
+        print(json.dumps({"answers": answers}), flush=True)
+"""
+
+
+def test_a_program_that_speaks_json_lines_plays_in_a_box_too(folder: Path) -> None:
+    bots = subject(f"pipe:{PYTHON} {written(folder, LINES, 'lines.py')}", "house:random", "house:random")
+    plain = subject(command(folder), "house:random", "house:random")
+    boxed = played_by(bots, 2, CommandPlace(sandbox=probed(weak=False)))
+    assert boxed == played_by(plain, 2), "both choose what is first"
+
+
+def test_a_command_in_a_box_is_told_to_end_and_says_how_it_did(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    text = """
+import os, signal, sys
+def told(*_):
+    print(sorted(os.environ), os.getcwd(), "told to end", flush=True)
+    sys.exit(7)
+signal.signal(signal.SIGTERM, told)
+print("waits", flush=True)
+while True:
+    signal.pause()
+"""
+    sandbox = probed(weak=False)
+    words = sandbox.box().words([sys.executable, written(folder, text)])
+    log = folder / "log"
+    running = RunningCommand(words, {"ARENA_TOKEN": "x", "OTHER": "y"}, log, calls=sandbox.filter)
+    until = time.monotonic() + PATIENCE
+    while "waits" not in log.read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+    end = running.end()
+    assert end is not None
+    assert end.last == ("waits", f"['ARENA_TOKEN', 'HOME', 'LC_CTYPE', 'PATH'] {folder} told to end")
+    assert end.status == 7
+
+
+REFUSED = {
+    "a home": "has more in it than the bot, which would see all of it: put the bot into a folder of its own",
+    "above temporary folders": "has more in it than the bot",
+    "a server's": "is a server's data directory: put the bot into a folder of its own",
+    "not for others": "is not for others, and in a box the bot has a user of its own: chmod o+rx it",
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_a_folder_that_a_bot_must_not_see_or_cannot_is_refused(
+    folder: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = written(folder)
+    if how == "a home":
+        monkeypatch.setenv("HOME", str(folder / "me"))
+    elif how == "above temporary folders":
+        monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
+    elif how == "a server's":
+        (folder / "log.key").touch()
+    else:
+        folder.chmod(0o700)
+    sandbox = Sandbox("bwrap", frozenset(Ability), (), 1)
+    with pytest.raises(SandboxRefused) as refused:
+        sandbox.box().words([sys.executable, bot])
+    assert str(refused.value).startswith(f"{folder} ")
+    assert REFUSED[how] in str(refused.value)
+
+
+def test_a_bot_sees_its_own_folder_its_programs_and_no_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = folder / "me"
+    one, other = Path(written(home / "one")), home / "other"
+    other.mkdir()
+    own = [home / "bin" / "mybot", home / "tools" / "node" / "bin" / "node", other / "native"]
+    for program in own:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+
+    def mine(*words: str) -> list[str]:
+        found = readable_folders(words, own_user=False)
+        return [str(each.relative_to(home)) for each in found if each.is_relative_to(home)]
+
+    assert mine(sys.executable, str(one)) == ["one"]
+    assert mine(sys.executable, "one/bot.py") == ["one"]
+    assert mine("bin/mybot") == ["bin"], "a folder of programs in a home is not the home"
+    assert mine("tools/node/bin/node", str(one)) == ["one", "tools/node"], "with its libraries"
+    assert mine("other/native") == ["other"]
+    assert mine(sys.executable, "-m", "mybot") == [], "who is at home does not show all of it"
+    monkeypatch.chdir(other)
+    assert mine(sys.executable, "-m", "mybot") == ["other"]
+    (home / "link").symlink_to("one")
+    assert mine(sys.executable, str(home / "link" / "bot.py")) == ["link", "one"], "under both names"
+    (home / "native").symlink_to("other/native")
+    with pytest.raises(SandboxRefused, match=f"{home} has more in it than the bot"):
+        mine(str(home / "native"))
+
+
+def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
+    sandbox = Sandbox("bwrap", frozenset(Ability), (), 0x70000001)
+    identities = [sandbox.box().identity for _ in range(20)]
+    assert len({each.user for each in identities if each is not None}) == 20
+    assert {each.group for each in identities if each is not None} == {0x70000001}
+    assert all(0x70000000 <= each.user < 0x7FFFFFFF for each in identities if each is not None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user; who is not is what the others are about")
+def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path, outside: dict[str, Any]) -> None:
+    """In a mount namespace where another user can read this Python and the bot, which may lie in homes of root."""
+    shutil.copy(escapes.__file__, folder / "escapes.py")
+    outside |= {"own user": False, "secrets": outside["secrets"][:-1]}
+    outside["not writable"] += ["/", "/usr", "/etc", "/dev", "/var/tmp", str(folder)]
+    for path in folder.rglob("*"):
+        os.chown(path, NOBODY, NOBODY)
+    os.chown(folder, NOBODY, NOBODY)
+    bot = f"cmd:{PYTHON} {folder / 'escapes.py'} {shlex.quote(json.dumps(outside))}"
+    shown = [Path(sys.prefix), Path(sys.base_prefix), ROOT, folder]
+    options = ["--dev-bind", "/", "/"]
+    for hidden in ("/root", "/tmp"):
+        options += ["--perms", "1777", "--tmpfs", hidden]
+    for place in outermost(shown):
+        for above in reversed(place.parents):
+            options += ["--perms", "0755", "--dir", str(above)]
+        options += ["--bind", str(place), str(place)]
+    who = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    match = [sys.executable, "-m", "arena.cli", "match", bot, "house:random", "--game", "nullern", "--seats", "2"]
+    match += ["--sets", "1", "--sandbox", "--out", str(folder / "sets"), "--json"]
+    environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"]}
+    words = ["bwrap", *options, "--chdir", str(ROOT), "--", *who, *match]
+    played = subprocess.run(words, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    assert played.returncode == 0, played.stderr
+    found = said((folder / "sets.logs" / "escapes.log").read_text())
+    assert {name: got for name, got in found.items() if got is not None} == {}
+    assert set(found) == {probe.__name__ for probe in escapes.PROBES}

@@ -155,6 +155,33 @@ async def test_what_fails_leaves_no_leaf(directory: Path) -> None:
         assert await store.read(log.head) == before
 
 
+@pytest.mark.parametrize("kept", [1, 3, 1000])
+async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_undone(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(log, "_KEPT", kept)
+
+    def broken(connection: Connection, owners: list[str]) -> None:
+        for owner in owners:
+            moderation.ban(connection, owner, "undone", NOW)
+        raise ZeroDivisionError
+
+    def job(connection: Connection, match_id: int) -> AtEnd:
+        finish(connection, matches.MatchId(match_id), [1, 2])
+        return AtEnd(partial(log.outcome, match_id=match_id))
+
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        for undone in range(1, 12):
+            with pytest.raises(ZeroDivisionError):
+                await store.write(partial(broken, owners=[f"Eve{number}" for number in range(undone)]))
+            match_id = await store.write(lambda connection: begin(connection, players))
+            entry = await store.write(partial(job, match_id=match_id))
+            assert isinstance(entry, LogEntry)
+            assert (entry.number, entry.included) == (undone + 1, True)
+            assert len(await store.read(told)) == undone, "the head is that of the leaves that are stored"
+
+
 async def test_leaves_stay_as_they_are(data: Path) -> None:
     changes = (
         (text("UPDATE log SET leaf = ''"), "only added"),

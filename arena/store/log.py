@@ -18,7 +18,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.log.leaf import LeafKind, encode_leaf
-from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.log.tree import TreeEdge, completed, consistency_proof, inclusion_proof, leaf_hash, root
 from arena.store import schema
 from arena.store.statements import Statement
 
@@ -64,6 +64,30 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
     row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode(), "nodes": nodes}
     _ADD.run(connection, row)
     _keep(connection, number, nodes)
+
+
+class LeafBatch:
+    """Adds many leaves to a log that has few, without reading what it added; `flush` writes those that wait."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Final = connection
+        self._number = size(connection)
+        self._edge: Final = TreeEdge()
+        for number in range(1, self._number + 1):
+            self._edge.add(number - 1, leaf(connection, number))
+        self._rows: Final[list[dict[str, Any]]] = []
+
+    def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
+        """Add a leaf, as the function `append` does."""
+        self._number += 1
+        content = encode_leaf(self._number, kind, at, **fields)
+        row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
+        self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
+
+    def flush(self) -> None:
+        """Write the leaves that wait."""
+        _ADD.run_all(self._connection, self._rows)
+        self._rows.clear()
 
 
 def append_result(

@@ -13,7 +13,7 @@ from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
-    from arena.store.audit import LogAudit
+    from arena.store.audit_findings import LogAudit
 
 
 @click.group(epilog="Example: arena log audit --data ./arena-data")

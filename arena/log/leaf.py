@@ -79,6 +79,11 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
     return _ENCODE(head | {name: fields[name] for name in names}).encode()
 
 
+def text_of(value: Any) -> str:
+    """Return what a leaf has for the value of a field."""
+    return _ENCODE(value)
+
+
 def decode_leaf(content: bytes) -> dict[str, Any]:
     """Return the fields of a leaf by name, of which `kind` is a text. LeafError unless the bytes are canonical."""
     try:

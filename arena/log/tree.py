@@ -40,6 +40,38 @@ def completed(index: int, leaf: bytes, nodes: Nodes) -> list[bytes]:
     return hashes
 
 
+class TreeEdge:
+    """The complete subtrees at the right edge of a tree, from the leaves up: all that it takes to add leaves in order.
+
+    Index and hashes of a tree in which a leaf is missing are not those of any tree, and no error.
+    """
+
+    def __init__(self) -> None:
+        self._edge: Final[list[bytes | None]] = []
+
+    def add(self, index: int, content: bytes) -> bytes:
+        """Add a leaf; return the hashes of `completed`, one after the other."""
+        made, edge = sha256(b"\0" + content).digest(), self._edge
+        hashes, level = made, 0
+        while index >> level & 1 and level < len(edge) and (left := edge[level]) is not None:
+            made = sha256(b"\1" + left + made).digest()
+            hashes += made
+            edge[level] = None
+            level += 1
+        if level == len(edge):
+            edge.append(None)
+        edge[level] = made
+        return hashes
+
+    def root(self) -> bytes:
+        """Return the root of the leaves so far."""
+        made: bytes | None = None
+        for left in self._edge:
+            if left is not None:
+                made = left if made is None else node_hash(left, made)
+        return EMPTY if made is None else made
+
+
 def root(size: int, nodes: Nodes) -> bytes:
     """Return the root of the tree over the first `size` leaves (MTH in RFC 6962, 2.1)."""
     return _hash(0, size, nodes) if size else EMPTY

@@ -3,6 +3,9 @@
 A row holds a leaf and the hashes of the complete subtrees that the leaf ends; every other node of the tree follows from
 these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. Who signs, and how, is not
 known here.
+
+A connection keeps the hashes of the rows that it used last: what is signed and proved is new, and asks for the same
+rows again and again. Rows never change, and one that is rolled back is either written anew or beyond the last leaf.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.log.leaf import LeafKind, encode_leaf
-from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.log.tree import TreeEdge, completed, consistency_proof, inclusion_proof, leaf_hash, root
 from arena.store import schema
 from arena.store.statements import Statement
 
@@ -24,6 +27,9 @@ Sign: TypeAlias = Callable[[int, bytes], bytes]
 
 HASH: Final = 32
 """Bytes of a hash."""
+_KEPT: Final = 1024
+"""Rows of which a connection keeps the hashes, at most."""
+_NONE: Final[dict[int, bytes]] = {}
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c
 _SEATS: Final = schema.match_seats.c
@@ -54,8 +60,34 @@ def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> in
 def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes, match_id: int | None = None) -> None:
     """Add the next leaf as it is."""
     hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
-    row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode()}
-    _ADD.run(connection, row | {"nodes": b"".join(hashes)})
+    nodes = b"".join(hashes)
+    row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode(), "nodes": nodes}
+    _ADD.run(connection, row)
+    _keep(connection, number, nodes)
+
+
+class LeafBatch:
+    """Adds many leaves to a log that has few, without reading what it added; `flush` writes those that wait."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Final = connection
+        self._number = size(connection)
+        self._edge: Final = TreeEdge()
+        for number in range(1, self._number + 1):
+            self._edge.add(number - 1, leaf(connection, number))
+        self._rows: Final[list[dict[str, Any]]] = []
+
+    def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
+        """Add a leaf, as the function `append` does."""
+        self._number += 1
+        content = encode_leaf(self._number, kind, at, **fields)
+        row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
+        self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
+
+    def flush(self) -> None:
+        """Write the leaves that wait."""
+        _ADD.run_all(self._connection, self._rows)
+        self._rows.clear()
 
 
 def append_result(
@@ -90,10 +122,22 @@ def size(connection: Connection) -> int:
 
 def node(connection: Connection, level: int, index: int) -> bytes:
     """Return the hash of a complete subtree; see `arena.log.tree`."""
-    row = _NODES.run(connection, {"of_number": (index + 1) << level}).fetchone()
-    if row is None:
-        raise ValueError(f"the log has no leaf {(index + 1) << level}")
-    return bytes(row[0][HASH * level : HASH * (level + 1)])
+    number = (index + 1) << level
+    nodes: bytes | None = connection.info.get(_NODES, _NONE).get(number)
+    if nodes is None:
+        row = _NODES.run(connection, {"of_number": number}).fetchone()
+        if row is None:
+            raise ValueError(f"the log has no leaf {number}")
+        nodes = bytes(row[0])
+        _keep(connection, number, nodes)
+    return nodes[HASH * level : HASH * (level + 1)]
+
+
+def _keep(connection: Connection, number: int, nodes: bytes) -> None:
+    kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
+    if len(kept) >= _KEPT:
+        kept.clear()  # some twenty of them are read again
+    kept[number] = nodes
 
 
 def root_of(connection: Connection, leaves: int) -> bytes:

@@ -14,16 +14,18 @@ from sqlalchemy import Connection, func, select
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import text_digest
 from arena.store import events, log, schema
+from arena.store.ended_matches import EndedMatches
 from arena.store.moderation import LEAVES
 from arena.store.rows import BotEventKind, MatchState
 
 _MATCHES: Final = schema.matches.c
 _EVENTS: Final = schema.events.c
 _BOT_EVENTS: Final = schema.bot_events.c
+_REPLAYS: Final = schema.replays.c
 
 
 AT_ONCE: Final = 1000
-"""Leaves after which progress is told."""
+"""Leaves after which progress is told; matches read at a time."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Told now and then how many of about how many leaves there are."""
 
@@ -47,16 +49,20 @@ def adopt(connection: Connection, at: int, progress: Progress = lambda done, who
     for done, past in enumerate(happened, 1):
         past.tell()
         if not done % AT_ONCE:
+            adoption.leaves.flush()
             progress(min(done, whole), whole)
     pruned = select(schema.replays.c.match_id).where(schema.replays.c.content == b"")
     numbers = connection.scalars(pruned.order_by(schema.replays.c.match_id)).all()
     if numbers:
-        log.append(connection, LeafKind.PRUNE, at, through=numbers[-1], replays=len(numbers))
+        adoption.leaves.append(LeafKind.PRUNE, at, through=numbers[-1], replays=len(numbers))
+    adoption.leaves.flush()
 
 
 class _Adoption:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.leaves: Final = log.LeafBatch(connection)
+        self._versions = {row.id: row.version for row in connection.execute(select(schema.versions))}
         self._names: dict[int, str] = {row.id: row.name for row in connection.execute(select(schema.bots))}
         self._holders = {row.key: row.bot_id for row in connection.execute(select(schema.names))}
         renamed = select(schema.bot_events).where(_BOT_EVENTS.kind == BotEventKind.RENAMED.value)
@@ -64,14 +70,14 @@ class _Adoption:
             self._names[self._holders[row.name.lower()]] = row.name  # back to what it was before its first rename
 
     def matches(self) -> Iterator[_Past]:
-        over = select(_MATCHES.id, _MATCHES.game, _MATCHES.state, _MATCHES.ended, _MATCHES.reason)
-        over = over.where(_MATCHES.ended.is_not(None)).order_by(_MATCHES.ended, _MATCHES.id)
-        for row in self._connection.execute(over.execution_options(yield_per=events.AT_ONCE)):
-            match = {"match": row.id, "game": row.game}
-            if row.state == MatchState.INTERRUPTED.value:
-                yield _Past(row.ended, 0, row.id, self._telling(LeafKind.INTERRUPTED, row.ended, match, row.reason))
-            else:
-                yield _Past(row.ended, 0, row.id, self._telling(None, row.ended, match))
+        over = select(_MATCHES.id).where(_MATCHES.ended.is_not(None)).order_by(_MATCHES.ended, _MATCHES.id)
+        for numbers in self._connection.execute(over.execution_options(yield_per=AT_ONCE)).scalars().partitions():
+            ended = EndedMatches(self._connection)
+            ended.load(numbers)
+            kept = select(_REPLAYS.match_id, _REPLAYS.content).where(_REPLAYS.match_id.in_(numbers))
+            replays = {row.match_id: row.content for row in self._connection.execute(kept)}
+            for number in numbers:
+                yield _Past(ended.matches[number][3], 0, number, self._telling(ended, number, replays.get(number)))
 
     def voids(self) -> Iterator[_Past]:
         void = select(_EVENTS.at, _EVENTS.match_id, _EVENTS.game, _EVENTS.reason).where(_EVENTS.kind == "void")
@@ -91,43 +97,37 @@ class _Adoption:
 
     def _adding(self, kind: LeafKind, at: int, fields: Mapping[str, Any]) -> Callable[[], None]:
         def add() -> None:
-            log.append(self._connection, kind, at, **fields)
+            self.leaves.append(kind, at, **fields)
             if kind is LeafKind.RENAME:
                 self._names[self._holders[fields["name"].lower()]] = fields["new_name"]
 
         return add
 
-    def _telling(
-        self, kind: LeafKind | None, at: int, match: Mapping[str, Any], reason: str = ""
-    ) -> Callable[[], None]:
-        """Return what adds the end of a match, of the kind of its result where none is given."""
+    def _telling(self, ended: EndedMatches, number: int, replay: bytes | None) -> Callable[[], None]:
+        """Return what adds the end of a match."""
 
         def add() -> None:
-            seats = log.seated(self._connection, match["match"])
-            seats["names"] = [self._names[bot] for bot in seats["bots"]]
-            if kind is not None:
-                log.append(self._connection, kind, at, **match, **seats, reason=reason)
-            else:
-                result_kind, result = self._result(match["match"])
-                log.append(self._connection, result_kind, at, **match, **seats, **result)
+            _, game, state, at, reason = ended.matches[number]
+            seats = ended.seats[number]
+            match = {
+                "match": number,
+                "game": game,
+                "bots": [bot for _, bot, _, _, _ in seats],
+                "names": [self._names[bot] for _, bot, _, _, _ in seats],
+                "versions": [self._versions[version] for _, _, version, _, _ in seats],
+            }
+            if state == MatchState.INTERRUPTED.value:
+                self.leaves.append(LeafKind.INTERRUPTED, at, **match, reason=reason)
+                return
+            counts, digest = ended.counts.get(number), text_digest(replay or b"")
+            self.leaves.append(
+                LeafKind.CASUAL if counts is None else LeafKind.RATED,
+                at,
+                **match,
+                places=[place for _, _, _, _, place in seats],
+                counts=[True] * len(seats) if counts is None else [*events.flags_of(counts)],
+                points=[points for _, _, _, points, _ in seats],
+                replay=None if digest is None else digest.hex(),
+            )
 
         return add
-
-    def _result(self, match_id: int) -> tuple[LeafKind, dict[str, Any]]:
-        """Return the kind of a result, and its places, counts, points and replay."""
-        own = schema.match_seats.c
-        seats = self._connection.execute(
-            select(own.place, own.score).where(own.match_id == match_id).order_by(own.seat)
-        ).all()
-        counts = self._connection.scalar(
-            select(_EVENTS.counts).where(_EVENTS.match_id == match_id, _EVENTS.kind == "result")
-        )
-        kept = schema.replays.c
-        content = self._connection.scalar(select(kept.content).where(kept.match_id == match_id))
-        digest = text_digest(content or b"")
-        return LeafKind.CASUAL if counts is None else LeafKind.RATED, {
-            "places": [seat.place for seat in seats],
-            "counts": [True] * len(seats) if counts is None else [*events.flags_of(counts)],
-            "points": [seat.score for seat in seats],
-            "replay": None if digest is None else digest.hex(),
-        }

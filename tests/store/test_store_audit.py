@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
 
+from arena.log.leaf import decode_leaf
 from arena.store import log, matches, moderation, pruning
-from arena.store.audit import AT_ONCE, LogAudit, audit
+from arena.store.audit import AT_ONCE, audit
+from arena.store.audit_findings import LogAudit
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
 from arena.store.log_key import replace_key, rotate
@@ -68,6 +71,32 @@ async def test_all_that_a_server_does_is_in_order(directory: Path, tmp_path: Pat
         assert made.kinds["restore"] == 1
         async with open_store(tmp_path / "restored", NOW + 31):
             pass
+
+
+async def test_a_leaf_that_is_what_the_tables_say_need_not_be_read(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def reading(content: bytes) -> dict[str, Any]:
+        leaf = decode_leaf(content)
+        read.append(leaf["kind"])
+        return leaf
+
+    await make(directory)
+    monkeypatch.setattr("arena.store.audit.decode_leaf", reading)
+    assert audited(directory).kinds["rated"] == 3
+    assert "void" in read
+    assert not {"rated", "casual", "interrupted"} & {*read}
+
+
+async def test_a_leaf_about_no_number_of_a_match_is_a_fault(directory: Path) -> None:
+    await make(directory)
+    with open_to_amend(directory) as connection:
+        connection.execute(text("DROP TRIGGER log_stay"))
+        changed = text("UPDATE log SET leaf = replace(leaf, '\"match\"\\:1', '\"match\"\\:[1]') WHERE match_id = 1")
+        assert connection.execute(changed).rowcount
+    assert "there is no match [1]" in audited_loosely(directory)
 
 
 async def test_what_was_there_before_the_log_is_in_order(directory: Path) -> None:

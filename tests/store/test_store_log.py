@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from sqlalchemy import Connection, insert, select, text
@@ -22,6 +24,7 @@ from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
 from arena.replay.header import MatchKind
 from arena.store import log, matches, moderation, pruning, schema
+from arena.store.audit import audit
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
 from arena.store.errors import LogKeyMissing, LogKeyUnusable
@@ -153,6 +156,33 @@ async def test_what_fails_leaves_no_leaf(directory: Path) -> None:
             await store.write(broken)
         assert await store.read(told) == []
         assert await store.read(log.head) == before
+
+
+@pytest.mark.parametrize("kept", [1, 3, 1000])
+async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_undone(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(log, "_KEPT", kept)
+
+    def broken(connection: Connection, owners: list[str]) -> None:
+        for owner in owners:
+            moderation.ban(connection, owner, "undone", NOW)
+        raise ZeroDivisionError
+
+    def job(connection: Connection, match_id: int) -> AtEnd:
+        finish(connection, matches.MatchId(match_id), [1, 2])
+        return AtEnd(partial(log.outcome, match_id=match_id))
+
+    async with open_store(directory, NOW) as store:
+        players = await store.write(lambda connection: add_bots(connection, "Ada", "Bob"))
+        for undone in range(1, 12):
+            with pytest.raises(ZeroDivisionError):
+                await store.write(partial(broken, owners=[f"Eve{number}" for number in range(undone)]))
+            match_id = await store.write(lambda connection: begin(connection, players))
+            entry = await store.write(partial(job, match_id=match_id))
+            assert isinstance(entry, LogEntry)
+            assert (entry.number, entry.included) == (undone + 1, True)
+            assert len(await store.read(told)) == undone, "the head is that of the leaves that are stored"
 
 
 async def test_leaves_stay_as_they_are(data: Path) -> None:
@@ -332,6 +362,52 @@ async def test_the_first_log_of_an_old_directory_tells_how_far_it_is(
     assert told_of == [(2, 3), (3, 3), (3, 3)], (
         "three matches, a void and two renamings, and nothing at the second start"
     )
+
+
+ADOPTING: Final = """
+import sys
+from pathlib import Path
+import trio
+from arena.store import log_adoption
+from arena.store.store import open_store
+from tests.store.jobs import NOW
+
+def told(done, whole):
+    print(done, flush=True)
+    sys.stdin.read()
+
+async def main():
+    async with open_store(Path(sys.argv[1]), NOW, adopting=told):
+        pass
+
+log_adoption.AT_ONCE = 2
+trio.run(main)
+"""
+
+
+@pytest.mark.process
+async def test_a_kill_while_the_first_log_is_made_loses_nothing(directory: Path, tmp_path: Path) -> None:
+    with older_database(directory, "0007") as database:
+        _fill(database)
+    shutil.copytree(directory, tmp_path / "undisturbed")
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", ADOPTING, str(directory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"2\n", "in the middle"
+        process.kill()
+    shutil.copy(key_file(directory), tmp_path / "undisturbed")
+    logs = []
+    for each in (directory, tmp_path / "undisturbed"):
+        await opened(each)
+        with open_readonly(each) as connection:
+            assert audit(connection).faults == []
+            logs.append((log.state(connection), told(connection)))
+    assert logs[0] == logs[1]
+    assert len(logs[0][1]) == 7
 
 
 def _fill(database: sqlite3.Connection) -> None:

@@ -1,0 +1,46 @@
+"""What an audit of a log found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from arena.log.tree import EMPTY
+
+MOST_FAULTS: Final = 20
+"""Faults that are named; beyond them they are only counted."""
+
+
+class LogFault(NamedTuple):
+    """Something that is not as it must be."""
+
+    number: int | None
+    """Of the leaf; None where it is about no single one."""
+    text: str
+
+
+@dataclass(slots=True)
+class LogAudit:
+    """The result of an audit."""
+
+    leaves: int = 0
+    signed: int = 0
+    """Leaves under the newest head; the others are signed with the next start."""
+    root: bytes = EMPTY
+    """Of all leaves."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """How many leaves there are of each kind."""
+    replays: int | None = None
+    """How many replays were compared with their leaves; None where that was not asked."""
+    faults: list[LogFault] = field(default_factory=list)
+    """The first of them."""
+    more: int = 0
+    """Faults that are not among these."""
+
+    def fault(self, number: int | None, text: str) -> None:
+        """Add a fault."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(LogFault(number, text))
+        else:
+            self.more += 1

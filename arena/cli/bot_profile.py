@@ -15,8 +15,8 @@ from rich.text import Text
 from arena.cli.data_source import all_matches
 from arena.cli.flags_table import flagged, flags_table
 from arena.cli.frame import framed
-from arena.cli.ladder_table import CONFIDENCE
-from arena.cli.tables import HOUSE, bot_name
+from arena.cli.tables import bot_name
+from arena.client.figures import CONFIDENCE, is_house
 from arena.client.profile import BotProfile, MatchPoints, profile
 from arena.client.source import DataSource
 from arena.replay.read import read
@@ -107,7 +107,7 @@ def _by_opponent(profile: BotProfile) -> Table:
     for each in profile.opponents[:MOST_OPPONENTS]:
         colour = "green" if each.score > 0.5 else "red" if each.score < 0.5 else ""
         sure = abs(each.score - 0.5) > CONFIDENCE * each.error
-        opponent = bot_name(each.opponent, each.opponent.startswith(HOUSE))
+        opponent = bot_name(each.opponent, is_house(each.opponent))
         score = Text(f"{each.score:.2f}", style=colour if sure else "")
         table.add_row(opponent, str(each.matches), score, _interval(each.error, 2))
     return table

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name
+from arena.client.figures import CONFIDENCE
 from arena.house import HOUSE_BOTS, HouseBot, title
 from arena.replay.header import Header
 from arena.replay.render.show import renderer_of
@@ -28,8 +29,6 @@ from arena.replay.steps import Course
 
 MOST: Final = 3
 """Choices that cost most, at most."""
-CERTAIN: Final = 1.96
-"""Standard errors of a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ def costly_in_words(review: GameReview, seat: SeatReview) -> Iterator[Text]:
             f"Round {each.round + 1}, decision {each.decision}: ",
             (actions[each.action].name, "bold"),
             " cost ",
-            (f"{each.cost:.1f} ± {CERTAIN * each.error:.1f}", "red"),
+            (f"{each.cost:.1f} ± {CONFIDENCE * each.error:.1f}", "red"),
             " points against ",
             (actions[each.better].name, "bold"),
         )

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from arena.cli.data_source import LARGEST_PAGE
 from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.cli.ladder_table import CONFIDENCE, change
+from arena.cli.ladder_table import change
 from arena.cli.plot import Point, plot
+from arena.client.figures import CONFIDENCE
 from arena.store.rows import RatedRow
 
 CHANGES: Final = 10

@@ -17,10 +17,9 @@ from rich.text import Text
 from arena.cli.flags_table import MARK, flagged
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
+from arena.client.figures import CONFIDENCE, share_in_words
 from arena.store.rows import LadderRow, LadderRows
 
-CONFIDENCE: Final = 1.96
-"""Standard errors to either side of a 95 % interval."""
 NARROWEST: Final = 15
 WIDEST: Final = 41
 """Columns of the drawn intervals, at least and at most."""
@@ -201,10 +200,8 @@ def _rating(row: LadderRow, width: int) -> Text:
 
 
 def share(share: float) -> Text:
-    """Format a share in percent, without rounding to 0 % or 100 %."""
-    if 0 < share < 0.005:
-        return Text("<1 %", style="dim")
-    return Text(">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %")
+    """Format a share in percent, a tiny one dimly."""
+    return Text(share_in_words(share), style="dim" if 0 < share < 0.005 else "")
 
 
 def _points(mean: float, error: float | None) -> Text:

@@ -244,10 +244,9 @@ def _subject(
 ) -> Subject:
     """Return what is compared; UsageError where that cannot be."""
     from arena.cli.game_options import parse_offers
-    from arena.house import HOUSE_BOTS
     from arena.local.design import Design, Pairing, default_design, fielded
     from arena.local.errors import LocalMatchError
-    from arena.local.players import HOUSE
+    from arena.local.players import strongest_house
     from arena.local.runner import versions
     from arena.local.sets import Subject, seed_of
     from engine.game import OptionError
@@ -261,7 +260,7 @@ def _subject(
     beside = fielded(chosen, size)
     if len(field) > beside:
         raise click.UsageError(f"a field of {beside} sits at a table of {size} with {chosen.value}, not {len(field)}")
-    strongest = HOUSE + HOUSE_BOTS[game][-1].name.removeprefix("house-")
+    strongest = strongest_house(game)
     filled = [(field or (strongest,))[place % len(field or (strongest,))] for place in range(beside)]
     bots = (*compared, *filled)
     try:

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.cli.ladder_table import CONFIDENCE, share
+from arena.cli.ladder_table import share
 from arena.cli.tables import bot_name, owner_name
+from arena.client.figures import CONFIDENCE
 from arena.store.rows import PastLadder
 
 LEFT_OUT_FIRST: Final = ("Fitted", "Version", "Owner", "Opponents", "Matches", "P(best)", "Ranks")

@@ -130,8 +130,7 @@ def _table(
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
     """Return who sits there, and the game's options; UsageError."""
     from arena.cli.game_options import parse_offers
-    from arena.house import HOUSE_BOTS
-    from arena.local.players import HOUSE
+    from arena.local.players import strongest_house
     from engine.game import OptionError
 
     if players.count(HUMAN) > 1:
@@ -148,8 +147,7 @@ def _table(
         raise click.UsageError(f"{len(players)} players do not fit at a table of {size}")
     if seat is not None and seat >= size:
         raise click.UsageError(f"the table has seats 0 to {size - 1}, not seat {seat}")
-    strongest = HOUSE + HOUSE_BOTS[game][-1].name.removeprefix("house-")
-    return (*players, *[strongest] * (size - len(players))), dict(offer.options)
+    return (*players, *[strongest_house(game)] * (size - len(players))), dict(offer.options)
 
 
 def _play(

@@ -10,12 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
+from arena.client.figures import is_house
 from arena.replay.header import MatchKind
 from arena.store.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
 
 ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
-HOUSE: Final = "house-"
-"""Prefix of house bots' names; no other bot's name begins with it."""
 
 
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
@@ -138,7 +137,7 @@ def _state(row: MatchRow) -> Text:
 
 def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
     """Draw a bot with its score and rating change; an equals sign marks a shared place."""
-    text = Text(seat.bot, style="blue" if seat.bot.startswith(HOUSE) else "green")
+    text = Text(seat.bot, style="blue" if is_house(seat.bot) else "green")
     text.append(unlisted(seat), style="dim default")
     if seat.place is None:
         return text

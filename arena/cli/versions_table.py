@@ -10,7 +10,8 @@ from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.cli.flags_table import MARK
-from arena.cli.ladder_table import CONFIDENCE, UNKNOWN, share
+from arena.cli.ladder_table import UNKNOWN, share
+from arena.client.figures import CONFIDENCE
 from arena.store.rows import VersionRow
 
 

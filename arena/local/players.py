@@ -174,8 +174,17 @@ def house_bot(spec: str, game: Game) -> HouseBot:
     raise BotNotLoaded(spec, f"the house bots of {game.name} are {_house_names(game)}")
 
 
+def strongest_house(game: str) -> str:
+    """Return how the strongest house bot of a game is written."""
+    return _written(HOUSE_BOTS[game][-1])
+
+
 def _house_names(game: Game) -> str:
-    return ", ".join(HOUSE + bot.name.removeprefix("house-") for bot in HOUSE_BOTS[game.name])
+    return ", ".join(map(_written, HOUSE_BOTS[game.name]))
+
+
+def _written(bot: HouseBot) -> str:
+    return HOUSE + bot.name.removeprefix("house-")
 
 
 @contextmanager

@@ -41,8 +41,9 @@ def application(open_source: OpenSource, root: str = "") -> Starlette:
         middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
         exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
     )
-    made.state.reader = Reader(open_source)
-    made.state.courses = match_pages.Courses()
+    made.state.reader = reader = Reader(open_source)
+    made.state.replays = match_pages.ReadyReplays()
+    made.state.table_ladders = ladder_pages.TableLadders(reader)
     return made
 
 

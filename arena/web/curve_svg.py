@@ -7,13 +7,13 @@ from typing import Final
 
 from markupsafe import Markup
 
+from arena.client.figures import CONFIDENCE
 from arena.store.rows import RatedRow
 
 WIDTH: Final = 720
 HEIGHT: Final = 200
 LEFT: Final = 44
 """Units for the labels."""
-CONFIDENCE: Final = 1.96
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Final, NamedTuple
 
+import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.client.figures import CONFIDENCE
 from arena.client.source import DataSource
 from arena.store.rows import LadderRow, LadderRows, MatchRow
 from arena.web.asked import game_asked, number_asked
+from arena.web.reader import Reader
 from arena.web.responses import page
 
-CONFIDENCE: Final = 1.96
-"""Standard errors to either side of a 95 % interval."""
+FRESH: Final = 60.0
+"""Seconds for which a ladder of one table size is shown again."""
 FIRST: Final = 10
 """Bots and matches on the first page."""
 WIDTH: Final = 200
@@ -27,6 +31,25 @@ class Interval(NamedTuple):
     left: float
     middle: float
     right: float
+
+
+class TableLadders:
+    """Ladders of one table size. Each is fitted for who asks: one at a time, and kept for a while."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._kept: dict[tuple[str, int], tuple[float, LadderRows]] = {}
+        self._turn = anyio.Lock()
+        """Who waits for another's fit keeps no thread from other pages."""
+
+    async def ladder(self, game: str, seats: int) -> LadderRows:
+        """Return a ladder as it was within the last minute; Missing for a table that the game has not."""
+        async with self._turn:
+            until, kept = self._kept.get((game, seats), (0.0, None))
+            if kept is None or monotonic() > until:
+                kept = await self._reader.read(lambda source: source.ladder(game, seats))
+                self._kept[game, seats] = monotonic() + FRESH, kept
+            return kept
 
 
 async def home(request: Request) -> Response:
@@ -43,7 +66,10 @@ async def home(request: Request) -> Response:
 async def ladder(request: Request) -> Response:
     """Show one ladder, of all tables or of those of one size."""
     game, seats = game_asked(request), number_asked(request, "seats", 100) or 0
-    found = await request.app.state.reader.read(lambda source: source.ladder(game, seats))
+    if seats:
+        found = await request.app.state.table_ladders.ladder(game, seats)
+    else:
+        found = await request.app.state.reader.read(lambda source: source.ladder(game))
     return page(request, "ladder.html", ladder=found, rows=found.standings, intervals=_intervals(found.standings))
 
 

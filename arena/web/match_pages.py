@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
@@ -15,6 +16,7 @@ from arena.client.source import DataSource
 from arena.replay.read import read
 from arena.replay.render.show import ShowError, part_name, show_match, show_step, stops, table_scene
 from arena.replay.render.table_svg import table_svg
+from arena.replay.replay import Replay
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
 from arena.web.asked import known_game, number_asked
@@ -27,20 +29,42 @@ KEPT: Final = 16
 """Replays kept ready to be stepped through."""
 
 
-class Courses:
-    """The replays that were looked at last, played through once. For several threads."""
+class ReadyReplay:
+    """A replay played through, and where one goes in it."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.course = course = Course(replay)
+        self._parts = [stop + 1 for stop in stops(course)]
+        self._rounds = [course.begins(each) + 1 for each in range(course.rounds)]
+        self._forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
+
+    def ways(self, index: int) -> dict[str, int | None]:
+        """Return the steps to go to from one, by what they are called; None where there is none."""
+        return {
+            "previous round": _before(self._rounds, index),
+            "previous part": _before(self._parts, index),
+            "previous": index - 1 or None,
+            "next": index + 1 if index < len(self.course.steps) else None,
+            "next part": _after(self._parts, index),
+            "next round": _after(self._rounds, index),
+            "next forced": _after(self._forced, index),
+        }
+
+
+class ReadyReplays:
+    """The replays that were looked at last, ready to be stepped through. For several threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, Course] = OrderedDict()
+        self._kept: OrderedDict[int, ReadyReplay] = OrderedDict()
         self._lock = Lock()
 
-    def course(self, source: DataSource, number: int) -> Course:
-        """Return a finished match's course; Refused if it has no replay."""
+    def ready(self, source: DataSource, number: int) -> ReadyReplay:
+        """Return a finished match's replay; Refused if it has none."""
         with self._lock:
             if number in self._kept:
                 self._kept.move_to_end(number)
                 return self._kept[number]
-        made = Course(read(source.replay(number)))
+        made = ReadyReplay(read(source.replay(number)))
         with self._lock:
             self._kept[number] = made
             if len(self._kept) > KEPT:
@@ -69,7 +93,7 @@ async def match(request: Request) -> Response:
         row = _row(source, number)
         if row.state is not MatchState.FINISHED or row.pruned:
             return row, None, 0
-        course = request.app.state.courses.course(source, number)
+        course = request.app.state.replays.ready(source, number).course
         return row, html(show_match(course)), course.rounds
 
     row, drawn, rounds = await request.app.state.reader.read(query)
@@ -82,12 +106,20 @@ async def step(request: Request) -> Response:
     seat = number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> dict[str, Any]:
-        course = request.app.state.courses.course(source, number)
-        return _around(course, index) | {"frame": _frame(course, index, seat), "course": course}
+        ready = request.app.state.replays.ready(source, number)
+        course = ready.course
+        frame = _frame(course, index, seat)
+        return {
+            "frame": frame,
+            "header": course.replay.header,
+            "round": course.steps[index - 1].round + 1,
+            "last": len(course.steps),
+            "part": part_name(course),
+            "ways": ready.ways(index),
+        }
 
     shown = await request.app.state.reader.read(_named(query))
-    header = shown.pop("course").replay.header
-    return page(request, "step.html", number=number, index=index, seat=seat, header=header, **shown)
+    return page(request, "step.html", number=number, index=index, seat=seat, **shown)
 
 
 async def round_frames(request: Request) -> Response:
@@ -96,12 +128,13 @@ async def round_frames(request: Request) -> Response:
     seat = number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> dict[str, Any]:
-        course = request.app.state.courses.course(source, number)
+        ready = request.app.state.replays.ready(source, number)
+        course = ready.course
         if not 1 <= wanted <= course.rounds:
             raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {wanted}")
         first = course.begins(wanted - 1) + (2 if wanted > 1 else 1)
         steps = range(first, course.ends(wanted - 1) + 2)
-        frames = [{"html": _frame(course, each, seat), "ways": _ways(course, each)} for each in steps]
+        frames = [{"html": _frame(course, each, seat), "ways": ready.ways(each)} for each in steps]
         return {"first": first, "frames": frames}
 
     return JSONResponse(await request.app.state.reader.read(_named(query)))
@@ -146,32 +179,11 @@ def _frame(course: Course, index: int, seat: int | None) -> Markup:
     return Markup('<figure class="seats">{}</figure>{}').format(picture, words)
 
 
-def _around(course: Course, index: int) -> dict[str, Any]:
-    """Return where a step lies: its round, and the steps that lead on from it."""
-    if not 1 <= index <= len(course.steps):
-        raise ShowError(f"the replay has steps 1 to {len(course.steps)}, not step {index}")
-    where = {"round": course.steps[index - 1].round + 1, "last": len(course.steps), "part": part_name(course)}
-    return where | {"ways": _ways(course, index)}
+def _before(places: Sequence[int], index: int) -> int | None:
+    at = bisect_left(places, index)
+    return places[at - 1] if at else None
 
 
-def _ways(course: Course, index: int) -> dict[str, int | None]:
-    """Return the steps to go to from one, by what they are called; None where there is none."""
-    parts = [stop + 1 for stop in stops(course)]
-    rounds = [course.begins(each) + 1 for each in range(course.rounds)]
-    forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
-
-    def after(places: Sequence[int]) -> int | None:
-        return next((place for place in places if place > index), None)
-
-    def before(places: Sequence[int]) -> int | None:
-        return next((place for place in reversed(places) if place < index), None)
-
-    return {
-        "previous round": before(rounds),
-        "previous part": before(parts),
-        "previous": index - 1 or None,
-        "next": index + 1 if index < len(course.steps) else None,
-        "next part": after(parts),
-        "next round": after(rounds),
-        "next forced": after(forced),
-    }
+def _after(places: Sequence[int], index: int) -> int | None:
+    at = bisect_right(places, index)
+    return places[at] if at < len(places) else None

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from arena.client.figures import CONFIDENCE, is_house, share_in_words
 from arena.version import __version__
 from engine.registry import GAMES
 
@@ -64,16 +65,13 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
     return HTMLResponse(text, status, {"etag": digest} if status == 200 else None)
 
 
-def _age(at: datetime) -> str:
-    """Return an instant in words as well as a page that is not redrawn can."""
+def _margin(error: float, digits: int = 0) -> str:
+    """Return what lies to either side in a 95 % interval."""
+    return f"{CONFIDENCE * error:.{digits}f}"
+
+
+def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _share(share: float) -> str:
-    """Return a share in percent, without rounding to 0 % or 100 %."""
-    if 0 < share < 0.005:
-        return "<1 %"
-    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def _signed(value: float, digits: int = 0) -> str:
@@ -87,5 +85,7 @@ _TEMPLATES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters.update(at=_age, signed=_signed, share=_share, segment=lambda text: quote(text, safe=""))
-_TEMPLATES.globals.update(games=GAMES, server_version=__version__)
+_TEMPLATES.filters.update(
+    at=_instant, margin=_margin, signed=_signed, share=share_in_words, segment=lambda text: quote(text, safe="")
+)
+_TEMPLATES.globals.update(games=GAMES, is_house=is_house, server_version=__version__)

@@ -1,0 +1,22 @@
+"""How figures are told, wherever they are drawn."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONFIDENCE: Final = 1.96
+"""Standard errors to either side of a 95 % interval."""
+HOUSE_PREFIX: Final = "house-"
+"""What house bots' names begin with; no other bot's name does."""
+
+
+def share_in_words(share: float) -> str:
+    """Return a share in percent, without rounding to 0 % or 100 %."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+
+
+def is_house(bot: str) -> bool:
+    """Whether a bot is a house bot, by its name."""
+    return bot.startswith(HOUSE_PREFIX)

@@ -150,11 +150,11 @@ def failing_server(*arguments: str) -> tuple[int, str]:
 
 
 @contextmanager
-def program(*command: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+def program(*command: str, listened_to: bool = True, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """A process for the block, with variables of its environment; killed if it still runs at the end."""
     process = subprocess.Popen(
         [sys.executable, *command],
-        stdout=subprocess.PIPE,
+        stdout=subprocess.PIPE if listened_to else subprocess.DEVNULL,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
@@ -165,8 +165,8 @@ def program(*command: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 # --- bots ---

@@ -1,6 +1,6 @@
 """A bot that thinks for a moment and plays the last legal action, until it is stopped.
 
-Arguments: address, name, token file, matches at once.
+Arguments: address, name, token file, matches at once, milliseconds for a decision (2).
 """
 
 import sys
@@ -13,10 +13,10 @@ class SlowBot(Bot):
     """Takes its time."""
 
     def decide(self, decision: Decision) -> int:
-        """The last legal action, after 2 ms."""
-        time.sleep(0.002)
+        """The last legal action, after a while."""
+        time.sleep(float(milliseconds) / 1000)
         return decision.legal[-1]
 
 
-address, name, token_file, capacity = sys.argv[1:]
+address, name, token_file, capacity, milliseconds = [*sys.argv[1:], "2"][:5]
 run(SlowBot(name=name, capacity=int(capacity)), address, token_file=token_file)

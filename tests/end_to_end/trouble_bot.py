@@ -1,0 +1,104 @@
+"""A bot that keeps to the rules and costs the others time, until it is stopped; it comes back whenever it is let go.
+
+Arguments: address, name, capacity, and what it does: `declines`, `ignores`, `leaves` or `slow`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+
+import grpc
+from arena_client.v1 import bots_pb2, bots_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
+
+SECONDS = 0.9
+"""For each decision of one that is slow: within the limit."""
+GAMES = ("nullern", "sixth_sense")
+
+
+class TroubleBot:
+    """One stream after the other."""
+
+    def __init__(self, address: str, token: str, capacity: int, manner: str) -> None:
+        self._channel = grpc.insecure_channel(address)
+        self._token = token
+        self._capacity = capacity
+        self._manner = manner
+        self._playing: set[int] = set()
+        self._due: deque[tuple[float, pb.PlayRequest | None]] = deque()
+        self._changed = threading.Condition()
+
+    def attend(self) -> None:
+        """Until the stream ends."""
+        play = self._channel.stream_stream(
+            "/arena.v1.PlayService/Play",
+            request_serializer=pb.PlayRequest.SerializeToString,
+            response_deserializer=pb.PlayResponse.FromString,
+        )
+        self._due.clear()
+        self._say(pb.PlayRequest(hello=pb.Hello(games=GAMES, capacity=self._capacity, playing=sorted(self._playing))))
+        call = play(self._requests(), metadata=(("authorization", f"Bearer {self._token}"),))
+        try:
+            for message in call:
+                if self._hear(message):
+                    call.cancel()
+        except grpc.RpcError:
+            pass
+        finally:
+            self._say(None)
+
+    def _hear(self, message: pb.PlayResponse) -> bool:
+        """Takes a message; returns whether to hang up."""
+        now = pb.PlayRequest()
+        if message.HasField("heartbeat"):
+            now.heartbeat = message.heartbeat
+        numbers = [each.invitation_id for each in message.invitations]
+        if self._manner == "declines":
+            now.declined.extend(numbers)
+        elif self._manner != "ignores":
+            now.ready.extend(pb.Ready(invitation_id=number) for number in numbers)
+        if now.ByteSize():
+            self._say(now)
+        self._playing.update(start.match_id for start in message.starts)
+        self._playing.difference_update(report.match_id for report in message.reports)
+        if self._manner == "leaves":
+            return bool(message.starts or message.decisions)
+        if message.decisions:
+            answers = [
+                pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[-1])
+                for each in message.decisions
+            ]
+            self._say(pb.PlayRequest(answers=answers), SECONDS)
+        return False
+
+    def _say(self, request: pb.PlayRequest | None, after: float = 0.0) -> None:
+        with self._changed:
+            due = time.monotonic() + after
+            place = len(self._due)
+            while place and self._due[place - 1][0] > due:
+                place -= 1
+            self._due.insert(place, (due, request))
+            self._changed.notify()
+
+    def _requests(self) -> Iterator[pb.PlayRequest]:
+        while True:
+            with self._changed:
+                while not self._due or self._due[0][0] > time.monotonic():
+                    self._changed.wait(self._due[0][0] - time.monotonic() if self._due else None)
+                request = self._due.popleft()[1]
+            if request is None:
+                return
+            yield request
+
+
+address, name, capacity, manner = sys.argv[1:]
+with grpc.insecure_channel(address) as channel:
+    token = bots_pb2_grpc.BotServiceStub(channel).RegisterBot(bots_pb2.RegisterBotRequest(name=name)).token
+bot = TroubleBot(address, token, int(capacity), manner)
+while True:
+    bot.attend()
+    time.sleep(1.0)

@@ -38,7 +38,6 @@ from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
-NONCE_SIZE: Final = 16
 LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
 """Characters of a bot's version."""
@@ -114,9 +113,6 @@ def decode(message: bytes, at: float) -> BotMessage:
     ready: Sequence[Ready] = ()
     if acceptances:
         ready = [Ready(each.invitation_id, each.nonce) for each in acceptances]
-        for _, nonce in ready:
-            if len(nonce) not in (0, NONCE_SIZE):
-                raise Closed(Reason.BAD_MESSAGE, f"a nonce has {NONCE_SIZE} bytes or none, not {len(nonce)}")
     return BotMessage(
         at,
         ready,

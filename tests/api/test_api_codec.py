@@ -135,12 +135,6 @@ def test_a_second_hello_is_nonsense() -> None:
     assert "a hello came twice" in text
 
 
-@pytest.mark.parametrize("size", [1, 15, 17, 1000])
-def test_a_nonce_of_a_wrong_size_is_nonsense(size: int) -> None:
-    request = pb.PlayRequest(ready=[pb.Ready(invitation_id=1, nonce=bytes(size))])
-    assert closed(request) == (Reason.BAD_MESSAGE, f"a nonce has 16 bytes or none, not {size}")
-
-
 @pytest.mark.parametrize(
     "many",
     [

@@ -14,12 +14,13 @@ from arena.replay.header import OfferOutcome
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
 from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
+from engine.deal import NONCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from arena.scheduling.candidate import LastMatch
-    from arena.server.sessions.messages import BotMessage
+    from arena.server.sessions.messages import BotMessage, Ready
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
@@ -214,11 +215,17 @@ class BotPlayer:
                 self._unknown_invitation(invitation_id)
         for ready in message.ready:
             if (pending := self.invitations.get(ready.invitation_id)) is not None:
-                pending.ready(self, ready.nonce)
+                self._ready(pending, ready)
             elif self.availability.answer(ready.invitation_id):
                 self._taken(ready.invitation_id)
             elif ready.invitation_id not in self._begun:
                 self._unknown_invitation(ready.invitation_id)
+
+    def _ready(self, pending: PendingMatch, ready: Ready) -> None:
+        if ready.nonce and (size := len(ready.nonce)) != NONCE_BYTES:
+            self._bad_nonce(ready.invitation_id, size)
+        else:
+            pending.ready(self, ready.nonce)
 
     def begun(self, invitation_id: int) -> None:
         """Remember that the match of an invitation has begun; another Ready for it is no mistake."""
@@ -281,6 +288,11 @@ class BotPlayer:
         if self.session is not None and invitation_id not in self._withdrawn:
             text = "another took the seat meanwhile; nothing is charged, and you are invited again"
             self.session.notify(Notice(NoticeKind.TAKEN, text, invitation_id=invitation_id))
+
+    def _bad_nonce(self, invitation_id: int, size: int) -> None:
+        if self.session is not None:
+            text = f"a nonce has {NONCE_BYTES} bytes or none, not {size}; accept the invitation with another"
+            self.session.notify(Notice(NoticeKind.ILLEGAL, text, invitation_id=invitation_id))
 
     def _unknown_invitation(self, invitation_id: int) -> None:
         if self.session is not None and invitation_id not in self._withdrawn:

@@ -60,7 +60,9 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOTICE_KIND_UNSPECIFIED: _NoticeKind.ValueType  # 0
     """Not used."""
     NOTICE_KIND_ILLEGAL: _NoticeKind.ValueType  # 1
-    """The answer was not among the legal actions; the decision stays open and the clock runs on."""
+    """The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
+    clock runs on.
+    """
     NOTICE_KIND_STALE: _NoticeKind.ValueType  # 2
     """The answer came after the decision had been made; it was ignored."""
     NOTICE_KIND_UNKNOWN: _NoticeKind.ValueType  # 3
@@ -100,7 +102,9 @@ class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
 NOTICE_KIND_UNSPECIFIED: NoticeKind.ValueType  # 0
 """Not used."""
 NOTICE_KIND_ILLEGAL: NoticeKind.ValueType  # 1
-"""The answer was not among the legal actions; the decision stays open and the clock runs on."""
+"""The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
+clock runs on.
+"""
 NOTICE_KIND_STALE: NoticeKind.ValueType  # 2
 """The answer came after the decision had been made; it was ignored."""
 NOTICE_KIND_UNKNOWN: NoticeKind.ValueType  # 3

@@ -1,0 +1,163 @@
+"""The page on the protocol is true: its conversation is held with a real server, and its tables are the code's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import grpc
+import pytest
+from arena_client import channel
+from arena_client.v1 import play_pb2 as pb
+from google.protobuf.json_format import MessageToDict, ParseDict
+
+from arena.api.codec import LARGEST_HELLO, MOST_AT_ONCE
+from arena.api.play_service import STATUS
+from arena.server.sessions.limits import Limits
+from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED
+from arena.server.sessions.session import SEND_LIMIT
+from arena.transport.settings import TransportSettings
+from tests.end_to_end.e2e_rig import ROOT, Crowd, Ended, server
+
+PAGE: Final = (ROOT / "docs" / "protocol.md").read_text()
+SAID: Final = [
+    (who, json.loads(block))
+    for who, block in re.findall(r"^([→←]|then|and then)\n+```json\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+]
+"""The conversation of the page: who says what."""
+
+
+def fields(message: Any, at: str = "") -> Iterator[str]:
+    """The paths of the fields that a message has."""
+    if isinstance(message, dict):
+        for name, value in message.items():
+            yield f"{at}.{name}"
+            yield from fields(value, f"{at}.{name}")
+    elif isinstance(message, list):
+        for value in message:
+            yield from fields(value, at)
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> list[pb.PlayResponse]:
+    """What a real server says when the bot of the page plays its match."""
+    data = tmp_path_factory.mktemp("protocol") / "data"
+    heard: list[pb.PlayResponse] = []
+    with (
+        server(data, "--house", "--patience", "0", "--luck", "off", "--quiet", seats="2") as arena,
+        Crowd(arena.address) as crowd,
+    ):
+        bot = crowd.come("ann", hello=False)
+        bot.accepts = False
+        bot.send(ParseDict(SAID[0][1], pb.PlayRequest()))
+        wrong = True
+        while not bot.reports:
+            message = bot.read()
+            heard.append(message)
+            if message.invitations:
+                number = message.invitations[0].invitation_id
+                bot.send(pb.PlayRequest(ready=[pb.Ready(invitation_id=number, nonce=bytes(range(16)))]))
+            if message.notices and wrong:
+                wrong = False
+                bot.answer(*bot.decisions)
+            elif message.decisions:
+                bot.decisions = [*message.decisions]
+                bot.answer(*message.decisions, action=255 if wrong else None)
+        bot.send(pb.PlayRequest(leave=True))
+        with pytest.raises(Ended) as ended:
+            bot.read_until(lambda: False)
+        assert ended.value.code.name == "OK"
+    return heard
+
+
+def test_the_page_has_a_whole_conversation() -> None:
+    kinds = [next(iter(message)) for _, message in SAID]
+    for kind in ("hello", "welcome", "invitations", "ready", "decisions", "answers", "notices", "rounds", "reports"):
+        assert kind in kinds
+    assert kinds[-1] == "leave"
+
+
+@pytest.mark.parametrize(("who", "message"), SAID, ids=lambda value: value if isinstance(value, str) else None)
+def test_every_message_of_the_page_is_one(who: str, message: dict[str, Any]) -> None:
+    parsed = ParseDict(message, pb.PlayResponse() if who == "←" else pb.PlayRequest())
+    assert MessageToDict(parsed).keys() == message.keys()
+
+
+def test_the_bytes_of_an_answer_are_those_of_the_page() -> None:
+    answer = next(message for who, message in SAID if "answers" in message and message["answers"][0]["action"] == 161)
+    encoded = ParseDict(answer, pb.PlayRequest()).SerializeToString()
+    assert f"`{encoded.hex()}`" in PAGE
+    frame = bytes(1) + len(encoded).to_bytes(4, "big")
+    assert f"`{frame.hex(' ')}`" in PAGE
+
+
+def test_a_real_server_says_what_the_page_shows(held: list[pb.PlayResponse]) -> None:
+    real = [MessageToDict(message) for message in held]
+    said = {path for message in real for path in fields(message)}
+    for who, message in SAID:
+        if who == "←":
+            kind = next(iter(message))
+            alike = [each for each in real if kind in each]
+            assert alike, f"the server never sends {kind}"
+            assert set(fields(message)) <= said
+    shown = next(message["welcome"] for _, message in SAID if "welcome" in message)
+    welcome = next(message["welcome"] for message in real if "welcome" in message)
+    assert shown["conduct"] == welcome["conduct"]
+    assert shown["limits"] == welcome["limits"]
+
+
+def test_a_match_is_told_in_the_order_that_the_page_promises(held: list[pb.PlayResponse]) -> None:
+    started: set[int] = set()
+    rounds: list[int] = []
+    for message in held:
+        started |= {start.match_id for start in message.starts}
+        rounds += [report.round for report in message.rounds]
+        for decision in message.decisions:
+            assert decision.match_id in started
+            scores = decision.sixth_sense.scores
+            assert bool(rounds) or not any(scores)
+        if message.reports:
+            assert rounds == list(range(held_rounds(held))), "each round once, in order, before the report"
+
+
+def held_rounds(held: list[pb.PlayResponse]) -> int:
+    return next(decision.sixth_sense.rounds for message in held for decision in message.decisions)
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_of_ends_is_the_servers_and_the_clients() -> None:
+    table = {reason: (status, back) for status, reason, _, back in rows("What ends a stream")}
+    proto = (ROOT / "proto/arena/v1/play.proto").read_text().split("service PlayService")[1].split("rpc Play")[0]
+    for ended, code in STATUS.items():
+        assert table[ended.name][0] == code.name
+    for reason, (status, back) in table.items():
+        assert reason in proto, f"{reason} is not in play.proto"
+        assert f"{reason}*" in proto if back == "yes" else f"{reason}*" not in proto
+        failure = channel.play_failure(grpc.StatusCode[status], "", reason)
+        assert isinstance(failure, channel.DroppedError) == (back == "yes"), reason
+    named = set(re.findall(r"\b([A-Z]+_[A-Z_]+|STOPPING|FLOODING)\b", proto))
+    assert named - {code.name for code in grpc.StatusCode} == table.keys()
+
+
+def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
+    limits, transport = Limits(), TransportSettings()
+    numbers = {what.split(",")[0]: how for what, how, _ in rows("Limits")}
+    assert (
+        numbers["a message to the server"] == f"{transport.max_request >> 20} MiB; the first {LARGEST_HELLO >> 10} KiB"
+    )
+    assert numbers["headers of a call"] == f"{transport.max_metadata >> 10} KiB"
+    assert numbers["answers"] == f"{MOST_AT_ONCE:,}"
+    unasked = f"{limits.unsolicited_rate:g} a second, saved up for {UNSOLICITED_SAVED:g} s"
+    assert numbers["things said unasked"] == unasked
+    assert numbers["bytes said"] == f"{limits.byte_rate / (1 << 20):g} MiB a second, saved up for {BYTES_SAVED:g} s"
+    assert numbers["connecting"] == f"once in {1 / limits.connect_rate:g} s, saved up for a minute"
+    assert numbers["messages left unread"] == f"{SEND_LIMIT:g} s"
+    assert numbers["streams of one owner's bots"] == str(limits.streams_per_owner)

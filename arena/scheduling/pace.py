@@ -23,7 +23,7 @@ class PaceRules:
 
     quick: float = 0.05
     """Up to this pace a bot is never slow."""
-    share: float = 0.2
+    share: float = 0.15
     """The part of its table time in which a bot waits for much slower ones."""
     first_balance: float = -20.0
     most_balance: float = 30.0

@@ -80,7 +80,7 @@ class Config:
         },
     )
     slow_percent: int = field(
-        default=20,
+        default=15,
         metadata={
             "unit": "%",
             "most": 100,

@@ -47,17 +47,17 @@ def test_a_pace_goes_up_at_once_and_is_halved_every_five_minutes() -> None:
     assert bot.at(600.0) == pytest.approx(0.9), "one slow match does"
 
 
-def test_a_balance_begins_below_nothing_grows_by_a_fifth_of_table_time_and_has_an_end() -> None:
+def test_a_balance_begins_below_nothing_grows_with_table_time_and_has_an_end() -> None:
     bot = Pace(RULES)
     assert bot.balance == -20
     bot.earn(100.0, 0.0)
-    assert bot.balance == pytest.approx(0.0)
+    assert bot.balance == pytest.approx(-5.0)
     bot.earn(1000.0, 0.0)
     assert bot.balance == 30
     bot.pay(27.0)
     bot.pay(-27.0)
     bot.earn(30.0, 27.0)
-    assert bot.balance == pytest.approx(30 + 6 - 27)
+    assert bot.balance == pytest.approx(30 + 4.5 - 27)
 
 
 def test_only_the_time_counts_in_which_much_slower_bots_alone_owed() -> None:

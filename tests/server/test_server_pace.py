@@ -267,7 +267,7 @@ async def test_pace_and_balance_outlive_the_server(nursery: trio.Nursery, autoju
         await slow.until(lambda: slow.reports)
         slow.line.vanish()
         arena.players.pace(ann.row.id).played(trio.current_time(), QUICK)
-        arena.players.pace(ann.row.id).earn(150.0, 0.0)
+        arena.players.pace(ann.row.id).earn(200.0, 0.0)
         await trio.sleep(60)
         before = arena.players.pace(slow.row.id).at(trio.current_time())
         assert before is not None

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.local import keeper
-from arena.local.command import CommandEnd, RunningCommand
+from arena.local.commands import keeper
+from arena.local.commands.command import CommandEnd, RunningCommand
 from arena.local.errors import CommandNotStarted
 from arena.processes.launch import environment
 
@@ -126,7 +126,7 @@ def test_it_is_asked_before_it_is_killed(tmp_path: Path) -> None:
 RUNNER = """
 import os, sys, time
 from pathlib import Path
-from arena.local.command import RunningCommand
+from arena.local.commands.command import RunningCommand
 command = RunningCommand([sys.executable, "-c", sys.argv[2]], os.environ, Path(sys.argv[1]))
 print("runs", flush=True)
 time.sleep(1000)

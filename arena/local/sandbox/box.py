@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from arena.local.keeper import FILTER
+from arena.local.commands.keeper import FILTER
 from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, readable_folders, servers_within
 
 TEMPORARY: Final = 64 << 20

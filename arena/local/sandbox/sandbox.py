@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.local.command import RunningCommand
+from arena.local.commands.command import RunningCommand
 from arena.local.errors import CommandNotStarted, SandboxRefused
 from arena.local.sandbox.box import Ability, Box, Identity
 from arena.local.sandbox.system_calls import filter_for

@@ -26,6 +26,15 @@ START: Final = 60.0
 """Seconds within which a command must be running: a process and its program, not what that does."""
 
 
+class Fence(NamedTuple):
+    """What a box has besides its words."""
+
+    calls: bytes
+    """Its filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
+    memory: int
+    """Bytes that all its processes may use together; with more it is ended."""
+
+
 class CommandEnd(NamedTuple):
     """How a command ended."""
 
@@ -33,9 +42,17 @@ class CommandEnd(NamedTuple):
     """Its exit status, negative for the signal that killed it."""
     last: tuple[str, ...]
     """The last lines that it printed."""
+    why: str = ""
+    """Which limit it broke and so was ended; empty otherwise."""
+
+    @property
+    def how(self) -> str:
+        """In words, without what it printed."""
+        killed = f"was killed by signal {-self.status}"
+        return self.why or (killed if self.status < 0 else f"ended with exit status {self.status}")
 
     def __str__(self) -> str:
-        how = f"was killed by signal {-self.status}" if self.status < 0 else f"ended with exit status {self.status}"
+        how = self.how
         return "\n".join([f"{how}; its last lines:", *self.last] if self.last else [f"{how}, and printed nothing"])
 
 
@@ -51,11 +68,11 @@ class RunningCommand:
         environment: Mapping[str, str],
         log: Path,
         folder: Path | None = None,
-        calls: bytes | None = None,
+        fence: Fence | None = None,
     ):
         """Start it in a folder, by default this process's, with exactly this environment. CommandNotStarted.
 
-        With `calls` it is a box, which is given that filter of system calls: see `keeper`.
+        With a fence it is a box: see `keeper`.
         """
         self.words = tuple(words)
         self.log = log
@@ -78,7 +95,8 @@ class RunningCommand:
             "words": [*words],
             "environment": dict(environment),
             "log": str(log.resolve()),
-            "calls": None if calls is None else calls.hex(),
+            "calls": None if fence is None else fence.calls.hex(),
+            "memory": None if fence is None else fence.memory,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
         with suppress(OSError):  # it is gone, and says nothing
@@ -99,7 +117,7 @@ class RunningCommand:
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
         """Wait for its end, so many seconds at most; None where it runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
-            self._end = CommandEnd(said.get("status", -9), tuple(said.get("last", ())))
+            self._end = CommandEnd(said.get("status", -9), tuple(said.get("last", ())), said.get("why", ""))
         return self._end
 
     def ask_to_end(self) -> None:

@@ -10,7 +10,9 @@ The command has a process group of its own. Processes that leave the group, or w
 keeper (Linux) and end with it.
 
 A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. Bubblewrap
-itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed.
+itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed. The memory of
+all processes in it is summed up now and then, and where it is too much the box is ended: the system's own limits are
+for one process each, and control groups for whoever was given some.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ GRACE: Final = 2.0
 """Seconds for which a command that was asked to end may go on."""
 LAST_WAIT: Final = 5.0
 """Seconds for which processes are killed that go on making others."""
+LOOK: Final = 0.25
+"""Seconds between two looks at the memory of a box."""
 FILTER: Final = "{filter}"
 """The word of a box's command line in whose place a descriptor is given, to read the filter of system calls from."""
 PR_SET_PDEATHSIG: Final = 1
@@ -105,13 +109,13 @@ def main() -> None:
     os.close(calls)
     assert command.stdout is not None, "it is a pipe"
     _say({"started": command.pid})
-    _watch(command, command.stdout.fileno(), ended, kept)
+    why = _watch(command, command.stdout.fileno(), ended, kept, wanted["memory"])
     status = command.poll()
     _kill_rest(command)
     if status is None:
         status = command.wait()
     _drain(command.stdout.fileno(), kept)
-    _say({"status": status, "last": kept.close()})
+    _say({"status": status, "last": kept.close(), "why": why})
 
 
 def _line() -> bytes:
@@ -140,17 +144,23 @@ def _begin(keeper: int, boxed: bool) -> None:
         os._exit(1)
 
 
-def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log) -> None:
-    """Return when the command has ended, or shall have."""
+def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, memory: int | None) -> str:
+    """Return when the command has ended, or shall have; why, where it broke a limit: so many bytes of memory."""
     poll = select.poll()
     for descriptor in (0, printed, ended):
         poll.register(descriptor, select.POLLIN)
     until: float | None = None
+    look = time.monotonic() + LOOK
     while command.poll() is None:
-        left = None if until is None else max(0.0, until - time.monotonic()) * 1000
-        if left == 0:
-            return
-        for descriptor, _ in poll.poll(left):
+        now = time.monotonic()
+        if until is not None and now >= until:
+            return ""
+        if memory is not None and now >= look:
+            if used_memory(memory) > memory:
+                return f"was ended, as its box used more than {memory >> 20} MiB of memory"
+            look = time.monotonic() + LOOK
+        waits = [each - now for each in (until, None if memory is None else look) if each is not None]
+        for descriptor, _ in poll.poll(max(0.0, min(waits)) * 1000 if waits else None):
             if descriptor == ended:
                 os.read(ended, 4096)
             elif descriptor == printed:
@@ -164,6 +174,7 @@ def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log
                 if until is None:
                     until = time.monotonic() + GRACE
                     _signal(command, signal.SIGTERM)
+    return ""
 
 
 def _drain(printed: int, kept: Log) -> None:
@@ -191,13 +202,59 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
         time.sleep(0.005)
 
 
+def used_memory(few: int) -> int:
+    """Return the bytes of memory, swapped out or not, of all processes below this one.
+
+    Up to `few` they are counted quickly: what is shared counts for each. What is more is that in fair shares, if the
+    system tells.
+    """
+    below = _below()
+    most = sum(_told(pid, "status", ("VmRSS:", "VmSwap:")) or 0 for pid in below)
+    if most <= few:
+        return most
+    shares = [_told(pid, "smaps_rollup", ("Pss:", "SwapPss:")) for pid in below]
+    return most if None in shares else sum(each or 0 for each in shares)
+
+
+def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
+    """Return the sum of some lines of a file about a process, in bytes; 0 if that is gone, None if it is not told."""
+    try:
+        lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0 if not Path(f"/proc/{pid}/stat").exists() or name == "status" else None
+    except OSError:
+        return None
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(wanted))
+
+
+def _below() -> list[int]:
+    """Return all processes below this one; of those that come and go meanwhile some are missed."""
+    own = os.getpid()
+    told = Path(f"/proc/{own}/task/{own}/children").exists()
+    parents = {} if told else _parents()
+    found, todo = [], [own]
+    while todo:
+        above = todo.pop()
+        children = [pid for pid, parent in parents.items() if parent == above]
+        for file in Path(f"/proc/{above}/task").glob("*/children"):
+            with suppress(OSError):
+                children += map(int, file.read_text().split())
+        found += children
+        todo += children
+    return found
+
+
 def _children() -> list[int]:
     """Return the children of this process; none where the system does not tell."""
-    found = []
+    return [pid for pid, parent in _parents().items() if parent == os.getpid()]
+
+
+def _parents() -> dict[int, int]:
+    """Return the parents of all processes."""
+    found = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            if int(entry.read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
-                found.append(int(entry.parent.name))
+            found[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
     return found
 
 

@@ -56,11 +56,10 @@ class CommandBot:
 
     def start(self) -> None:
         """Start it. CommandNotStarted, SandboxRefused."""
-        words, calls = self._words, None
-        if self._sandbox is not None:
-            words = self._sandbox.box().words(words, self._folder.path, [self._log.parent.resolve()])
-            calls = self._sandbox.filter
-        self._command = RunningCommand(words, self._told, self._log, calls=calls)
+        if self._sandbox is None:
+            self._command = RunningCommand(self._words, self._told, self._log)
+        else:
+            self._command = self._sandbox.run(self._words, self._told, self._log, self._folder.path)
 
     async def watch(self) -> None:
         """Raise CommandFailed when it ends."""

@@ -28,11 +28,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from arena.local.design import Design
-from arena.local.players import load
-from arena.local.runner import play_sets, versions
-from arena.local.sets import Subject
-from arena.local.table import play_game
+from arena.local.match.design import Design
+from arena.local.match.runner import play_sets, versions
+from arena.local.match.sets import Subject
+from arena.local.play.players import load
+from arena.local.play.table import play_game
 from bench.engine import SEATS, median_and_range, play_engine
 from engine.deal import SeededDecks
 from engine.registry import GAMES

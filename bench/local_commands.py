@@ -20,11 +20,11 @@ from typing import Final
 
 import click
 
-from arena.local.commands.place import CommandPlace
-from arena.local.commands.runner import play_sets_with_commands
-from arena.local.design import Design
-from arena.local.runner import versions
-from arena.local.sets import Subject
+from arena.local.match.command_runner import play_sets_with_commands
+from arena.local.match.design import Design
+from arena.local.match.runner import versions
+from arena.local.match.sets import Subject
+from arena.local.server.place import CommandPlace
 from bench.engine import play_engine
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES

@@ -27,11 +27,11 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.house import HOUSE_BOTS
-from arena.local.comparison import RunningTest, SequentialOutcome, SequentialTest, compare, set_score
-from arena.local.design import ONE, OTHER, Design, planned
-from arena.local.players import LocalHousePlayer
-from arena.local.sets import PlayedSet, SeatedGame
-from arena.local.table import play_game
+from arena.local.match.comparison import RunningTest, SequentialOutcome, SequentialTest, compare, set_score
+from arena.local.match.design import ONE, OTHER, Design, planned
+from arena.local.match.sets import PlayedSet, SeatedGame
+from arena.local.play.players import LocalHousePlayer
+from arena.local.play.table import play_game
 from arena.server.sessions.messages import Outgoing
 from engine.registry import GAMES
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.local.asking import AskingCost, PastSeat
+from arena.local.ask.asking import AskingCost, PastSeat
 from arena.match.result import points_above
 from arena.replay.render.show import renderer_of
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from arena.local.conformance.check import Check
-    from arena.local.conformance.run import CheckedBot, CheckResult
+    from arena.local.check.check import Check
+    from arena.local.check.run import CheckedBot, CheckResult
 
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
@@ -48,7 +48,7 @@ def command(lists: bool, only: tuple[str, ...], as_json: bool, command: tuple[st
     "output"}], "counts": {"pass", "warn", "fail", "skip"}}; with --list
     {"checks": [{"name", "asks", "wants", "remedy", "page", "needs"}]}
     """
-    from arena.local.conformance.checks import CHECKS, with_needs
+    from arena.local.check.checks import CHECKS, with_needs
 
     if unknown := [name for name in only if name not in CHECKS]:
         raise click.UsageError(f"there is no check {unknown[0]!r}; arena check --list shows them")
@@ -93,7 +93,7 @@ def _run(command: Sequence[str], chosen: Sequence[Check], as_json: bool) -> tupl
     import structlog
     import trio
 
-    from arena.local.conformance.run import run_checks
+    from arena.local.check.run import run_checks
     from arena.local.errors import LocalMatchError
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.cli.match_report import SURE, measured, quantity
-from arena.local.comparison import LEAST_SETS, Comparison, SequentialOutcome
-from arena.local.design import Pairing
+from arena.local.match.comparison import LEAST_SETS, Comparison, SequentialOutcome
+from arena.local.match.design import Pairing
 
 if TYPE_CHECKING:
-    from arena.local.ordered_sets import OrderedPairs, OrderedSets
-    from arena.local.sets import Subject
+    from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
+    from arena.local.match.sets import Subject
 
 TITLES: Final = {Pairing.GAUNTLET: "Gauntlet", Pairing.ROUND_ROBIN: "Round robin"}
 BETTER: Final = ">"

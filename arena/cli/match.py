@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -10,14 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from arena.cli.match_subject import match_subject
+from arena.cli.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
 from arena.cli.screen import json_option, print_json, screen
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from arena.local.comparison import SequentialState
-    from arena.local.ordered_sets import OrderedPairs
-    from arena.local.sandbox.sandbox import Sandbox
-    from arena.local.sets import SetsFile, Subject
+    from arena.local.match.comparison import SequentialState
+    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sets import SetsFile, Subject
 
 SETS: Final = 200
 """Sets by default."""
@@ -26,14 +26,6 @@ SETS_OF_TEST: Final = 10_000
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt, by its outcome."""
 INTERRUPTED: Final = 130
-
-
-class MatchCommand(click.Command):
-    """A command whose `--sandbox` may stand without a value, whatever word follows it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give it the value that it has by itself."""
-        return super().parse_args(ctx, ["--sandbox=whole" if word == "--sandbox" else word for word in args])
 
 
 def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, float] | None:
@@ -53,7 +45,7 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 
 
 @click.command(
-    cls=MatchCommand,
+    cls=SandboxCommand,
     epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets",
 )
 @click.argument("one")
@@ -85,12 +77,7 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
     help="Games at once.  [default: one a core, 8 with commands]",
 )
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
-@click.option(
-    "--sandbox",
-    metavar="[=weak]",
-    type=click.Choice(["whole", "weak"]),
-    help="Run commands in boxes: no network, no files of yours, limits. =weak: as far as this system can.",
-)
+@sandbox_option
 @click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
 @click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
 @click.option(
@@ -152,10 +139,10 @@ def command(
     Of more than two bots {"match", "pairs": [{"one", "other", "comparison",
     "test"}]}.
     """
-    from arena.local.comparison import SequentialTest
     from arena.local.errors import LocalMatchError
-    from arena.local.ordered_sets import OrderedPairs
-    from arena.local.sets import SetsFile
+    from arena.local.match.comparison import SequentialTest
+    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sets import SetsFile
 
     compared = (one, other, *more)
     if dask is not None and concurrency is not None:
@@ -165,8 +152,8 @@ def command(
             f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"
         )
     if sandbox is not None:
-        _refuse_without_commands((*compared, *field))
-    subject = _subject(compared, round_robin, game, seats, options, field, design, seed, out)
+        refuse_without_commands((*compared, *field))
+    subject = match_subject(compared, round_robin, game, seats, options, field, design, seed, out)
     test = None if sprt is None else SequentialTest(*sprt)
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
@@ -183,20 +170,6 @@ def command(
         _say_how_to_go_on(subject, out)
         sys.exit(INTERRUPTED)
     sys.exit(_status([each.state for each in ordered.pairs]))
-
-
-def _refuse_without_commands(bots: tuple[str, ...]) -> None:
-    """Raise UsageError where something besides commands would run a stranger's code: it must not even be loaded."""
-    from arena.local.commands.spec import is_command
-    from arena.local.players import HOUSE
-
-    for bot in bots:
-        if not is_command(bot) and not bot.startswith(HOUSE):
-            raise click.UsageError(
-                f"--sandbox is for commands, and {bot} is loaded by this program itself: name it as 'cmd:python {bot}'"
-            )
-    if not any(map(is_command, bots)):
-        raise click.UsageError("--sandbox is for commands, and there is none: write 'cmd:./mybot --flag'")
 
 
 def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
@@ -231,50 +204,6 @@ def _status(states: list[SequentialState | None]) -> int:
     return undecided if undecided in outcomes else 0
 
 
-def _subject(
-    compared: tuple[str, ...],
-    round_robin: bool,
-    game: str,
-    seats: int | None,
-    options: tuple[str, ...],
-    field: tuple[str, ...],
-    design: str | None,
-    seed: int | None,
-    out: Path | None,
-) -> Subject:
-    """Return what is compared; UsageError where that cannot be."""
-    from arena.cli.game_options import parse_offers
-    from arena.local.design import Design, Pairing, default_design, fielded
-    from arena.local.errors import LocalMatchError
-    from arena.local.players import strongest_house
-    from arena.local.runner import versions
-    from arena.local.sets import Subject, seed_of
-    from engine.game import OptionError
-
-    try:
-        [offer] = parse_offers(GAMES, [game], [str(seats)] if seats is not None else [], options)
-    except OptionError as error:
-        raise click.UsageError(str(error)) from error
-    size = offer.seats[0]
-    chosen = default_design(game, size) if design is None else Design(design)
-    beside = fielded(chosen, size)
-    if len(field) > beside:
-        raise click.UsageError(f"a field of {beside} sits at a table of {size} with {chosen.value}, not {len(field)}")
-    strongest = strongest_house(game)
-    filled = [(field or (strongest,))[place % len(field or (strongest,))] for place in range(beside)]
-    bots = (*compared, *filled)
-    try:
-        known = versions(game, bots)
-        if seed is None:
-            seed = seed_of(out) if out is not None and out.exists() else None
-    except (LocalMatchError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    if seed is None:
-        seed = secrets.randbelow(1 << 32)
-    pairing = Pairing.ROUND_ROBIN if round_robin else Pairing.GAUNTLET
-    return Subject(game, dict(offer.options), size, chosen, seed, bots, known, len(compared), pairing)
-
-
 def _play(
     subject: Subject,
     file: SetsFile,
@@ -287,14 +216,14 @@ def _play(
 ) -> bool:
     """Play what is missing; return whether Ctrl-C ended it."""
     from arena.cli.match_progress import MatchProgress
-    from arena.local.commands.place import CommandPlace
-    from arena.local.replays import write_replays
-    from arena.local.runner import default_concurrency, play_sets
+    from arena.local.match.replays import write_replays
+    from arena.local.match.runner import default_concurrency, play_sets
+    from arena.local.server.place import CommandPlace
 
     workers = concurrency or default_concurrency(subject)
     place = CommandPlace(
         None if out is None else out.with_name(f"{out.name}.logs"),
-        sandbox=None if sandbox is None else _sandbox(sandbox),
+        sandbox=None if sandbox is None else probed_sandbox(sandbox),
     )
     missing = [number for number in range(ordered.most) if number not in file.found]
     with MatchProgress(screen(stderr=True), ordered) as progress:
@@ -318,16 +247,6 @@ def _play(
             except KeyboardInterrupt:
                 return True
     return False
-
-
-def _sandbox(wanted: str) -> Sandbox:
-    """Return what commands are boxed by; say what it is without. SandboxRefused."""
-    from arena.local.sandbox.sandbox import probed
-
-    found = probed(weak=wanted == "weak")
-    for lack in found.lacks:
-        click.echo(f"The sandbox is without {lack}", err=True)
-    return found
 
 
 def _say_how_to_go_on(subject: Subject, out: Path | None) -> None:

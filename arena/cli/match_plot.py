@@ -11,13 +11,13 @@ from rich.text import Text
 
 from arena.cli.plot import Point, plot
 from arena.cli.svg import draw_svg
-from arena.local.comparison import LEAST_SETS, within
+from arena.local.match.comparison import LEAST_SETS, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.local.ordered_sets import OrderedPairs
-    from arena.local.sets import Subject
+    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sets import Subject
 
 WIDTH: Final = 100
 HEIGHT: Final = 18

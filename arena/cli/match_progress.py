@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from arena.local.comparison import within
+from arena.local.match.comparison import within
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.local.ordered_sets import OrderedPairs
+    from arena.local.match.ordered_sets import OrderedPairs
 
 EVERY: Final = 10.0
 """Seconds between two lines in a pipe."""

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.local.comparison import LEAST_SETS, Comparison, Measure, SequentialOutcome
-from arena.local.comparison import within as half_width
-from arena.local.design import Design
+from arena.local.match.comparison import LEAST_SETS, Comparison, Measure, SequentialOutcome
+from arena.local.match.comparison import within as half_width
+from arena.local.match.design import Design
 
 if TYPE_CHECKING:
-    from arena.local.ordered_sets import OrderedSets
-    from arena.local.sets import Subject
+    from arena.local.match.ordered_sets import OrderedSets
+    from arena.local.match.sets import Subject
 
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24

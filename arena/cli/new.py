@@ -33,7 +33,7 @@ def command(name: str, language: str, games: tuple[str, ...], directory: Path | 
     JSON: {"name", "language", "games", "directory", "files"}
     """
     from arena.local.errors import LocalMatchError
-    from arena.local.project import make_project
+    from arena.local.project.project import make_project
 
     chosen = [GAMES[game] for game in dict.fromkeys(games or GAMES)]
     folder = Path(name) if directory is None else directory

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena.cli.live_view import View
-    from arena.local.live_game import LiveGame
-    from arena.local.players import LocalPlayer
-    from arena.local.table import PlayedGame
+    from arena.local.play.live_game import LiveGame
+    from arena.local.play.players import LocalPlayer
+    from arena.local.play.table import PlayedGame
     from engine.game import Game, Option
 
 HUMAN: Final = "human"
@@ -120,7 +120,7 @@ def _written(logs: Sequence[Path | None]) -> list[Path | None]:
 
 def _is_ours(spec: str) -> bool:
     """Whether a player runs in this process."""
-    from arena.local.players import HOUSE
+    from arena.local.play.players import HOUSE
 
     return spec == HUMAN or spec.startswith(HOUSE)
 
@@ -130,7 +130,7 @@ def _table(
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
     """Return who sits there, and the game's options; UsageError."""
     from arena.cli.game_options import parse_offers
-    from arena.local.players import strongest_house
+    from arena.local.play.players import strongest_house
     from engine.game import OptionError
 
     if players.count(HUMAN) > 1:
@@ -163,9 +163,9 @@ def _play(
     """Play and draw; LocalMatchError, OSError."""
     from arena.cli.keyboard_seat import KeyboardSeat
     from arena.cli.live_view import lines, pictures
-    from arena.local.live_game import LiveGame
-    from arena.local.player_process import PlayerProcess
-    from arena.local.players import load
+    from arena.local.play.live_game import LiveGame
+    from arena.local.play.player_process import PlayerProcess
+    from arena.local.play.players import load
 
     console = screen(stderr=as_json)
     drawn = console.is_terminal and HUMAN not in table and not as_json

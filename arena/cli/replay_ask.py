@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from arena.cli.data_source import DataPlace
-    from arena.local.asking import PastSeat
+    from arena.local.ask.asking import PastSeat
     from arena.replay.replay import Replay
 
 FILES: Final = "*.jsonl.gz"
@@ -79,9 +79,9 @@ def ask(
     """
     if not sources and not bot:
         raise click.UsageError("say which matches: name replays, or a bot with --bot")
-    from arena.local.asking import AskingCost, asked_again, past_seats
+    from arena.local.ask.asking import AskingCost, asked_again, past_seats
     from arena.local.errors import LocalMatchError
-    from arena.local.runner import versions
+    from arena.local.match.runner import versions
     from arena.replay.replay import ReplayError
 
     def past() -> Iterator[PastSeat]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.local.conformance.checks import CHECKS
+from arena.local.check.checks import CHECKS
 from tests.cli.cli_rig import ARENA
 from tests.interop.interop_rig import BUILD, HERE, PATIENCE, PROTOS, built, checked, tool
 

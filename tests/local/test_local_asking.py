@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.local.asking import AT_ONCE, AskingCost, PastSeat, asked_again, past_seats
-from arena.local.design import Design
+from arena.local.ask.asking import AT_ONCE, AskingCost, PastSeat, asked_again, past_seats
 from arena.local.errors import BotFailed
-from arena.local.replays import set_replays
-from arena.local.runner import play_set, versions
-from arena.local.sets import Subject
+from arena.local.match.design import Design
+from arena.local.match.replays import set_replays
+from arena.local.match.runner import play_set, versions
+from arena.local.match.sets import Subject
 from arena.replay.own_decisions import own_decisions
 from arena.replay.read import read
 from arena.replay.replay import Replay
@@ -81,7 +81,7 @@ def test_what_is_asked_is_what_the_bots_decided_themselves() -> None:
 def test_a_bot_hears_what_was_heard_and_is_asked_many_at_once(tmp_path: Path) -> None:
     spec = written(tmp_path, BATCHING)
     seats = past(replays("nullern", "house:random", "house:careful", "house:counter", "house:counter"), "house:counter")
-    from arena.local.players import load
+    from arena.local.play.players import load
 
     told = load(spec, GAMES["nullern"])._caller._bot.told  # type: ignore[attr-defined] # the class's own list
     list(asked_again(spec, seats, 1, AskingCost()))

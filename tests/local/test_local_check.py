@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import pytest
 
-from arena.local.conformance.checks import CHECKS, with_needs
-from arena.local.conformance.verdict import Verdict
+from arena.local.check.checks import CHECKS, with_needs
+from arena.local.check.verdict import Verdict
 from tests.bots.nonconforming import FAULTS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
 

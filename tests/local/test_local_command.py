@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.local import keeper
-from arena.local.command import CommandEnd, RunningCommand
+from arena.local.commands import keeper
+from arena.local.commands.command import CommandEnd, RunningCommand
 from arena.local.errors import CommandNotStarted
 from arena.processes.launch import environment
 
@@ -25,12 +25,13 @@ def python(text: str, folder: Path, **variables: str) -> RunningCommand:
     return RunningCommand([sys.executable, "-c", text], {**os.environ, **variables}, folder / "log")
 
 
-def until_printed(command: RunningCommand, lines: int = 1) -> list[str]:
+def until_printed(log: Path, lines: int = 1) -> list[str]:
+    """Return the lines of a log once there are so many: what has no end yet is none."""
     until = time.monotonic() + PATIENCE
-    while len(found := command.log.read_text().splitlines()) < lines:
+    while (found := log.read_text()).count("\n") < lines:
         assert time.monotonic() < until, found
         time.sleep(0.01)
-    return found
+    return found.splitlines()
 
 
 def is_gone(pid: int) -> bool:
@@ -90,20 +91,22 @@ def test_much_that_it_prints_is_kept_at_both_ends(tmp_path: Path) -> None:
 STAYS = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def say(who):  # at once: print writes word by word where PYTHONUNBUFFERED is set, and two processes write here
+    os.write(1, f"{who} {os.getpid()}\\n".encode())
 if not os.fork():
     os.setsid()          # leaves the group
     if os.fork():
         os._exit(0)      # and its parent
-    print("grandchild", os.getpid(), flush=True)
+    say("grandchild")
     time.sleep(1000)
-print("child", os.getpid(), flush=True)
+say("child")
 time.sleep(1000)
 """
 
 
 def test_whoever_ignores_the_end_and_leaves_the_group_is_killed(tmp_path: Path) -> None:
     command = python(STAYS, tmp_path)
-    pids = [int(line.split()[1]) for line in until_printed(command, 2)]
+    pids = [int(line.split()[1]) for line in until_printed(command.log, 2)]
     end = command.end()
     assert end is not None
     assert end.status == -signal.SIGKILL
@@ -115,7 +118,7 @@ def test_it_is_asked_before_it_is_killed(tmp_path: Path) -> None:
         "import signal, sys, time\nsignal.signal(15, lambda *_: sys.exit(3))\nprint(1, flush=True)\ntime.sleep(1000)",
         tmp_path,
     )
-    until_printed(command)
+    until_printed(command.log)
     assert select.select([command], [], [], 0)[0] == []
     assert command.ended() is None
     end = command.end()
@@ -126,7 +129,7 @@ def test_it_is_asked_before_it_is_killed(tmp_path: Path) -> None:
 RUNNER = """
 import os, sys, time
 from pathlib import Path
-from arena.local.command import RunningCommand
+from arena.local.commands.command import RunningCommand
 command = RunningCommand([sys.executable, "-c", sys.argv[2]], os.environ, Path(sys.argv[1]))
 print("runs", flush=True)
 time.sleep(1000)
@@ -139,11 +142,7 @@ def test_nothing_is_left_where_the_runner_or_the_keeper_is_killed(tmp_path: Path
     with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, text=True) as runner:
         assert runner.stdout is not None
         assert runner.stdout.readline() == "runs\n"
-        until = time.monotonic() + PATIENCE
-        while len(found := (tmp_path / "log").read_text().splitlines()) < 2:
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        pids = dict(line.split() for line in found)
+        pids = dict(line.split() for line in until_printed(tmp_path / "log", 2))
         kept_by = int(Path(f"/proc/{pids['child']}/stat").read_text().rpartition(")")[2].split()[1])
         os.kill(runner.pid if who == "runner" else kept_by, signal.SIGKILL)
         assert is_gone(int(pids["child"]))

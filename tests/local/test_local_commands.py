@@ -17,15 +17,15 @@ import trio
 from arena.api.play_service import PlayService
 from arena.api.statuses import ERROR_DOMAIN
 from arena.house import HOUSE_BOTS
-from arena.local.command import RunningCommand
-from arena.local.commands.director import DirectedGame, Director, GivenDeal
-from arena.local.commands.hall import Hall
-from arena.local.commands.place import CommandPlace, told
+from arena.local.commands.command import RunningCommand
 from arena.local.commands.spec import names_of, version_of, words_of
-from arena.local.design import Design
 from arena.local.errors import BotNotLoaded, CommandFailed
-from arena.local.runner import play_sets, versions
-from arena.local.sets import PlayedSet, Subject
+from arena.local.match.design import Design
+from arena.local.match.runner import play_sets, versions
+from arena.local.match.sets import PlayedSet, Subject
+from arena.local.server.director import DirectedGame, Director, GivenDeal
+from arena.local.server.host import LocalHost
+from arena.local.server.place import CommandPlace, told
 from arena.replay.read import read
 from arena.replay.verify import verify
 from arena.server.config import Config, Offer
@@ -168,19 +168,19 @@ async def directed(words: list[str], game: str, names: list[str], deal: GivenDea
     house = {bot.name: bot for bot in HOUSE_BOTS[game]}
     turns, timers = Turns(lambda: None, 1.0), Timers()
     config = Config((Offer(GAMES[game], (len(names),)),))
-    hall = Hall(config, [name for name in names if name not in house], turns)
+    host = LocalHost(config, [name for name in names if name not in house], turns)
     players: list[Player] = [
-        HousePlayer(-seat, house[name]) if name in house else hall.players[0] for seat, name in enumerate(names)
+        HousePlayer(-seat, house[name]) if name in house else host.players[0] for seat, name in enumerate(names)
     ]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(turns.run)
         nursery.start_soon(timers.run)
-        service = Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(hall), as_bytes=True)
+        service = Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(host), as_bytes=True)
         address = f"unix:{folder / 'sock'}"
         await nursery.start(partial(serve, [service], address, turn=turns, error_domain=ERROR_DOMAIN))
-        bot = RunningCommand(words, told(address, hall.tokens[0]), folder / "log")
+        bot = RunningCommand(words, told(address, host.tokens[0]), folder / "log")
         with trio.fail_after(PATIENCE):
-            game_played = await Director(hall, turns, timers).play(deal, players, 1)
+            game_played = await Director(host, turns, timers).play(deal, players, 1)
         await trio.to_thread.run_sync(bot.end)
         nursery.cancel_scope.cancel()
     return game_played

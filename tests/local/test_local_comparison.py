@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.local.comparison import LEAST_SETS, RunningTest, SequentialOutcome, SequentialTest, compare, set_score
-from arena.local.design import Design, planned
-from arena.local.sets import PlayedSet, SeatedGame
-from arena.local.table import PlayedGame
+from arena.local.match.comparison import LEAST_SETS, RunningTest, SequentialOutcome, SequentialTest, compare, set_score
+from arena.local.match.design import Design, planned
+from arena.local.match.sets import PlayedSet, SeatedGame
+from arena.local.play.table import PlayedGame
 
 SEATS: Final = 4
 Values: TypeAlias = NDArray[np.float64]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.local.design import ONE, OTHER, Design, Pairing, default_design, fielded, games_of, pairs, planned
+from arena.local.match.design import ONE, OTHER, Design, Pairing, default_design, fielded, games_of, pairs, planned
 from engine.registry import GAMES
 
 

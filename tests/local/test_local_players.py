@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arena.local.errors import BotNotLoaded
-from arena.local.players import load
+from arena.local.play.players import load
 from engine.registry import GAMES
 from tests.local.bots import CHANCE, FIRST, written
 

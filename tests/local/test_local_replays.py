@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from arena.cli.replay import verified
-from arena.local.design import Design
 from arena.local.errors import LocalMatchError
-from arena.local.replays import set_replays, write_replays
-from arena.local.runner import play_set, versions
-from arena.local.sets import PlayedSet, SetsFile, Subject
+from arena.local.match.design import Design
+from arena.local.match.replays import set_replays, write_replays
+from arena.local.match.runner import play_set, versions
+from arena.local.match.sets import PlayedSet, SetsFile, Subject
 from arena.replay.read import read
 from engine.registry import GAMES
 from tests.local.bots import CHANCE, written

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.local.design import Design
 from arena.local.errors import BotFailed, BotNotLoaded, WorkerDied
-from arena.local.runner import play_set, play_sets, versions
-from arena.local.sets import PlayedSet, Subject
+from arena.local.match.design import Design
+from arena.local.match.runner import play_set, play_sets, versions
+from arena.local.match.sets import PlayedSet, Subject
 from tests.local.bots import CHANCE, FIRST, written
 
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from arena.local.command import RunningCommand
-from arena.local.commands.place import CommandPlace
+from arena.local.commands.command import RunningCommand
 from arena.local.errors import SandboxRefused
 from arena.local.sandbox.box import Ability
 from arena.local.sandbox.readable import outermost, readable_folders
 from arena.local.sandbox.sandbox import Sandbox, probed
+from arena.local.server.place import CommandPlace
 from tests.cli.cli_rig import PATIENCE
 from tests.local import escapes
 from tests.local.bots import written
@@ -32,6 +32,9 @@ from tests.local.test_local_commands import PYTHON, command, played_by, subject
 pytestmark = [pytest.mark.process, needs_boxes]
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
+only_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can be another user; who is not is what the others are about"
+)
 IN_PLAIN = {
     "tcp",
     "udp",
@@ -190,7 +193,7 @@ while True:
     sandbox = probed(weak=False)
     words = sandbox.box().words([sys.executable, written(folder, text)])
     log = folder / "log"
-    running = RunningCommand(words, {"ARENA_TOKEN": "x", "OTHER": "y"}, log, calls=sandbox.filter)
+    running = RunningCommand(words, {"ARENA_TOKEN": "x", "OTHER": "y"}, log, fence=sandbox.fence)
     until = time.monotonic() + PATIENCE
     while "waits" not in log.read_text() and time.monotonic() < until:
         time.sleep(0.01)
@@ -198,6 +201,52 @@ while True:
     assert end is not None
     assert end.last == ("waits", f"['ARENA_TOKEN', 'HOME', 'LC_CTYPE', 'PATH'] {folder} told to end")
     assert end.status == 7
+
+
+FORKS = """
+import os, sys, time
+shared = bytearray(os.urandom(1 << 20) * 16)      # of all processes
+for _ in range(8):
+    if not os.fork():
+        own = bytearray(os.urandom(1 << 20) * int(sys.argv[1]))
+        time.sleep(1000)
+print("forked", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_box_whose_processes_use_too_much_memory_together_is_ended_by_name(folder: Path) -> None:
+    sandbox, bot = probed(weak=False), written(folder, FORKS)
+    words = sandbox.box().words([sys.executable, bot, "32"])
+    fence = sandbox.fence._replace(memory=200 << 20)
+    running = RunningCommand(words, {}, folder / "log", fence=fence)
+    end = running.ended(PATIENCE)
+    assert end is not None
+    assert running.end() == end
+    assert end.status == -9
+    assert str(end).startswith("was ended, as its box used more than 200 MiB of memory")
+
+
+def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
+    """Else a bot that forks once it has loaded what it needs would be ended though there is room."""
+    text = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from arena.local.commands import keeper
+shared = bytearray(os.urandom(1 << 20) * 64)
+hears, _ = os.pipe()
+for _ in range(5):
+    if not os.fork():
+        if not os.fork():
+            os.read(hears, 1)
+        os.read(hears, 1)
+print(keeper.used_memory(1 << 60) >> 20, keeper.used_memory(0) >> 20, flush=True)
+os.killpg(0, 9)
+"""
+    ran = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, process_group=0, check=False)
+    apart, together = map(int, ran.stdout.split())
+    assert apart > 5 * 64
+    assert together < 3 * 64
 
 
 REFUSED = {
@@ -267,7 +316,7 @@ def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
     assert all(0x70000000 <= each.user < 0x7FFFFFFF for each in identities if each is not None)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user; who is not is what the others are about")
+@only_root
 def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path, outside: dict[str, Any]) -> None:
     """In a mount namespace where another user can read this Python and the bot, which may lie in homes of root."""
     shutil.copy(escapes.__file__, folder / "escapes.py")
@@ -277,21 +326,43 @@ def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path,
         os.chown(path, NOBODY, NOBODY)
     os.chown(folder, NOBODY, NOBODY)
     bot = f"cmd:{PYTHON} {folder / 'escapes.py'} {shlex.quote(json.dumps(outside))}"
-    shown = [Path(sys.prefix), Path(sys.base_prefix), ROOT, folder]
-    options = ["--dev-bind", "/", "/"]
-    for hidden in ("/root", "/tmp"):
-        options += ["--perms", "1777", "--tmpfs", hidden]
-    for place in outermost(shown):
-        for above in reversed(place.parents):
-            options += ["--perms", "0755", "--dir", str(above)]
-        options += ["--bind", str(place), str(place)]
-    who = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     match = [sys.executable, "-m", "arena.cli", "match", bot, "house:random", "--game", "nullern", "--seats", "2"]
     match += ["--sets", "1", "--sandbox", "--out", str(folder / "sets"), "--json"]
-    environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"]}
-    words = ["bwrap", *options, "--chdir", str(ROOT), "--", *who, *match]
-    played = subprocess.run(words, env=environment, stderr=subprocess.PIPE, text=True, check=False)
+    played = run_by_nobody(match, folder)
     assert played.returncode == 0, played.stderr
     found = said((folder / "sets.logs" / "escapes.log").read_text())
     assert {name: got for name, got in found.items() if got is not None} == {}
     assert set(found) == {probe.__name__ for probe in escapes.PROBES}
+
+
+@only_root
+def test_too_much_memory_ends_a_box_where_the_runner_is_not_root(folder: Path) -> None:
+    script = f"""
+import sys
+from pathlib import Path
+from arena.local.commands.command import RunningCommand
+from arena.local.sandbox.sandbox import probed
+sandbox = probed(weak=False)
+words = sandbox.box().words([sys.executable, {written(folder, FORKS)!r}, sys.argv[1]])
+command = RunningCommand(words, {{}}, Path({str(folder / "log")!r}), fence=sandbox.fence._replace(memory=200 << 20))
+print(command.ended(float(sys.argv[2])))
+command.end()
+"""
+    os.chown(folder, NOBODY, NOBODY)
+    ended = run_by_nobody([sys.executable, "-c", script, "32", str(PATIENCE)], folder)
+    assert ended.stdout.startswith("was ended, as its box used more than 200 MiB of memory"), ended.stderr
+
+
+def run_by_nobody(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run it where another user can read this Python and a folder, which may lie in homes of root."""
+    options = ["--dev-bind", "/", "/"]
+    for hidden in ("/root", "/tmp"):
+        options += ["--perms", "1777", "--tmpfs", hidden]
+    for place in outermost([Path(sys.prefix), Path(sys.base_prefix), ROOT, folder]):
+        for above in reversed(place.parents):
+            options += ["--perms", "0755", "--dir", str(above)]
+        options += ["--bind", str(place), str(place)]
+    who = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"]}
+    boxed = ["bwrap", *options, "--chdir", str(ROOT), "--", *who, *words]
+    return subprocess.run(boxed, env=environment, capture_output=True, text=True, check=False)

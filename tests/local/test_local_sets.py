@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.local.design import Design
 from arena.local.errors import SetsFileRefused
-from arena.local.sets import PlayedSet, SeatedGame, SetsFile, Subject, seed_of
-from arena.local.table import PlayedGame
+from arena.local.match.design import Design
+from arena.local.match.sets import PlayedSet, SeatedGame, SetsFile, Subject, seed_of
+from arena.local.play.table import PlayedGame
 
 SUBJECT = Subject("nullern", {}, 2, Design.ONE_TABLE, 7, ("a.py", "b.py"), ("1", "2"))
 

@@ -8,8 +8,8 @@ import pytest
 from arena.house import HOUSE_BOTS
 from arena.house.selfplay import baseline
 from arena.local.errors import BotFailed
-from arena.local.players import load
-from arena.local.table import play_game
+from arena.local.play.players import load
+from arena.local.play.table import play_game
 from engine.registry import GAMES
 from tests.local.bots import CHANCE, FIRST, written
 

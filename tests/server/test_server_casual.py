@@ -28,6 +28,18 @@ def casual(store: MemoryStore, name: str, owner: str = "", capacity: int = 1) ->
     return bot
 
 
+class Slow(Bot):
+    """Takes half a second for its answers."""
+
+    async def _listen(self) -> None:
+        while True:
+            message = await self.line.read()
+            if message.questions:
+                await trio.sleep(0.5)
+            self.hear(message)
+            self.told.unpark_all()
+
+
 def listed(store: MemoryStore) -> tuple[MatchRow, ...]:
     return store.now(lambda connection: matches.list_matches(connection, limit=1000))
 
@@ -49,6 +61,26 @@ async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(
     of_ann = [row for row in listed(store) if any(seat.bot == "ann" for seat in row.seats)]
     assert {row.kind for row in of_ann} == {MatchKind.CASUAL}
     assert {row.kind for row in listed(store) if row not in of_ann} == {MatchKind.RATED}
+
+
+async def test_casual_matches_move_no_balance(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """Else who plays them slowly would earn more choice in rated matches."""
+    ann, bob = Slow(store.register("ann")), Slow(store.register("bob"))
+    ann.hello = ann.hello._replace(casual=True)
+    async with running(store, HOUSE, house=True) as arena:
+        for bot in (ann, bob):
+            nursery.start_soon(bot.attend, arena)
+        await ann.until(lambda: ann.welcome is not None)
+        await bob.until(lambda: bob.welcome is not None)
+        players = {player.name: player for player in arena.players}
+        before = {name: player.pace.balance for name, player in players.items()}
+        await ann.until(lambda: len(ann.reports) >= 2)
+        await bob.until(lambda: bob.reports)
+        assert players["ann"].pace.balance == before["ann"]
+        assert players["bob"].pace.balance > before["bob"]
+        assert players["ann"].last_match is None
 
 
 async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_with_the_hour(

@@ -166,12 +166,16 @@ async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
         await come(arena, nursery, ann, bob)
         player = arena.players.get(ann.row.id)
         assert player is not None
-        before = player.pace.balance, dict(player.waiting_since), player.pending[GAME.name]
+
+        def known() -> tuple[object, ...]:
+            return player.pace.balance, dict(player.waiting_since), player.pending[GAME.name], player.last_match
+
+        before = known()
         with trio.fail_after(60):
             match_id = await arena.matchmaker.challenge("ann", ["bob"], GAME.name)
-        assert (player.pace.balance, dict(player.waiting_since), player.pending[GAME.name]) == before
+        assert known() == before
         await ann.until(lambda: match_id in [each.match_id for each in ann.reports])
-        assert (player.pace.balance, dict(player.waiting_since), player.pending[GAME.name]) == before
+        assert known() == before
 
 
 @pytest.mark.parametrize(
@@ -243,6 +247,33 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
         await trio.sleep(40)
         assert ends == ["full had no room for 30 s after 30 s"]
         assert all(player.reserved == 0 for player in arena.players)
+
+
+@pytest.mark.parametrize("given_up", [True, False])
+async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, given_up: bool
+) -> None:
+    """Else a bot that takes challenges could be kept from its matches half an hour of each, by two names."""
+    ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
+    full = challenger(store, "full", capacity=0)
+    async with running(store, seats=(2, 3)) as arena:
+        await come(arena, nursery, ann, bob, full)
+        kept = []
+        for wait in (1, 200, 300):
+            await trio.sleep(wait)
+            with trio.move_on_after(20 if given_up else 40):
+                async with trio.open_nursery() as waiting:
+                    waiting.start_soon(failing, arena, "ann", "bob", "full")
+                    await trio.sleep(1)
+                    kept.append({player.name: player.reserved for player in arena.players})
+        assert [each["bob"] for each in kept] == [1, 0, 1]
+        assert {(each["ann"], each["full"]) for each in kept} == {(1, 1)}, "who wants it, and who is waited for"
+        assert all(player.reserved == 0 for player in arena.players)
+
+
+async def failing(arena: Arena, challenger: str, *opponents: str) -> None:
+    with pytest.raises(NotChallenged, match="had no room"):
+        await arena.matchmaker.challenge(challenger, [*opponents], GAME.name)
 
 
 async def test_a_challenge_ends_where_a_bot_leaves_or_the_server_stops(

@@ -1,1 +1,1 @@
-"""Any command as a bot: a private server at a Unix socket, by whose referee and clocks the games are played."""
+"""Commands beside this process: how they are written, started, kept and ended."""

@@ -62,13 +62,6 @@ def version_of(spec: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the words of what is started for any bot but one of the house, which play so many matches at once."""
-    if is_command(spec):
-        return words_of(spec)
-    return tuple(launch.command("arena.local.commands.bot_program", [spec, game, str(capacity)]))
-
-
 def names_of(specs: Iterable[str]) -> tuple[str, ...]:
     """Return names for bots, each for itself: the file that it is made of, and a number where that is not enough."""
     seen: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from arena.local.keeper import FILTER
+from arena.local.commands.keeper import FILTER
 from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, readable_folders, servers_within
 
 TEMPORARY: Final = 64 << 20
@@ -31,6 +31,8 @@ LIMITS: Final = MappingProxyType(
     }
 )
 """What each process of a command may use: bytes, seconds of processor time, open files."""
+MEMORY: Final = 2 << 30
+"""Bytes of memory that all processes of a command may use together."""
 PROCESSES: Final = 128
 """Processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")

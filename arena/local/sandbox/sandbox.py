@@ -10,13 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.local.command import RunningCommand
+from arena.local.commands.command import Fence, RunningCommand
 from arena.local.errors import CommandNotStarted, SandboxRefused
-from arena.local.sandbox.box import Ability, Box, Identity
+from arena.local.sandbox.box import MEMORY, Ability, Box, Identity
 from arena.local.sandbox.system_calls import filter_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 PATIENCE: Final = 60.0
 """Seconds that a probe may take."""
@@ -51,9 +51,17 @@ class Sandbox(NamedTuple):
         return Box(self.bubblewrap, self.able, identity)
 
     @property
-    def filter(self) -> bytes:
-        """The filter of system calls; empty where there is none."""
-        return (filter_for() or b"") if Ability.CALLS in self.able else b""
+    def fence(self) -> Fence:
+        """What every box has besides its words."""
+        return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY)
+
+    def run(self, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path) -> RunningCommand:
+        """Start a command in a box that reads a folder, the server's socket; other logs are hidden from it.
+
+        CommandNotStarted, SandboxRefused.
+        """
+        boxed = self.box().words(words, shared, [log.parent.resolve()])
+        return RunningCommand(boxed, environment, log, fence=self.fence)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:
         """Let its commands, and nobody else, come to a socket in a folder."""
@@ -103,7 +111,7 @@ def _fails(program: str, abilities: Iterable[Ability]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="arena-probe-") as folder:
         try:
             words = box.words([sys.executable, "-I", "-S", "-c", "print('in the box')"])
-            command = RunningCommand(words, {}, Path(folder) / "log", calls=calls)
+            command = RunningCommand(words, {}, Path(folder) / "log", fence=Fence(calls, MEMORY))
         except (CommandNotStarted, SandboxRefused) as error:
             return str(error)
         end = command.ended(PATIENCE)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 WAITS: Final = 30.0
 """Seconds that a challenge waits until all its bots have room."""
+RESTS: Final = 300.0
+"""Seconds for which no place of a bot is kept for a challenge, after one was kept in vain."""
 
 
 class BadChallenge(Refused):
@@ -48,7 +50,9 @@ class Challenge:
         self.until = until
         """When it has waited long enough for room."""
         self.waits = True
-        """Whether it waits for room: a place of each of its guests is kept free for it."""
+        """Whether it waits for room."""
+        self.kept: Sequence[BotPlayer] = ()
+        """The guests of whom a place is kept free for it while it waits."""
         self.match_id: int | None = None
         self.failure = ""
         """Why there is no match."""
@@ -69,6 +73,8 @@ class Challenges:
         self._sent = HourlyAllowance(config.limits.challenges_per_owner / HOUR)
         self._received = HourlyAllowance(config.limits.challenges_per_bot / HOUR)
         self._open: list[Challenge] = []
+        self._resting: dict[int, float] = {}
+        """By bot, until when no place of it is kept."""
 
     @property
     def deadline(self) -> float:
@@ -101,16 +107,18 @@ class Challenges:
             players.append(player)
         self._count(players[0], players, now)
         challenge = Challenge(offer.game.name, players, now + WAITS)
-        for guest in challenge.guests:
+        self._resting = {bot: until for bot, until in self._resting.items() if until > now}
+        challenge.kept = [each for each in challenge.guests if each.bot_id not in self._resting]
+        for guest in challenge.kept:
             guest.reserved += 1
         self._open.append(challenge)
         return challenge
 
-    def close(self, challenge: Challenge) -> None:
+    def close(self, challenge: Challenge, now: float) -> None:
         """Forget a challenge that is concluded, or whose request was given up."""
         if challenge in self._open:
             self._open.remove(challenge)
-            self._let_go(challenge)
+            self._give_up(challenge, now)
 
     def seatable(self) -> list[Challenge]:
         """Return those whose guests all have room; their places are not kept any more."""
@@ -123,14 +131,14 @@ class Challenges:
         """Have those fail that have waited too long for room, or wait for a bot that is gone."""
         for challenge in [each for each in self._open if each.waits]:
             if gone := [guest.name for guest in challenge.guests if not _takes(guest)]:
-                self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more")
+                self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more", now)
             elif now >= challenge.until and (full := self._full(challenge)):
-                self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s")
+                self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s", now)
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, why: str, now: float) -> None:
         """Have all that wait for room fail."""
         for challenge in [each for each in self._open if each.waits]:
-            self._fail(challenge, why)
+            self._fail(challenge, why, now)
 
     def _check(self, guest: BotPlayer, game: str) -> None:
         """Raise NotChallenged where a bot cannot be sent a challenge now."""
@@ -177,15 +185,23 @@ class Challenges:
     def _full(self, challenge: Challenge) -> list[str]:
         return [guest.name for guest in challenge.guests if guest.free(self._matches_per_bot) <= 0]
 
-    def _fail(self, challenge: Challenge, why: str) -> None:
-        self._let_go(challenge)
+    def _fail(self, challenge: Challenge, why: str, now: float) -> None:
+        self._give_up(challenge, now)
         challenge.conclude(None, why)
+
+    def _give_up(self, challenge: Challenge, now: float) -> None:
+        """Let places go; those that were kept in vain, while others came not, are not kept again so soon."""
+        if challenge.waits:
+            for guest in challenge.kept:
+                if guest is not challenge.players[0] and guest.free(self._matches_per_bot) > 0:
+                    self._resting[guest.bot_id] = now + RESTS
+        self._let_go(challenge)
 
     def _let_go(self, challenge: Challenge) -> None:
         """Keep no places free for it any more."""
         if challenge.waits:
             challenge.waits = False
-            for guest in challenge.guests:
+            for guest in challenge.kept:
                 guest.reserved -= 1
                 guest.changed()
 

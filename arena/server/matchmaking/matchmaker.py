@@ -113,11 +113,13 @@ class Matchmaker:
         for player, waited in zip(match.players, waits, strict=True):
             if isinstance(player, BotPlayer):
                 player.release_expected(ready_check)
-                if match.kind is not MatchKind.CHALLENGE:  # else friends could choose a balance, and so whom they meet
-                    player.pace.earn(match.last_match.seconds, waited)
                 if not queue.pool.has_room(player):
                     player.waiting_since[match.game] = now
-                player.last_match = match.last_match
+                if (
+                    match.kind is MatchKind.RATED
+                ):  # else who chooses its matches could choose whom it meets in rated ones
+                    player.pace.earn(match.last_match.seconds, waited)
+                    player.last_match = match.last_match
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by its number."""
@@ -135,7 +137,7 @@ class Matchmaker:
         """Form no tables before an instant of the server's clock; an earlier call with a later instant stands."""
         self._open_from = max(self._open_from, until)
         if math.isinf(until):
-            self._challenges.refuse("the server is stopping")
+            self._challenges.refuse("the server is stopping", trio.current_time())
 
     def gives_casual(self, games: Iterable[str]) -> bool:
         """Whether bots that play one of these games are given casual matches here."""
@@ -158,7 +160,7 @@ class Matchmaker:
         try:
             await challenge.concluded.wait()
         finally:
-            self._challenges.close(challenge)
+            self._challenges.close(challenge, trio.current_time())
         if challenge.match_id is None:
             raise NotChallenged(challenge.failure)
         return challenge.match_id

@@ -1,0 +1,72 @@
+"""`--sandbox[=weak]`, for every verb that runs commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from arena.local.sandbox.sandbox import Sandbox
+
+NAME: Final = "--sandbox"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def sandbox_option(function: Function) -> Function:
+    """Add `--sandbox[=weak]`, as the parameter `sandbox`: None, "whole" or "weak". For a `SandboxCommand`."""
+    option = click.option(
+        NAME,
+        metavar="[=weak]",
+        type=click.Choice(["whole", "weak"]),
+        help="Run commands in boxes: no network, no files of yours, limits. =weak: as far as this system can.",
+    )
+    return option(function)
+
+
+class SandboxCommand(click.Command):
+    """A command whose `--sandbox` may stand without a value, whatever word follows it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give it the value that it has by itself."""
+        return super().parse_args(ctx, [*self._valued(args, ctx.allow_interspersed_args)])
+
+    def _valued(self, args: list[str], interspersed: bool) -> Iterator[str]:
+        """Yield the words, and of the option its value; words of another command, and values, are left as they are."""
+        options = [each for each in self.params if isinstance(each, click.Option) and not each.is_flag]
+        takes = {name for each in options for name in each.opts} - {NAME}
+        words = iter(args)
+        for word in words:
+            if word == "--" or not (interspersed or word.startswith("-")):
+                yield word
+                yield from words
+            else:
+                yield f"{NAME}=whole" if word == NAME else word
+                yield from islice(words, 1 if word in takes else 0)
+
+
+def refuse_without_commands(bots: tuple[str, ...]) -> None:
+    """Raise UsageError where something besides commands would run a stranger's code: it must not even be loaded."""
+    from arena.local.commands.spec import is_command
+    from arena.local.play.players import HOUSE
+
+    for bot in bots:
+        if not is_command(bot) and not bot.startswith(HOUSE):
+            raise click.UsageError(
+                f"--sandbox is for commands, and {bot} is loaded by this program itself: name it as 'cmd:python {bot}'"
+            )
+    if not any(map(is_command, bots)):
+        raise click.UsageError("--sandbox is for commands, and there is none: write 'cmd:./mybot --flag'")
+
+
+def probed_sandbox(wanted: str) -> Sandbox:
+    """Return what commands are boxed by; say what it is without. SandboxRefused."""
+    from arena.local.sandbox.sandbox import probed
+
+    found = probed(weak=wanted == "weak")
+    for lack in found.lacks:
+        click.echo(f"The sandbox is without {lack}", err=True)
+    return found

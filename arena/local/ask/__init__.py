@@ -1,0 +1,1 @@
+"""Putting a bot before decisions of the past."""

@@ -1,0 +1,206 @@
+"""Puts a bot before decisions of the past, and keeps its new answers beside the old ones.
+
+It hears what the bot in that seat heard: the beginning of the match, the rounds as they ended, the questions in their
+order. Many matches go side by side, one question of each in a message, as for a bot that plays many at once.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from arena.local.errors import BotFailed
+from arena.local.play.players import load
+from arena.local.play.table import own_trace
+from arena.match.result import points_above
+from arena.replay.own_decisions import own_decisions
+from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
+from engine.game import option_text
+
+if TYPE_CHECKING:
+    from arena.local.play.players import LocalPlayer
+    from arena.replay.own_decisions import OwnDecision
+    from arena.replay.replay import Replay
+    from engine.game import RoundReport
+
+AT_ONCE: Final = 64
+"""Matches side by side."""
+
+
+@dataclass(slots=True)
+class PastSeat:
+    """One seat of a replay, and what was asked of it."""
+
+    replay: Replay
+    seat: int
+    decisions: list[OwnDecision]
+    """Those that its bot made itself, in their order."""
+    reports: Sequence[RoundReport]
+    answers: list[list[int]] = field(default_factory=list)
+    """The new answers: of each time of asking, one a decision."""
+
+    @property
+    def bot(self) -> str:
+        """The name of the bot that sat there."""
+        return self.replay.header.bots[self.seat].name
+
+    @property
+    def above(self) -> float | None:
+        """Its points above the mean of the others at the table; None of a match without result."""
+        scores = self.replay.result.scores
+        return points_above(scores, self.seat) if scores else None
+
+    @property
+    def free(self) -> list[int]:
+        """The decisions with a choice, as indices: those with one legal action say nothing about a bot."""
+        return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
+
+    def same(self, at: int) -> float:
+        """Return the share of the new answers to a decision that are the old one."""
+        return fmean(answers[at] == self.decisions[at].action for answers in self.answers)
+
+    def most(self, at: int) -> int:
+        """Return the most frequent new answer to a decision; of equals the old one, else the lowest action."""
+        new = [answers[at] for answers in self.answers]
+        return max({*new}, key=lambda action: (new.count(action), action == self.decisions[at].action, -action))
+
+    def differs(self, at: int) -> bool:
+        """Return whether the most frequent new answer to a decision is another one than the old."""
+        return self.most(at) != self.decisions[at].action
+
+
+@dataclass(slots=True)
+class AskingCost:
+    """What it cost to ask."""
+
+    decisions: int = 0
+    """Those that were put to the bot, each time of asking."""
+    processor: float = 0.0
+    """Seconds of processor time, the bot's included, without reading the replays."""
+
+
+def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
+    """Yield these seats of a replay that made a decision themselves."""
+    decisions, reports = own_decisions(replay)
+    for seat in seats:
+        own = [each for each in decisions if each.ask.seat == seat]
+        if own:
+            yield PastSeat(replay, seat, own, reports)
+
+
+def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCost) -> Iterator[PastSeat]:
+    """Put a new bot before every decision, so many times; yield the seats with its answers, and count what it cost.
+
+    Raises BotNotLoaded, BotFailed.
+    """
+    players: dict[tuple[str, int], LocalPlayer] = {}
+    for together in _together(past):
+        for number in range(times):
+            began = time.process_time()
+            by_game: dict[str, list[PastSeat]] = {}
+            for each in together:
+                by_game.setdefault(each.replay.header.game.name, []).append(each)
+            for name, seats in by_game.items():
+                if (name, number) not in players:
+                    players[name, number] = load(spec, seats[0].replay.header.game)
+                _ask(spec, players[name, number], number, seats)
+            cost.processor += time.process_time() - began
+            cost.decisions += sum(len(each.decisions) for each in together)
+        yield from together
+
+
+def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
+    """Divide seats into those that can be asked side by side: a bot sits in one seat of a match only."""
+    left, later, there_is_more = iter(past), deque[PastSeat](), True
+    while there_is_more or later:
+        together: dict[int, PastSeat] = {}
+        for each in [later.popleft() for _ in range(len(later))]:
+            if len(together) == AT_ONCE or together.setdefault(each.replay.header.match_id, each) is not each:
+                later.append(each)
+        while len(together) < AT_ONCE and len(later) < AT_ONCE:
+            found = next(left, None)
+            if found is None:
+                there_is_more = False
+                break
+            if together.setdefault(found.replay.header.match_id, found) is not found:
+                later.append(found)
+        if together:
+            yield [*together.values()]
+
+
+def _ask(spec: str, player: LocalPlayer, number: int, seats: Sequence[PastSeat]) -> None:
+    """Have a player answer every decision of these seats once."""
+    key = sha256(f"arena replay ask {number} {seats[0].replay.header.match_id}".encode()).digest()
+    random.seed(key)  # what bots draw from it is the same the next time
+    player.begin(key, 0)
+    for each in seats:
+        each.answers.append([])
+    _hear(spec, player, [(each, None) for each in seats], _beginning(seats))
+    heard = [0] * len(seats)
+    for at in range(max(len(each.decisions) for each in seats)):
+        message, asked = Outgoing(), []
+        for index, each in enumerate(seats):
+            if at >= len(each.decisions):
+                continue
+            decision = each.decisions[at]
+            heard[index] = _tell_rounds(message, each, heard[index], decision.round)
+            message.questions.append(Question(each.replay.header.match_id, decision.ask))
+            asked.append((each, decision))
+        _hear(spec, player, asked, message)
+    message = Outgoing()
+    for index, each in enumerate(seats):
+        _tell_rounds(message, each, heard[index], len(each.reports))
+        header, result = each.replay.header, each.replay.result
+        over = MatchOver(
+            header.match_id,
+            each.seat,
+            result.scores,
+            result.places,
+            None,
+            result.counts,
+            result.interrupted,
+            header.kind,
+        )
+        message.reports.append(over)
+    _hear(spec, player, [(each, None) for each in seats], message)
+
+
+def _beginning(seats: Sequence[PastSeat]) -> Outgoing:
+    message = Outgoing()
+    for each in seats:
+        header = each.replay.header
+        texts = {name: option_text(value) for name, value in header.options.items()}
+        names = tuple(bot.name for bot in header.bots)
+        start = MatchStart(header.match_id, 0, header.game.name, header.kind, each.seat, names, texts, b"", b"")
+        message.starts.append(start)
+    return message
+
+
+def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> int:
+    """Add the reports of the rounds up to one, of which so many were heard; return how many are heard then."""
+    for report in past.reports[heard:until]:
+        message.rounds.append(RoundOver(past.replay.header.match_id, report))
+    return max(heard, until)
+
+
+def _hear(
+    spec: str, player: LocalPlayer, asked: Sequence[tuple[PastSeat, OwnDecision | None]], message: Outgoing
+) -> None:
+    """Give a player a message, and keep its answers, which come in the order of the questions."""
+    done = 0
+    try:
+        for _decision, action in player.hear(message):
+            asked[done][0].answers[-1].append(action)
+            done += 1
+    except Exception as error:  # noqa: BLE001 - the author is told
+        past, decision = asked[min(done, len(asked) - 1)]
+        where = f"of {past.replay.source}" + (
+            "" if decision is None else f", round {decision.round + 1}, decision {decision.ask.decision}"
+        )
+        raise BotFailed(spec, past.seat, where, own_trace(error)) from None

@@ -1,0 +1,56 @@
+"""A check: what it asks of a bot, what it wants, and what to do where a bot does otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from arena.local.check.stage import Stage
+
+Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
+"""Plays the conversation; raises `Fault`, `Doubt` or `NotAsked`, and returns where the bot does as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check."""
+
+    name: str
+    asks: str
+    """The question, as its title."""
+    wants: str
+    """What a bot has to do."""
+    remedy: str
+    """What the author can do where it does not."""
+    page: str
+    """Where it is written."""
+    needs: tuple[str, ...]
+    """Checks that must not have failed for this one to be asked."""
+    disturbs: bool
+    """Whether the check itself brings about notices that otherwise would be the bot's fault."""
+    ask: Asking
+
+
+PLAY: Final = "proto/arena/v1/play.proto"
+BOTS: Final = "proto/arena/v1/bots.proto"
+CONDUCT: Final = "docs/conduct.md"
+CONNECTED: Final = ("start", "hello")
+
+
+def check(
+    *,
+    wants: str,
+    remedy: str,
+    page: str = PLAY,
+    needs: tuple[str, ...] = CONNECTED,
+    disturbs: bool = False,
+) -> Callable[[Asking], Check]:
+    """Make a check of a function of the stage: its name and its docstring are the check's name and question."""
+
+    def made(ask: Asking) -> Check:
+        name = getattr(ask, "__name__", "").replace("_", "-")
+        return Check(name, ask.__doc__ or "", wants, remedy, page, needs, disturbs, ask)
+
+    return made

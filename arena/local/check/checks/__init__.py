@@ -1,0 +1,47 @@
+"""The checks, a file a part of the protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from arena.local.check.check import Check
+from arena.local.check.checks import (
+    arriving,
+    connections,
+    heartbeats,
+    invitations,
+    leaving,
+    mishaps,
+    newer_servers,
+    playing,
+    record,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_FILES: Final = (
+    arriving,
+    invitations,
+    playing,
+    heartbeats,
+    newer_servers,
+    mishaps,
+    connections,
+    leaving,
+    record,
+)
+CHECKS: Final = {each.name: each for file in _FILES for each in vars(file).values() if isinstance(each, Check)}
+"""All checks by name, in the order in which they are asked."""
+
+
+def with_needs(names: Collection[str]) -> list[Check]:
+    """Return the checks of these names and those that they need, in their order."""
+    wanted: set[str] = set()
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        if name not in wanted:
+            wanted.add(name)
+            todo += CHECKS[name].needs
+    return [each for each in CHECKS.values() if each.name in wanted]

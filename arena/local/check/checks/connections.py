@@ -1,0 +1,186 @@
+"""Checks of connections that break, and of servers that stop, die and come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.local.check.check import CONDUCT, PLAY, check
+from arena.local.check.verdict import Doubt, Fault
+from arena.match.policy import Policy
+from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
+
+if TYPE_CHECKING:
+    from arena.local.check.match import CheckedMatch
+    from arena.local.check.stage import Stage
+
+NEWCOMER: Final = Policy().newcomer_grace / 1e6
+"""Seconds that a bot without a finished match has to come back."""
+GRACE: Final = Policy().grace / 1e6
+"""Seconds that any other has."""
+OUTAGE: Final = 2.0
+REFUSING: Final = 3.0
+"""Seconds for which a server is stopping."""
+OFTEN: Final = 8
+"""Tries in the last of these seconds that are too many: waiting times should have grown."""
+AWAY: Final = 0.3
+"""Seconds for which a bot is away at least, while its match ends."""
+WATCHED: Final = 2.0
+"""Seconds in which a bot would come back that should not."""
+AGAIN: Final = 5.0
+"""Seconds in which a decision that is put again is answered."""
+
+
+async def _open_decision(stage: Stage) -> CheckedMatch:
+    """Begin a match and have a decision open whose answer is lost."""
+    wire = stage.wire
+    match = stage.invite()
+    await stage.begin(match)
+    wire.holds = True
+    await stage.until(lambda: any(message.answers for message in wire.held), "it answered no decision")
+    return match
+
+
+@check(
+    wants="It connects again by itself, within 5 s, and goes on with the same token.",
+    remedy="Open a new stream when one breaks (UNAVAILABLE, UNKNOWN), at once and then waiting longer each time.",
+    page=CONDUCT,
+    needs=("games",),
+    disturbs=True,
+)
+async def reconnect(stage: Stage) -> None:
+    """Does it come back when the connection breaks?"""
+    await stage.connected()
+    await stage.idle()
+    await stage.lose_connection()
+    cut = trio.current_time()
+    await stage.until(lambda: stage.session_wire is not None, "the connection broke, and it did not come back", GRACE)
+    if (took := trio.current_time() - cut) > NEWCOMER:
+        raise Doubt(f"it came back after {took:.1f} s; a newcomer's seat is then played on by a house bot")
+    await stage.play()
+
+
+@check(
+    wants="After a reconnect open decisions come again, with the same numbers; each is answered again.",
+    remedy="Answer what is asked, in the message with the welcome too: the first answer may have been lost.",
+    page=CONDUCT,
+    needs=("reconnect",),
+    disturbs=True,
+)
+async def asked_again(stage: Stage) -> None:
+    """Does it answer a decision that is put again?"""
+    wire = await stage.connected()
+    await stage.idle()
+    match = await _open_decision(stage)
+    asked = {(decision.match_id, decision.decision_id) for said in wire.said for decision in said.message.decisions}
+    await stage.lose_connection()
+    later = await stage.connected()
+    await stage.until(
+        lambda: match.over or any(said.message.answers for said in later.heard),
+        f"match {match.match_id} goes on, and it did not answer the decision that was put to it again",
+        AGAIN,
+    )
+    known = {(answer.match_id, answer.decision_id) for said in later.heard for answer in said.message.answers}
+    if not asked & known:
+        raise Fault("it answered others, and not the decision that was put to it again, perhaps beside the welcome")
+    await stage.end(match)
+
+
+@check(
+    wants="Hello.playing names the matches that it played when its last stream ended.",
+    remedy="Keep the match_id of each MatchStart until its MatchReport, and put them into Hello.playing.",
+    page=PLAY,
+    needs=("reconnect",),
+    disturbs=True,
+)
+async def missed_result(stage: Stage) -> None:
+    """Does it ask for results that it missed?"""
+    await stage.connected()
+    await stage.idle()
+    match = await _open_decision(stage)
+    bot, driver, server = stage.bot, match.driver, stage.server
+    assert driver is not None, "it has begun"
+    server.welcome_delay = AWAY
+    await stage.lose_connection()
+    with server.turns:
+        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot plays it to its end
+    await stage.until(lambda: match.over, "the match did not end")
+    wire = await stage.connected()
+    server.welcome_delay = 0.0
+    if match.match_id not in wire.hello.playing:
+        raise Doubt(f"hello.playing lacks match {match.match_id}, which ended while it was away: it never hears how")
+
+
+@check(
+    wants="While nobody listens it tries again and again; matches go on where they stood.",
+    remedy="A connection that is refused is no reason to end: the server may be starting again.",
+    page=CONDUCT,
+    needs=("asked-again",),
+    disturbs=True,
+)
+async def restart(stage: Stage) -> None:
+    """Does it come back to a server that was killed?"""
+    await stage.connected()
+    await stage.idle()
+    match = await _open_decision(stage)
+    await stage.relay.down()
+    await stage.until(lambda: stage.session_wire is None, "the server still hears it")
+    end = trio.current_time() + OUTAGE
+    await stage.until(lambda: trio.current_time() > end, f"the server was gone for {OUTAGE:g} s")
+    await stage.relay.up()
+    await stage.until(lambda: stage.session_wire is not None, "the server came back, the bot did not", GRACE)
+    await stage.end(match)
+
+
+@check(
+    wants="At DRAINING it plays on; after UNAVAILABLE with STOPPING it comes back, waiting longer each time.",
+    remedy="Double the waiting time at each try, with chance in it; end at no status that has a * in play.proto.",
+    page=PLAY,
+    needs=("reconnect",),
+    disturbs=True,
+)
+async def drain(stage: Stage) -> None:
+    """Does it let a server drain, and come back to the next one?"""
+    await stage.connected()
+    await stage.idle()
+    match = stage.invite()
+    await stage.begin(match)
+    session = stage.session
+    session.notify(Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches"))
+    await stage.end(match)
+    stopping = Closed(Reason.STOPPING, "the server is stopping; come back later")
+    server = stage.server
+    server.refusal = stopping
+    session.close(stopping.reason, str(stopping))
+    end = trio.current_time() + REFUSING
+    await stage.until(lambda: trio.current_time() > end, "the server was stopping")
+    often = sum(at > end - 1 for at in server.tried_at)
+    server.refusal = None
+    await stage.until(lambda: stage.session_wire is not None, "the server came back, the bot did not", GRACE)
+    await stage.play()
+    if often > OFTEN:
+        raise Doubt(f"{REFUSING:g} s after the server had stopped it tried {often} times a second")
+
+
+@check(
+    wants="After ABORTED with TAKEN_OVER it does not come back: two programs would throw each other out for ever.",
+    remedy="End the program at TAKEN_OVER, and at UNAUTHENTICATED, and say why.",
+    page=PLAY,
+    needs=("games",),
+    disturbs=True,
+)
+async def taken_over(stage: Stage) -> None:
+    """Does it give way to another program with its token?"""
+    await stage.connected()
+    await stage.idle()
+    session, server = stage.session, stage.server
+    before = len(server.tried_at)
+    session.close(Reason.TAKEN_OVER, "another connection took over")
+    end = trio.current_time() + WATCHED
+    while trio.current_time() < end and len(server.tried_at) == before and not (stage.program and stage.program.ended):
+        await trio.sleep(0.02)
+    came_back = len(server.tried_at) > before
+    await stage.end_bot()
+    if came_back:
+        raise Fault("it came back after another program had taken its place")

@@ -1,0 +1,115 @@
+"""Asks a bot all checks, one after the other, and says what each came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.local.check.check import Check
+from arena.local.check.stage import Stage, open_stage
+from arena.local.check.verdict import Doubt, Fault, NotAsked, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+LIMIT: Final = 90.0
+"""Seconds that one check may take, whatever the bot does."""
+OUTPUT: Final = "output"
+"""The check that names a bot which prints without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check came to."""
+
+    name: str
+    verdict: Verdict
+    asks: str
+    text: str
+    """What the bot did, or why it was not asked; empty where all is well."""
+    wants: str
+    remedy: str
+    page: str
+    seconds: float
+    output: tuple[str, ...]
+    """The last lines of what the bot printed, where it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedBot:
+    """What a bot said of itself; empty and 0 where it said nothing."""
+
+    name: str
+    version: str
+    client: str
+    games: tuple[str, ...]
+    capacity: int
+
+
+async def run_checks(
+    command: Sequence[str],
+    folder: Path,
+    chosen: Sequence[Check],
+    began: Callable[[Check], None] = lambda _: None,
+    ended: Callable[[CheckResult], None] = lambda _: None,
+) -> tuple[CheckedBot, list[CheckResult]]:
+    """Ask the bot of a command; `began` and `ended` are told of each check. CommandNotStarted."""
+    results: dict[str, CheckResult] = {}
+    async with open_stage(command, folder) as stage:
+        for each in chosen:
+            began(each)
+            results[each.name] = await _asked(each, stage, results)
+            ended(results[each.name])
+        said = stage.server.wires[-1] if stage.server.wires else None
+        if said is None:
+            return CheckedBot("", "", "", (), 0), [*results.values()]
+        hello = said.hello
+        name = next(reversed(stage.server.names.values()))
+        return CheckedBot(name, hello.version, hello.client, hello.games, hello.capacity), [*results.values()]
+
+
+async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> CheckResult:
+    """Ask one check."""
+    began = trio.current_time()
+    verdict, text = Verdict.PASS, ""
+    missing = [name for name in each.needs if results[name].verdict in (Verdict.FAIL, Verdict.SKIP)]
+    since = {id(wire): len(wire.said) for wire in stage.server.wires}
+    try:
+        if stage.stopped and each.name != OUTPUT:
+            raise NotAsked(stage.stopped)
+        if missing:
+            raise NotAsked(f"needs {', '.join(missing)}")
+        with trio.fail_after(LIMIT):
+            await each.ask(stage)
+    except Fault as fault:
+        verdict, text = Verdict.FAIL, str(fault)
+    except Doubt as doubt:
+        verdict, text = Verdict.WARN, str(doubt)
+    except NotAsked as reason:
+        verdict, text = Verdict.SKIP, str(reason)
+    except trio.TooSlowError:
+        verdict, text = Verdict.FAIL, f"it was not through after {LIMIT:g} s"
+    output: tuple[str, ...] = ()
+    if verdict is Verdict.FAIL:
+        await trio.sleep(0.1)  # what it says of its end is on its way
+        await stage.end_bot()
+        await stage.relay.restored()
+        stage.server.restored()
+        output = stage.last_lines
+        if stage.stopped and each.name != OUTPUT:
+            verdict, text = Verdict.SKIP, stage.stopped
+    elif not each.disturbs:
+        _collect(stage, since)
+    seconds = trio.current_time() - began
+    return CheckResult(each.name, verdict, each.asks, text, each.wants, each.remedy, each.page, seconds, output)
+
+
+def _collect(stage: Stage, since: dict[int, int]) -> None:
+    """Keep the notices of what went on, for the checks that judge all of them."""
+    for wire in stage.server.wires:
+        for said in wire.said[since.get(id(wire), 0) :]:
+            stage.notices += said.message.notices
+            stage.asked += len(said.message.decisions)

@@ -1,0 +1,243 @@
+"""The server that a bot is checked against: the transport, codec, sessions, ready checks and drivers of `arena serve`.
+
+There is no store and no matchmaker: accounts last as long as the check, and a check says what is played.
+"""
+
+from __future__ import annotations
+
+import re
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Final
+
+import grpc
+import trio
+from grpc_health.v1 import health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2_grpc
+
+from arena.api.catalog import encode_catalog
+from arena.api.codec import PROTOBUF, decode_hello
+from arena.api.play_service import STATUS
+from arena.api.server import NAMES, SERVICES
+from arena.api.statuses import ERROR_DOMAIN, refused
+from arena.local.check.match import POLICY, Matches
+from arena.local.check.wire import Wire
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
+from arena.server.sessions.limits import Limits
+from arena.server.sessions.messages import Closed, Reason, Welcome
+from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.session import Session
+from arena.server.workers.pool import WorkerPool
+from arena.store.bots import check_free, check_name
+from arena.store.errors import NameNotAllowed
+from arena.transport.call import CallRefused, PeerVanished, bearer
+from arena.transport.grpc_server import Service, serve
+from arena.transport.health import Health
+from arena.transport.reflection import Reflection
+from arena.transport.settings import TransportSettings
+from arena.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from arena.store.journal import Journal
+    from arena.transport.call import Call, Stream
+
+LIMITS: Final = Limits()
+SETTINGS: Final = TransportSettings()
+HEARTBEAT: Final = 10.0
+"""Seconds between two heartbeats, as on a server."""
+MATCHES_PER_BOT: Final = 256
+LOOPBACK: Final = "127.0.0.1"
+TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
+"""A token that a bot may choose."""
+
+
+def new_token() -> str:
+    """Return a token as a server makes them."""
+    return f"arena_{token_urlsafe(32)}"
+
+
+class CheckServer:
+    """Accounts, the one bot that is here, and what it and the server said on each of its streams."""
+
+    def __init__(self, journal: Journal, nursery: trio.Nursery) -> None:
+        self.turns = Turns(journal.commit, 1.0)
+        self.timers = Timers()
+        self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, nursery)
+        self.names: dict[str, str] = {}
+        """Names by token."""
+        self.registrations: list[bots_pb2.RegisterBotRequest] = []
+        self.lenient = False
+        """Whether a name that is taken is given to who registers it again."""
+        self.tried_at: list[float] = []
+        """When each stream was opened, whatever became of it."""
+        self.hello_fault = ""
+        """What was wrong with the latest hello; empty where nothing was."""
+        self.wires: list[Wire] = []
+        """Streams with a hello, in their order."""
+        self.bot: BotPlayer | None = None
+        self.welcome_delay = 0.0
+        """Seconds that the welcome takes."""
+        self.refusal: Closed | None = None
+        """What every new stream ends with; None where they are welcome."""
+        self.early = 0
+        """Messages of a bot that did not wait for the welcome."""
+        self._stopping = trio.Event()
+
+    async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
+        """Serve until cancelled; starts with the port."""
+        services = (
+            Service(play_pb2_grpc.add_PlayServiceServicer_to_server, self, as_bytes=True),
+            Service(bots_pb2_grpc.add_BotServiceServicer_to_server, _BotService(self)),
+            Service(game_pb2_grpc.add_GameServiceServicer_to_server, _GameService()),
+            Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, self._stopping)),
+            Service(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, Reflection(SERVICES)),
+        )
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.turns.run)
+            nursery.start_soon(self.timers.run)
+            nursery.start_soon(self._beat)
+            port = await nursery.start(self._serve, services)
+            task_status.started(port)
+
+    async def _serve(
+        self, services: tuple[Service, ...], task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        await serve(
+            services,
+            f"{LOOPBACK}:0",
+            settings=SETTINGS,
+            turn=self.turns,
+            grace=0.1,
+            error_domain=ERROR_DOMAIN,
+            task_status=task_status,
+        )
+
+    def restored(self) -> None:
+        """Be as in the beginning, whatever a check left."""
+        self.welcome_delay, self.refusal = 0.0, None
+
+    def forget(self) -> None:
+        """Forget the bot and its matches, as where it was another."""
+        self.matches.forget()
+        if self.bot is not None and self.bot.session is not None:
+            self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")
+        self.bot = None
+
+    async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
+        """Let the bot play until the stream ends."""
+        self.tried_at.append(trio.current_time())
+        token = bearer(stream)
+        if (name := self.names.get(token)) is None:
+            text = "no bot has this token; register one with BotService.RegisterBot"
+            if not token:
+                text = "send the metadata 'authorization: Bearer TOKEN'"
+            raise refused(grpc.StatusCode.UNAUTHENTICATED, "TOKEN_UNKNOWN", text)
+        stream.trust()
+        wire: Wire | None = None
+        try:
+            if self.refusal is not None:
+                raise self.refusal
+            wire = await self._greeted(stream)
+            await self._attend(wire, name)
+        except PeerVanished:
+            return
+        except Closed as closed:
+            if wire is not None:
+                wire.end = str(closed)
+            raise refused(STATUS[closed.reason], closed.reason.name, str(closed)) from closed
+        finally:
+            if wire is not None:
+                wire.over = True
+
+    async def _greeted(self, stream: Stream[bytes, bytes]) -> Wire:
+        with trio.move_on_after(LIMITS.hello_timeout):
+            message = await stream.receive()
+            if message is None:
+                raise PeerVanished
+            try:
+                hello = decode_hello(message)
+                if not any(name in GAMES for name in hello.games):
+                    text = f"this server plays {', '.join(GAMES)}; the bot asked for {', '.join(hello.games)}"
+                    raise Closed(Reason.NO_SUCH_GAME, text)
+            except Closed as closed:
+                self.hello_fault = str(closed)
+                raise
+            self.hello_fault = ""
+            if self.welcome_delay:
+                with trio.move_on_after(self.welcome_delay):
+                    while await stream.receive() is not None:
+                        self.early += 1
+                    raise PeerVanished
+            return Wire(stream, hello, self.turns)
+        self.hello_fault = f"nothing was said within {LIMITS.hello_timeout:g} s of the opening of the stream"
+        raise Closed(Reason.NO_HELLO, self.hello_fault)
+
+    async def _attend(self, wire: Wire, name: str) -> None:
+        bot = self.bot
+        if bot is None or bot.name != name:
+            bot = self.bot = BotPlayer(1, name, name, lambda _: None)
+        if bot.session is not None:
+            bot.session.close(Reason.TAKEN_OVER, f"another connection of {name} took over")
+        hello = wire.hello
+        session = Session(wire, PROTOBUF, hello, self.turns, LIMITS)
+        games = tuple(GAMES[game] for game in hello.games if game in GAMES)
+        capacity = min(hello.capacity, MATCHES_PER_BOT)
+        session.welcome(Welcome(name, games, POLICY, 30.0, 3, capacity, HEARTBEAT, SETTINGS))
+        self.wires.append(wire)
+        bot.connected(trio.current_time(), session)
+        try:
+            await session.run(bot.hear)
+        finally:
+            bot.disconnected(trio.current_time(), session)
+
+    async def _beat(self) -> None:
+        while True:
+            await trio.sleep(HEARTBEAT)
+            if self.bot is not None and self.bot.session is not None:
+                self.bot.session.beat(trio.current_time())
+
+
+class _BotService:
+    """Registration; the rest is not implemented."""
+
+    def __init__(self, server: CheckServer) -> None:
+        self._server = server
+
+    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
+        """Return the handler of any other method."""
+
+        async def refuse(*_: object) -> object:
+            raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"there is no {method} while a bot is checked")
+
+        return refuse
+
+    async def RegisterBot(  # noqa: N802
+        self, request: bots_pb2.RegisterBotRequest, _: Call
+    ) -> bots_pb2.RegisterBotResponse:
+        server = self._server
+        server.registrations.append(request)
+        try:
+            check_name(request.name)
+            check_free(request.name)
+        except NameNotAllowed as error:
+            raise refused(grpc.StatusCode.INVALID_ARGUMENT, "NAME_NOT_ALLOWED", str(error)) from error
+        if request.token and not TOKEN.fullmatch(request.token):
+            text = "the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters"
+            raise refused(grpc.StatusCode.INVALID_ARGUMENT, "TOKEN_NOT_ALLOWED", text)
+        known = {name.lower() for name in server.names.values()}
+        taken = request.name.lower() in known and server.names.get(request.token) != request.name
+        if taken and not server.lenient:
+            raise refused(grpc.StatusCode.ALREADY_EXISTS, "NAME_TAKEN", f"the name {request.name!r} is taken")
+        token = request.token or new_token()
+        server.names[token] = request.name
+        return bots_pb2.RegisterBotResponse(name=request.name, token=token)
+
+
+class _GameService:
+    """The catalogues."""
+
+    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
+        return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in GAMES.values()])

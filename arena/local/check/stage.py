@@ -1,0 +1,227 @@
+"""What a check works with: the bot's program, the server it plays on, and the ways to wait for what the bot does."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.local.check.program import Program
+from arena.local.check.puppet import Puppet
+from arena.local.check.relay import LOOPBACK, Relay
+from arena.local.check.server import CheckServer, new_token
+from arena.local.check.verdict import Fault
+from arena.replay.header import MatchKind
+from arena.server.sessions.player import BotPlayer
+from arena.store.journal import open_journal
+from arena.v1 import play_pb2
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+    from arena.local.check.match import CheckedMatch
+    from arena.local.check.wire import Wire
+    from arena.server.sessions.session import Session
+
+PATIENCE: Final = 15.0
+"""Seconds in which a bot does what it is to do at once, on whatever machine."""
+START: Final = 30.0
+"""Seconds that a bot has to start and to say its first words."""
+A_MATCH: Final = 45.0
+"""Seconds that matches take whose bot answers."""
+TICK: Final = 0.01
+"""Seconds between two looks."""
+HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
+"""What a command can have in it, to be replaced."""
+
+
+@asynccontextmanager
+async def open_stage(command: Sequence[str], folder: Path) -> AsyncIterator[Stage]:
+    """Open a stage for a bot; what it leaves goes to a folder. The program has ended when the block has."""
+    journal, _ = open_journal(folder, ())
+    async with trio.open_nursery() as nursery:
+        server = CheckServer(journal, nursery)
+        relay = Relay(await nursery.start(server.run), nursery)
+        await relay.up()
+        stage = Stage(command, folder, server, relay, nursery)
+        try:
+            yield stage
+        finally:
+            with trio.CancelScope(shield=True):
+                await stage.end_bot()
+            nursery.cancel_scope.cancel()
+    journal.close()
+
+
+class Stage:
+    """A bot and the server it is checked against."""
+
+    def __init__(
+        self, command: Sequence[str], folder: Path, server: CheckServer, relay: Relay, nursery: trio.Nursery
+    ) -> None:
+        self.server = server
+        self.relay = relay
+        self.program: Program | None = None
+        self.printed = 0
+        """Bytes that programs printed which have ended."""
+        self.stopped = ""
+        """Why a program was ended before its time, and no other is started; empty where that was not so."""
+        self.last_lines: tuple[str, ...] = ()
+        """Of the latest program."""
+        self.notices: list[play_pb2.Notice] = []
+        """Notices of what the bot alone is to blame for, so far."""
+        self.asked = 0
+        """Decisions put to it in the same checks."""
+        self.token_file = folder / "token"
+        self.token_given = any("{token}" in word for word in command)
+        """Whether the command has the token in it."""
+        self._command = command
+        self._token = new_token()
+        self._nursery = nursery
+        server.names[self._token] = "checked"
+
+    @property
+    def session_wire(self) -> Wire | None:
+        """The stream that is open, once the welcome is on its way; None where there is none."""
+        bot = self.server.bot
+        if bot is None or bot.session is None:
+            return None
+        found = next(wire for wire in reversed(self.server.wires) if wire is bot.session.link)
+        return found if found.said else None
+
+    @property
+    def wire(self) -> Wire:
+        """The stream that is open; Fault where there is none."""
+        if (wire := self.session_wire) is None:
+            raise Fault("it is not connected")
+        return wire
+
+    @property
+    def bot(self) -> BotPlayer:
+        """The bot as the server knows it; Fault where it is not connected."""
+        if (bot := self.server.bot) is None:
+            raise Fault("it is not connected")
+        return bot
+
+    @property
+    def session(self) -> Session:
+        """The session that goes with it; Fault where there is none."""
+        if (session := self.bot.session) is None:
+            raise Fault("it is not connected")
+        return session
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games it plays, of those there are."""
+        return tuple(name for name in self.wire.hello.games if name in GAMES)
+
+    @property
+    def capacity(self) -> int:
+        """How many matches it plays at once, as it said last."""
+        return self.session.capacity
+
+    async def start_bot(self) -> Program:
+        """Start the program; CommandNotStarted."""
+        await self.end_bot()
+        address = f"{LOOPBACK}:{self.relay.port}"
+        values = (address, LOOPBACK, str(self.relay.port), self._token, str(self.token_file))
+        words = list(self._command)
+        for holder, value in zip(HOLDERS, values, strict=True):
+            words = [word.replace(holder, value) for word in words]
+        environment = {"ARENA_SERVER": address, "ARENA_TOKEN_FILE": str(self.token_file)}
+        self.program = await Program.start(words, environment, self._nursery)
+        return self.program
+
+    async def end_bot(self) -> None:
+        """End the program at once and forget the bot, if there is one."""
+        if self.program is not None:
+            await self.program.end()
+            self.printed += self.program.printed
+            self.last_lines = self.program.last_lines
+            self.stopped = self.stopped or self.program.stopped
+            self.program = None
+        self.server.forget()
+
+    async def connected(self, seconds: float = START) -> Wire:
+        """Wait until the bot is connected; it is started where it does not run."""
+        if self.program is None or self.program.ended:
+            await self.start_bot()
+        await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
+        return self.wire
+
+    async def until(self, condition: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
+        """Wait for a condition; Fault where the program ends before, or after so many seconds."""
+        program, end = self.program, trio.current_time() + seconds
+        while not condition():
+            if program is not None and (ended := program.ended):
+                raise Fault(program.stopped or f"the program {ended} ({otherwise})")
+            if trio.current_time() > end:
+                raise Fault(f"{otherwise} within {seconds:g} s")
+            await trio.sleep(TICK)
+
+    async def idle(self) -> None:
+        """Wait until the bot plays nothing."""
+        await self.until(lambda: not self.bot.matches, "its matches did not end", A_MATCH)
+
+    def invite(
+        self,
+        game: str | None = None,
+        seats: int | None = None,
+        seat: int = 0,
+        others: Sequence[BotPlayer] = (),
+        kind: MatchKind = MatchKind.RATED,
+    ) -> CheckedMatch:
+        """Offer the bot a seat, where nothing else is said at the smallest table of its first game."""
+        wire = self.wire
+        known = [name for name in wire.hello.games if name in GAMES]
+        game = game or known[0]
+        size = seats or GAMES[game].seats[0]
+        with self.server.turns:
+            return self.server.matches.invite(self.bot, game, size, seat, others, kind)
+
+    def invite_many(self, number: int) -> list[CheckedMatch]:
+        """Offer the bot so many seats in one message, at tables at which somebody never comes."""
+        matches, game = self.server.matches, self.games[0]
+        with self.server.turns:
+            return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]
+
+    async def begin(self, *matches: CheckedMatch) -> None:
+        """Wait until matches to which the bot is invited have begun."""
+        what = "it accepted no invitation" if len(matches) == 1 else "it did not accept all its invitations"
+        await self.until(lambda: all(match.begun for match in matches), what)
+
+    async def end(self, *matches: CheckedMatch) -> None:
+        """Wait until matches are over, which the bot has played; Fault where it was suspended."""
+        await self.begin(*matches)
+        await self.until(lambda: all(match.over for match in matches), "a match did not end", A_MATCH)
+        numbers = {match.match_id for match in matches}
+        if any(notice.match_id in numbers for notice in self.told(play_pb2.NOTICE_KIND_SUSPENDED)):
+            raise Fault("it was suspended: three decisions in a row had no answer in time")
+
+    async def play(self, game: str | None = None, seats: int | None = None, seat: int = 0) -> CheckedMatch:
+        """Have the bot play a match to its end."""
+        match = self.invite(game, seats, seat)
+        await self.end(match)
+        return match
+
+    async def lose_connection(self) -> None:
+        """Cut the connection, and wait until the server has noticed."""
+        before = self.session_wire
+        self.relay.cut()
+        await self.until(lambda: before is None or before.over, "the server still hears it")
+
+    def told(self, *kinds: int) -> list[play_pb2.Notice]:
+        """Return the notices of some kinds that the bot had on any stream."""
+        said = [said.message for wire in self.server.wires for said in wire.said]
+        return [notice for message in said for notice in message.notices if notice.kind in kinds]
+
+    def absentee(self) -> BotPlayer:
+        """Another bot, which is not here."""
+        return BotPlayer(2, "somebody", "somebody", lambda _: None)
+
+    def puppet(self) -> Puppet:
+        """Another bot, which answers when the check says so."""
+        return Puppet(self.absentee(), self.server.turns)

@@ -1,0 +1,153 @@
+"""A command that runs beside this process: its environment, what it prints in a file, and its end with all it started.
+
+A process of its own (`keeper`) looks after it, so that nothing is left behind whichever way this process ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shlex
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from arena.local.commands import keeper
+from arena.local.errors import CommandNotStarted
+from arena.processes.launch import OWN_GROUP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+START: Final = 60.0
+"""Seconds within which a command must be running: a process and its program, not what that does."""
+
+
+class Fence(NamedTuple):
+    """What a box has besides its words."""
+
+    calls: bytes
+    """Its filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
+    memory: int
+    """Bytes that all its processes may use together; with more it is ended."""
+
+
+class CommandEnd(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    """Its exit status, negative for the signal that killed it."""
+    last: tuple[str, ...]
+    """The last lines that it printed."""
+    why: str = ""
+    """Which limit it broke and so was ended; empty otherwise."""
+
+    @property
+    def how(self) -> str:
+        """In words, without what it printed."""
+        killed = f"was killed by signal {-self.status}"
+        return self.why or (killed if self.status < 0 else f"ended with exit status {self.status}")
+
+    def __str__(self) -> str:
+        how = self.how
+        return "\n".join([f"{how}; its last lines:", *self.last] if self.last else [f"{how}, and printed nothing"])
+
+
+class RunningCommand:
+    """A command that was started; all that it prints goes to a file, its beginning and its end if it is much.
+
+    Its standard input is empty. `fileno` is readable when it has ended.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        folder: Path | None = None,
+        fence: Fence | None = None,
+    ):
+        """Start it in a folder, by default this process's, with exactly this environment. CommandNotStarted.
+
+        With a fence it is a box: see `keeper`.
+        """
+        self.words = tuple(words)
+        self.log = log
+        self._end: CommandEnd | None = None
+        self._said = b""
+        try:
+            log.touch(mode=0o600)
+            self._keeper = subprocess.Popen(  # noqa: S603 - it is our own
+                [sys.executable, "-I", "-S", keeper.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={},
+                cwd=folder,
+                process_group=OWN_GROUP,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise CommandNotStarted(shlex.join(words), str(error)) from error
+        wanted = {
+            "words": [*words],
+            "environment": dict(environment),
+            "log": str(log.resolve()),
+            "calls": None if fence is None else fence.calls.hex(),
+            "memory": None if fence is None else fence.memory,
+        }
+        assert self._keeper.stdin is not None, "it is a pipe"
+        with suppress(OSError):  # it is gone, and says nothing
+            self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")
+        said = self._next(START)
+        if said is None or "started" not in said:
+            self.end()
+            why = "it was not running in time" if said is None else said.get("not started", "its keeper failed")
+            raise CommandNotStarted(shlex.join(words), why)
+        self.pid: Final[int] = said["started"]
+        """Its process id, and that of its process group."""
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when it has ended."""
+        assert self._keeper.stdout is not None, "it is a pipe"
+        return self._keeper.stdout.fileno()
+
+    def ended(self, seconds: float = 0.0) -> CommandEnd | None:
+        """Wait for its end, so many seconds at most; None where it runs."""
+        if self._end is None and (said := self._next(seconds)) is not None:
+            self._end = CommandEnd(said.get("status", -9), tuple(said.get("last", ())), said.get("why", ""))
+        return self._end
+
+    def ask_to_end(self) -> None:
+        """Have it told to end (SIGTERM to its group), and killed after a while with all that it started."""
+        assert self._keeper.stdin is not None, "it is a pipe"
+        with suppress(OSError):
+            self._keeper.stdin.write(b".")
+
+    def end(self) -> CommandEnd | None:
+        """Ask it to end and wait until nothing of it is left; return how it ended."""
+        self.ask_to_end()
+        with suppress(OSError):
+            if self._keeper.stdin is not None:
+                self._keeper.stdin.close()
+        end = self.ended(keeper.GRACE + keeper.LAST_WAIT + START)
+        self._keeper.wait()
+        if self._keeper.stdout is not None:
+            self._keeper.stdout.close()
+        return end
+
+    def _next(self, seconds: float) -> dict[str, Any] | None:
+        """Return what the keeper says next; None if it says nothing for so long, {} if it never will."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        while b"\n" not in self._said:
+            if not poll.poll(seconds * 1000):
+                return None
+            if not (content := os.read(self.fileno(), 1 << 16)):
+                return {}
+            self._said += content
+        line, _, self._said = self._said.partition(b"\n")
+        found: dict[str, Any] = json.loads(line)
+        return found

@@ -1,0 +1,277 @@
+"""The process beside a command: it keeps what the command prints, and leaves nothing of it behind, whoever dies.
+
+    python -I -S keeper.py
+
+It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input is the line to
+whoever started it: first what to run, in JSON, then a byte, or its closing, to end that in order. On standard output it
+says in JSON that the command runs or why not, and how it ended.
+
+The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
+keeper (Linux) and end with it.
+
+A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. Bubblewrap
+itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed. The memory of
+all processes in it is summed up now and then, and where it is too much the box is ended: the system's own limits are
+for one process each, and control groups for whoever was given some.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+KEPT: Final = 4 << 20
+"""Bytes that are kept of the beginning of what a command prints."""
+TAIL: Final = 64 << 10
+"""Bytes that are kept of its end."""
+LAST_LINES: Final = 20
+"""Lines of it that are told with the end, at most."""
+GRACE: Final = 2.0
+"""Seconds for which a command that was asked to end may go on."""
+LAST_WAIT: Final = 5.0
+"""Seconds for which processes are killed that go on making others."""
+LOOK: Final = 0.25
+"""Seconds between two looks at the memory of a box."""
+FILTER: Final = "{filter}"
+"""The word of a box's command line in whose place a descriptor is given, to read the filter of system calls from."""
+PR_SET_PDEATHSIG: Final = 1
+PR_SET_CHILD_SUBREAPER: Final = 36
+
+
+class Log:
+    """A file with the beginning and the end of what was printed, and how much is missing between."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._room = KEPT
+        self._tail = b""
+        self._missing = 0
+        self._last = b""
+
+    def add(self, printed: bytes) -> None:
+        """Add what was printed."""
+        self._last = (self._last + printed)[-TAIL:]
+        now, later = printed[: self._room], printed[self._room :]
+        self._room -= len(now)
+        with suppress(OSError):  # the disk is full: the command is none the worse for it
+            os.write(self._file, now)
+        self._tail += later
+        self._missing += max(0, len(self._tail) - TAIL)
+        self._tail = self._tail[-TAIL:]
+
+    def close(self) -> list[str]:
+        """Write the end; return the last lines."""
+        with suppress(OSError):
+            if self._missing:
+                os.write(self._file, b"\n[%d bytes are left out here]\n" % self._missing)
+            os.write(self._file, self._tail)
+        return self._last.decode(errors="replace").splitlines()[-LAST_LINES:]
+
+
+def main() -> None:
+    """Run a command until it ends, or until nobody wants it any more."""
+    wanted = json.loads(_line())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    kept = Log(Path(wanted["log"]))
+    keeper, boxed = os.getpid(), wanted["calls"] is not None
+    calls = _readable(bytes.fromhex(wanted["calls"] or ""))
+    try:
+        command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
+            [str(calls) if word == FILTER else word for word in wanted["words"]],
+            env=wanted["environment"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[calls] if boxed else [],
+            process_group=None if boxed else 0,
+            start_new_session=boxed,
+            preexec_fn=lambda: _begin(keeper, boxed),  # noqa: PLW1509 - there are no threads here
+            bufsize=0,
+        )
+    except OSError as error:
+        _say({"not started": error.strerror or str(error)})
+        return
+    os.close(calls)
+    assert command.stdout is not None, "it is a pipe"
+    _say({"started": command.pid})
+    why = _watch(command, command.stdout.fileno(), ended, kept, wanted["memory"])
+    status = command.poll()
+    _kill_rest(command)
+    if status is None:
+        status = command.wait()
+    _drain(command.stdout.fileno(), kept)
+    _say({"status": status, "last": kept.close(), "why": why})
+
+
+def _line() -> bytes:
+    """Read what to run, and not a byte of what follows."""
+    line = b""
+    while not line.endswith(b"\n") and (more := os.read(0, 1)):
+        line += more
+    return line
+
+
+def _readable(content: bytes) -> int:
+    """Return a descriptor from which this is read; it is less than a pipe holds."""
+    descriptor, end = os.pipe()
+    os.write(end, content)
+    os.close(end)
+    return descriptor
+
+
+def _begin(keeper: int, boxed: bool) -> None:
+    """Have the command end with the keeper, also where that is killed."""
+    if not boxed:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != keeper:
+        os._exit(1)
+
+
+def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, memory: int | None) -> str:
+    """Return when the command has ended, or shall have; why, where it broke a limit: so many bytes of memory."""
+    poll = select.poll()
+    for descriptor in (0, printed, ended):
+        poll.register(descriptor, select.POLLIN)
+    until: float | None = None
+    look = time.monotonic() + LOOK
+    while command.poll() is None:
+        now = time.monotonic()
+        if until is not None and now >= until:
+            return ""
+        if memory is not None and now >= look:
+            if used_memory(memory) > memory:
+                return f"was ended, as its box used more than {memory >> 20} MiB of memory"
+            look = time.monotonic() + LOOK
+        waits = [each - now for each in (until, None if memory is None else look) if each is not None]
+        for descriptor, _ in poll.poll(max(0.0, min(waits)) * 1000 if waits else None):
+            if descriptor == ended:
+                os.read(ended, 4096)
+            elif descriptor == printed:
+                if content := os.read(printed, 1 << 16):
+                    kept.add(content)
+                else:
+                    poll.unregister(printed)
+            else:
+                if not os.read(0, 1):
+                    poll.unregister(0)
+                if until is None:
+                    until = time.monotonic() + GRACE
+                    _signal(command, signal.SIGTERM)
+    return ""
+
+
+def _drain(printed: int, kept: Log) -> None:
+    """Take what was printed last; who is still there to print is dead."""
+    os.set_blocking(printed, False)
+    with suppress(BlockingIOError):
+        while content := os.read(printed, 1 << 16):
+            kept.add(content)
+
+
+def _kill_rest(command: subprocess.Popen[bytes]) -> None:
+    """Kill the command's group, and whatever else has become of it."""
+    _signal(command, signal.SIGKILL)
+    command.wait()
+    until = time.monotonic() + LAST_WAIT
+    while time.monotonic() < until:
+        for child in _children():
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+        if not _children():
+            return
+        time.sleep(0.005)
+
+
+def used_memory(few: int) -> int:
+    """Return the bytes of memory, swapped out or not, of all processes below this one.
+
+    Up to `few` they are counted quickly: what is shared counts for each. What is more is that in fair shares, if the
+    system tells.
+    """
+    below = _below()
+    most = sum(_told(pid, "status", ("VmRSS:", "VmSwap:")) or 0 for pid in below)
+    if most <= few:
+        return most
+    shares = [_told(pid, "smaps_rollup", ("Pss:", "SwapPss:")) for pid in below]
+    return most if None in shares else sum(each or 0 for each in shares)
+
+
+def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
+    """Return the sum of some lines of a file about a process, in bytes; 0 if that is gone, None if it is not told."""
+    try:
+        lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0 if not Path(f"/proc/{pid}/stat").exists() or name == "status" else None
+    except OSError:
+        return None
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(wanted))
+
+
+def _below() -> list[int]:
+    """Return all processes below this one; of those that come and go meanwhile some are missed."""
+    own = os.getpid()
+    told = Path(f"/proc/{own}/task/{own}/children").exists()
+    parents = {} if told else _parents()
+    found, todo = [], [own]
+    while todo:
+        above = todo.pop()
+        children = [pid for pid, parent in parents.items() if parent == above]
+        for file in Path(f"/proc/{above}/task").glob("*/children"):
+            with suppress(OSError):
+                children += map(int, file.read_text().split())
+        found += children
+        todo += children
+    return found
+
+
+def _children() -> list[int]:
+    """Return the children of this process; none where the system does not tell."""
+    return [pid for pid, parent in _parents().items() if parent == os.getpid()]
+
+
+def _parents() -> dict[int, int]:
+    """Return the parents of all processes."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            found[int(entry.parent.name)] = int(entry.read_text(errors="replace").rpartition(")")[2].split()[1])
+    return found
+
+
+def _signal(command: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(command.pid, number)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def _say(document: object) -> None:
+    with suppress(OSError):  # nobody listens any more
+        os.write(1, json.dumps(document).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Plays sets in which bots are commands: a private server in a thread of this process, and the commands beside it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import structlog
+import trio
+
+from arena.api.play_service import PlayService
+from arena.api.statuses import ERROR_DOMAIN
+from arena.local.commands.spec import names_of
+from arena.local.errors import LocalMatchError
+from arena.local.match.replays import match_number
+from arena.local.match.sets import PlayedSet, SeatedGame, Subject
+from arena.local.play.players import HOUSE, house_bot
+from arena.local.server.command_bot import CommandBot, end_all, started_for
+from arena.local.server.director import DecisionsLeft, Director, GivenDeal
+from arena.local.server.host import LocalHost
+from arena.local.server.place import CommandFolder, CommandPlace, opened_folder, told
+from arena.match.policy import Policy
+from arena.server.config import Config, Offer
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
+from arena.server.sessions.player import HousePlayer
+from arena.transport.grpc_server import Service, serve
+from arena.v1 import play_pb2_grpc
+from engine.deal import NONCE_BYTES
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from arena.server.sessions.player import Player
+
+LEAVE: Final = 5.0
+"""Seconds after which a bot that stopped answering has ended, if that is why."""
+
+Told: TypeAlias = "PlayedSet | BaseException | None"
+"""What the thread says: a set, what it failed by, or None at its end."""
+
+
+def play_sets_with_commands(
+    subject: Subject, numbers: Iterable[int], at_once: int, place: CommandPlace
+) -> Generator[PlayedSet, None, None]:
+    """Play sets, so many games at once; close the iterator to stop. CommandNotStarted, CommandFailed, LocalMatchError.
+
+    Whichever way it ends, no command is left.
+    """
+    said: SimpleQueue[Told] = SimpleQueue()
+    table = _Tables(subject, at_once, place, said)
+    thread = threading.Thread(target=table.run, args=(numbers,), name="arena-match")
+    thread.start()
+    try:
+        while (each := said.get()) is not None:
+            if isinstance(each, BaseException):
+                raise each
+            yield each
+    finally:
+        table.stop()
+        thread.join()
+
+
+class _Tables:
+    """The private server with its bots."""
+
+    def __init__(self, subject: Subject, at_once: int, place: CommandPlace, said: SimpleQueue[Told]) -> None:
+        self._subject = subject
+        self._at_once = at_once
+        self._place = place
+        self._said = said
+        self._names = names_of(subject.bots)
+        game = GAMES[subject.game]
+        limit = round(place.decision_limit * 1e6)
+        policy = Policy(soft_limit=limit, bank=0, rejections_per_decision=1, lates_in_a_row=1, newcomer_grace=limit)
+        self._config = Config(
+            (Offer(game, (subject.seats,), subject.options),), policy=policy, ready_limit=place.hello_limit
+        )
+        self._stop = trio.CancelScope()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def run(self, numbers: Iterable[int]) -> None:
+        """Play in this thread, which lives until all has ended, and say what comes of it."""
+        with _quiet():
+            try:
+                trio.run(self._run, numbers)
+            except BaseException as error:  # noqa: BLE001 - raised again where it is read
+                self._said.put(_first(error))
+        self._said.put(None)
+
+    def stop(self) -> None:
+        """Have it end, from another thread."""
+        with self._lock:
+            self._stopped = True
+            if self._token is not None:
+                try:
+                    self._token.run_sync_soon(self._stop.cancel)
+                except trio.RunFinishedError:
+                    return
+
+    async def _run(self, numbers: Iterable[int]) -> None:
+        with self._lock:
+            self._token = trio.lowlevel.current_trio_token()
+            if self._stopped:
+                return
+        turns, timers = Turns(lambda: None, 1.0), Timers()
+        seats = [place for place, spec in enumerate(self._subject.bots) if not spec.startswith(HOUSE)]
+        host = LocalHost(self._config, [self._names[place] for place in seats], turns)
+        director = Director(host, turns, timers)
+        service = Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayService(host), as_bytes=True)
+        with opened_folder(self._place) as folder:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(turns.run)
+                nursery.start_soon(timers.run)
+                nursery.start_soon(host.beat)
+                serving = partial(serve, [service], folder.address, turn=turns, error_domain=ERROR_DOMAIN)
+                await nursery.start(serving)
+                if self._place.sandbox is not None:
+                    self._place.sandbox.admit(folder.path, folder.socket)
+                bots = self._bots(seats, host, folder)
+                try:
+                    with self._stop:
+                        for bot in bots:
+                            bot.start()
+                        await self._play(numbers, director, host, bots)
+                finally:
+                    with trio.CancelScope(shield=True):
+                        await trio.to_thread.run_sync(end_all, bots)  # in order, by a server that still listens
+                nursery.cancel_scope.cancel()
+
+    async def _play(
+        self, numbers: Iterable[int], director: Director, host: LocalHost, bots: Sequence[CommandBot]
+    ) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                for bot in bots:
+                    nursery.start_soon(bot.watch)
+                with trio.move_on_after(self._place.hello_limit) as hello:
+                    await host.until(lambda: all(player.session is not None for player in host.players))
+                if hello.cancelled_caught:
+                    missing = next(bot for bot in bots if bot.player.session is None)
+                    raise missing.failed(f"has not connected to $ARENA_SERVER within {self._place.hello_limit:g} s")
+                nursery.start_soon(director.look)
+                await self._play_sets(numbers, director, bots)
+                nursery.cancel_scope.cancel()
+        except* DecisionsLeft as group:
+            left = _first(group)
+            assert isinstance(left, DecisionsLeft), "that is what the group has"
+            bot = next(bot for bot in bots if bot.player is left.player)
+            await trio.to_thread.run_sync(bot.raise_if_ended, LEAVE)
+            limit = f"{self._place.decision_limit:g} s"
+            why = f"left a decision of match {left.match_id} to the referee: no answer in {limit}, or one not legal"
+            raise bot.failed(why) from None
+
+    async def _play_sets(self, numbers: Iterable[int], director: Director, bots: Sequence[CommandBot]) -> None:
+        by_spec = {bot.place: bot.player for bot in bots}
+        players = [
+            by_spec.get(place) or HousePlayer(-place, house_bot(spec, self._config.games[0]))
+            for place, spec in enumerate(self._subject.bots)
+        ]
+        room = trio.Semaphore(max(1, self._at_once // len(self._subject.planned(0))))
+        async with trio.open_nursery() as nursery:
+            for number in numbers:
+                await room.acquire()
+                nursery.start_soon(self._play_set, director, players, number, room)
+
+    async def _play_set(self, director: Director, players: Sequence[Player], number: int, room: trio.Semaphore) -> None:
+        subject = self._subject
+        plans = subject.planned(number)
+        games: dict[int, SeatedGame] = {}
+
+        async def play(at: int) -> None:
+            plan = plans[at]
+            deal = GivenDeal(plan.seed, (bytes(NONCE_BYTES),) * subject.seats)
+            seated = [players[bot] for bot in plan.bots]
+            games[at] = SeatedGame(
+                plan.bots, (await director.play(deal, seated, match_number(number, at, len(plans)))).played
+            )
+
+        async with trio.open_nursery() as nursery:
+            for at in range(len(plans)):
+                nursery.start_soon(play, at)
+        room.release()
+        self._said.put(PlayedSet(number, tuple(games[at] for at in range(len(plans)))))
+
+    def _bots(self, seats: Sequence[int], host: LocalHost, folder: CommandFolder) -> list[CommandBot]:
+        subject = self._subject
+        return [
+            CommandBot(
+                place,
+                subject.bots[place],
+                started_for(subject.bots[place], subject.game, self._at_once),
+                told(folder.address, token, boxed=self._place.sandbox is not None),
+                folder,
+                folder.log(self._names[place]),
+                player,
+                self._place.sandbox,
+            )
+            for place, player, token in zip(seats, host.players, host.tokens, strict=True)
+        ]
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return what an exception is about: of a group the first that has words for the author."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    leaves = [_first(each) for each in error.exceptions]
+    return next((each for each in leaves if isinstance(each, LocalMatchError)), leaves[0])
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Have the private server's log say errors only, unless the program has set up logging for itself."""
+    if structlog.is_configured():
+        yield
+        return
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()

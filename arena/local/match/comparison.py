@@ -1,0 +1,290 @@
+"""What the sets of a comparison say: who is better, by how much, and how surely.
+
+A set gives one number d, the first bot's points less the other's; sets are independent. Promotion test: the
+generalised sequential probability ratio test of t = mean(d)/sd(d), LLR = N/2·ln((1+(t−t0)²)/(1+(t−t1)²)), stopped at
+±ln((1−α)/α) after at least `LEAST_SETS` sets, set by set in the order of their numbers, whichever was finished first.
+Normalised Elo is 347.4·t, which does not depend on how much luck a set has. Elo is that of the ladder: from the share
+of opponents that a bot ends before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import log, sqrt
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from arena.ladder.live import SCALE
+from arena.local.match.design import ONE, OTHER, Design
+from arena.match.result import points_above
+
+if TYPE_CHECKING:
+    from arena.local.match.sets import PlayedSet, SeatedGame
+
+LEAST_SETS: Final = 8
+NORMALISED: Final = 800 / log(10)
+"""Normalised Elo for t = 1."""
+JACKKNIFED: Final = 200
+"""Sets that are left out in turn for the error of the gain, about."""
+ERRORS: Final = 0.05
+"""α = β, the probability of a wrong verdict either way."""
+
+
+class SequentialOutcome(Enum):
+    """What a sequential test says."""
+
+    BETTER = "better"
+    """The first bot is better by t1, rather than by t0."""
+    NOT_BETTER = "not better"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTest:
+    """Whether t is rather `t1` than `t0`."""
+
+    t0: float = 0.0
+    t1: float = 0.1
+
+    @property
+    def bound(self) -> float:
+        """The log likelihood ratio at which it stops; its negative is the other bound."""
+        return log((1 - ERRORS) / ERRORS)
+
+    def ratio(self, count: int, mean: float, deviation: float) -> float:
+        """Return the log likelihood ratio after so many sets with this mean and standard deviation."""
+        if deviation == 0:  # t is infinite, or nothing: all sets were alike
+            return count * abs(self.t1 - self.t0) * ((mean > 0) - (mean < 0))
+        t = mean / deviation
+        return count / 2 * log((1 + (t - self.t0) ** 2) / (1 + (t - self.t1) ** 2))
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialState:
+    """Where a sequential test stands."""
+
+    outcome: SequentialOutcome
+    ratio: float
+    sets: int
+    """The number of sets that it took."""
+
+
+class RunningTest:
+    """A sequential test, fed set by set in the order of their numbers; what follows its decision changes nothing."""
+
+    def __init__(self, test: SequentialTest) -> None:
+        self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
+        self._test = test
+        self._total = 0.0
+        self._squares = 0.0
+
+    def add(self, score: float) -> None:
+        """Take the score of the next set."""
+        if self.state.outcome is not SequentialOutcome.UNDECIDED:
+            return
+        sets = self.state.sets + 1
+        self._total += score
+        self._squares += score * score
+        mean = self._total / sets
+        ratio = self._test.ratio(sets, mean, sqrt(max(0.0, self._squares / sets - mean * mean)))
+        outcome = SequentialOutcome.UNDECIDED
+        if sets >= LEAST_SETS and abs(ratio) >= self._test.bound:
+            outcome = SequentialOutcome.BETTER if ratio > 0 else SequentialOutcome.NOT_BETTER
+        self.state = SequentialState(outcome, ratio, sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure with its standard error."""
+
+    value: float
+    error: float | None
+    """None where one observation is all there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotFigures:
+    """One of the two bots over all its games."""
+
+    points: Measure
+    place: Measure
+    """1 is the best."""
+    beaten: float
+    """Share of its opponents that it ended before, a tie counting half."""
+    by_seat: tuple[float | None, ...]
+    """Mean points by seat; None where it never sat."""
+    think_us: float
+    """Microseconds a decision, the mean."""
+    slowest_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two bots compared over some sets."""
+
+    sets: int
+    games: int
+    difference: Measure
+    """Points of the first bot less the other's, by set; what the test and the intervals are about."""
+    interval: tuple[float, float] | None
+    """Of that difference, 95 %; None after one set."""
+    likely: float | None
+    """Probability that the first bot is better, likelihood of superiority, given these sets; None after one set."""
+    normalised: Measure | None
+    """Normalised Elo of that difference; None where all sets were alike."""
+    elo: Measure | None
+    """None where one of the two beat all or nobody."""
+    won: int
+    drawn: int
+    lost: int
+    """Sets by the sign of their difference."""
+    gain: Measure | None
+    """How many times as many games on independent deals would be as sure; None where the design has no such meaning."""
+    bots: tuple[BotFigures, BotFigures]
+
+
+def within(count: int) -> float:
+    """Return how many standard errors of a mean of so many values, two at least, 95 % are within: Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, 0.975))
+
+
+def set_score(design: Design, played: PlayedSet) -> float:
+    """Return the points of the first bot less the other's in a set."""
+    first, second = played.games
+    if design is Design.ONE_TABLE:
+        return fmean(_points(game, ONE) - _points(game, OTHER) for game in played.games)
+    return _above(first, ONE) - _above(second, OTHER)
+
+
+def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
+    """Compare two bots over at least one set."""
+    scores = [set_score(design, played) for played in sets]
+    difference = _measure(scores)
+    interval = likely = normalised = None
+    if difference.error is not None:
+        from scipy.special import stdtr
+
+        count = len(scores)
+        if difference.error:
+            half = within(count) * difference.error
+            likely = float(stdtr(count - 1, difference.value / difference.error))
+            t = difference.value / (difference.error * sqrt(count))
+            normalised = Measure(NORMALISED * t, NORMALISED * sqrt((1 + t * t / 2) / count))
+        else:
+            half, likely = 0.0, 0.5 + ((difference.value > 0) - (difference.value < 0)) / 2
+        interval = difference.value - half, difference.value + half
+    return Comparison(
+        len(sets),
+        sum(len(played.games) for played in sets),
+        difference,
+        interval,
+        likely,
+        normalised,
+        _elo(design, sets),
+        sum(score > 0 for score in scores),
+        sum(score == 0 for score in scores),
+        sum(score < 0 for score in scores),
+        _gain(sets, scores) if design is Design.SAME_SEATS else None,
+        (_figures(sets, ONE), _figures(sets, OTHER)),
+    )
+
+
+def _points(game: SeatedGame, bot: int) -> int:
+    return game.played.scores[game.bots.index(bot)]
+
+
+def _above(game: SeatedGame, bot: int) -> float:
+    """Points above the mean of the others at the table."""
+    return points_above(game.played.scores, game.bots.index(bot))
+
+
+def _beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
+    """Return the share of these seats that a bot ended before."""
+    places = game.played.places
+    own = places[game.bots.index(bot)]
+    return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
+
+
+def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
+    """Estimate the difference in Elo: of two at one table directly, else of both beside the field."""
+
+    def of(game: SeatedGame, bot: int) -> float:
+        others = [seat for seat, other in enumerate(game.bots) if other != bot]
+        if design is Design.ONE_TABLE:
+            others = [game.bots.index(OTHER)]
+        return _beaten(game, bot, others)
+
+    if design is Design.ONE_TABLE:
+        shares = [(fmean(of(game, ONE) for game in played.games), 0.5) for played in sets]
+    else:
+        shares = [(of(played.games[0], ONE), of(played.games[1], OTHER)) for played in sets]
+    one, other = (fmean(each[bot] for each in shares) for bot in (0, 1))
+    if not (0 < one < 1 and 0 < other < 1):
+        return None
+    influence = [(a - one) / (one * (1 - one)) - (b - other) / (other * (1 - other)) for a, b in shares]
+    error = _measure(influence).error
+    return Measure(SCALE * (log(one / (1 - one)) - log(other / (1 - other))), None if error is None else SCALE * error)
+
+
+def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
+    """Compare the variance of the difference with what it would be if the two had played different deals."""
+    apart = [[_above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
+    count = len(scores)
+    if count < LEAST_SETS:
+        return None
+
+    def ratio(drop: int | None) -> float:
+        kept = [at for at in range(count) if at != drop]
+        independent = sum(_variance([values[at] for at in kept]) for values in apart)
+        together = _variance([scores[at] for at in kept])
+        return independent / together if together else 0.0
+
+    whole = ratio(None)
+    if not whole:
+        return None
+    some = range(0, count, max(1, count // JACKKNIFED))
+    each = [log(value) for drop in some if (value := ratio(drop))]
+    middle = fmean(each)
+    return Measure(whole, whole * sqrt((count - 1) * fmean((value - middle) ** 2 for value in each)))
+
+
+def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
+    games = [game for played in sets for game in played.games if bot in game.bots]
+    seats = [game.bots.index(bot) for game in games]
+    points = [float(game.played.scores[seat]) for game, seat in zip(games, seats, strict=True)]
+    places = [float(game.played.places[seat]) for game, seat in zip(games, seats, strict=True)]
+    of_set = len(games) // len(sets)
+    by_seat = []
+    for seat in range(len(games[0].bots)):
+        own = [each for each, at in zip(points, seats, strict=True) if at == seat]
+        by_seat.append(fmean(own) if own else None)
+    decisions = sum(game.played.decisions[seat] for game, seat in zip(games, seats, strict=True))
+    think = sum(game.played.think_us[seat] for game, seat in zip(games, seats, strict=True))
+    against = [[at for at in range(len(game.bots)) if at != seat] for game, seat in zip(games, seats, strict=True)]
+    return BotFigures(
+        _measure(_means(points, of_set)),
+        _measure(_means(places, of_set)),
+        fmean(_beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
+        tuple(by_seat),
+        think / decisions,
+        max(game.played.slowest_us[seat] for game, seat in zip(games, seats, strict=True)),
+    )
+
+
+def _means(values: Sequence[float], size: int) -> list[float]:
+    """Return the mean of each set: games of one set share their deals, so that only sets are independent."""
+    return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+def _measure(values: Sequence[float]) -> Measure:
+    mean = fmean(values)
+    return Measure(mean, sqrt(_variance(values) / len(values)) if len(values) > 1 else None)
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)

@@ -1,0 +1,83 @@
+"""Replays of the games of a match on one's own machine, for every verb that reads replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.local.errors import LocalMatchError
+from arena.local.play.players import HOUSE
+from arena.local.play.table import NO_STAND_IN, POLICY, START
+from arena.match.effects import Ask
+from arena.match.inputs import Acted, Begun
+from arena.replay.header import DEALT_BY_MATCH_RUNNER, Entry, Header, MatchKind, SeatedBot
+from arena.replay.record import encode
+from arena.version import __version__
+from engine.deal import NONCE_BYTES, commitment
+from engine.game import settle_options
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from arena.local.match.sets import PlayedSet, Subject
+
+
+def match_number(number: int, at: int, games: int) -> int:
+    """Return the number of a match: that of a game, from 0, in a set, from 0, of so many games."""
+    return games * number + at + 1
+
+
+def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
+    """Return the replay files of a set by match number; equal sets have equal files. LocalMatchError."""
+    plans = subject.planned(played.number)
+    found = {}
+    for at, (plan, (bots, game)) in enumerate(zip(plans, played.games, strict=True)):
+        number = match_number(played.number, at, len(plans))
+        if not game.actions:
+            raise LocalMatchError(f"match {number} has no replay: its choices were not kept")
+        header = Header(
+            match_id=number,
+            game=GAMES[subject.game],
+            options=settle_options(GAMES[subject.game], subject.seats, subject.options),
+            bots=tuple(SeatedBot(subject.bots[bot], subject.bots[bot].startswith(HOUSE)) for bot in bots),
+            seed=plan.seed,
+            commitment=commitment(plan.seed),
+            nonces=(bytes(NONCE_BYTES),) * subject.seats,
+            stand_in=NO_STAND_IN,
+            policy=POLICY,
+            started=game.began,
+            server=__version__,
+            kind=MatchKind.CASUAL,
+            dealt_by=DEALT_BY_MATCH_RUNNER,
+        )
+        found[number] = encode(header, _entries(header, game.actions))
+    return found
+
+
+def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
+    """Write the replays of a set into a folder, each as `match-N.jsonl.gz`. OSError, LocalMatchError.
+
+    A file that is there already is left if it is the same, and refused if it is another.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, content in set_replays(subject, played).items():
+        file = folder / f"match-{number}.jsonl.gz"
+        if not file.exists():
+            new = file.with_suffix(".new")
+            new.write_bytes(content)
+            new.replace(file)
+        elif file.read_bytes() != content:
+            raise LocalMatchError(f"{file} is the replay of another match: choose another folder with --replays")
+
+
+def _entries(header: Header, actions: tuple[int, ...]) -> list[Entry]:
+    """Play a game again from its actions, by decision; thinking took no time."""
+    match = header.new_match()
+    effects = match.receive(begun := Begun(START))
+    entries: list[Entry] = [(begun, effects)]
+    asked: dict[int, int] = {}
+    for decision, action in enumerate(actions, start=1):
+        asked.update({each.decision: each.seat for each in effects if isinstance(each, Ask)})
+        acted = Acted(START, asked[decision], decision, action)
+        effects = match.receive(acted)
+        entries.append((acted, effects))
+    return entries

@@ -1,0 +1,159 @@
+"""The sets of a comparison that were played, and the file that they are added to, so that a match can be gone on with.
+
+The first line says what is compared, each other line is one set, in the order in which they were finished. A last line
+that was cut off counts for nothing: its set is played again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from arena.local.errors import SetsFileRefused
+from arena.local.match.design import ONE, OTHER, Design, Pairing, PlannedGame, games_of, pairs, planned
+from arena.local.play.table import PlayedGame
+
+FORMAT: Final = 1
+
+
+class SeatedGame(NamedTuple):
+    """A game of a set with who sat where."""
+
+    bots: tuple[int, ...]
+    """By seat, as `arena.local.match.design` numbers them."""
+    played: PlayedGame
+
+
+class PlayedSet(NamedTuple):
+    """A set that was played."""
+
+    number: int
+    games: tuple[SeatedGame, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is compared: with its number it determines a set, as far as the bots themselves are determined."""
+
+    game: str
+    options: Mapping[str, Any]
+    seats: int
+    design: Design
+    seed: int
+    bots: tuple[str, ...]
+    """As given on the command line: those compared, then the field."""
+    versions: tuple[str, ...]
+    """The versions of these bots."""
+    compared: int = 2
+    """How many of the bots are compared, at least two."""
+    pairing: Pairing = Pairing.GAUNTLET
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of bots that are compared with each other."""
+        return pairs(self.compared, self.pairing)
+
+    def planned(self, number: int) -> tuple[PlannedGame, ...]:
+        """Return the games of a set, from 0."""
+        return planned(self.design, self.seats, number, self.seed, self.compared, self.pairing)
+
+    def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
+        """Return what a set says of a pair, as if no other bots were compared."""
+        names = {pair[0]: ONE, pair[1]: OTHER}
+        games = (played.games[at] for at in games_of(self.design, pair, self.compared, self.pairing))
+        return PlayedSet(
+            played.number,
+            tuple(
+                SeatedGame(tuple(names.get(bot, bot - self.compared + 2) for bot in game.bots), game.played)
+                for game in games
+            ),
+        )
+
+
+def seed_of(path: Path) -> int | None:
+    """Return the seed of a file of sets, None if it has none; OSError. Whether the file can be gone on with is another
+    matter."""
+    with path.open("rb") as file:
+        first = file.readline()
+    try:
+        seed = json.loads(first)["seed"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return seed if isinstance(seed, int) else None
+
+
+class SetsFile:
+    """A file of played sets, or none."""
+
+    def __init__(self, path: Path | None, subject: Subject) -> None:
+        """Read the file, or begin it; without a path nothing is kept. SetsFileRefused, OSError."""
+        self.found: dict[int, PlayedSet] = {}
+        """The sets that are in the file, by number."""
+        self._descriptor: int | None = None
+        if path is None:
+            return
+        own = asdict(subject) | {"design": subject.design.value, "pairing": subject.pairing.value}
+        head = json.dumps({"format": FORMAT, **own}, sort_keys=True)
+        if path.exists() and path.stat().st_size:
+            whole = self._read(path, json.loads(head))
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+            os.truncate(path, whole)
+        else:
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._write(head)
+
+    def add(self, played: PlayedSet) -> None:
+        """Add a set that was just finished. OSError, such as of a full disk."""
+        self.found[played.number] = played
+        if self._descriptor is not None:
+            games = [{"bots": game.bots, **game.played._asdict()} for game in played.games]
+            self._write(json.dumps({"set": played.number, "games": games}))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _write(self, line: str) -> None:
+        assert self._descriptor is not None, "there is a file"
+        left = line.encode() + b"\n"
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+
+    def _read(self, path: Path, head: dict[str, Any]) -> int:
+        """Read the sets; return how many bytes are whole lines."""
+        content = path.read_bytes()
+        lines = content.split(b"\n")[:-1]
+        try:
+            there = json.loads(lines[0]) if lines else None
+        except ValueError:
+            there = None
+        if not isinstance(there, dict) or "format" not in there:
+            raise SetsFileRefused(path, "holds no sets of a match: choose another file")
+        if there != head:
+            wrong = [name for name in sorted({*there, *head}) if there.get(name) != head.get(name)]
+            differ = "; ".join(f"{name} {there.get(name)!r} there, {head.get(name)!r} here" for name in wrong)
+            raise SetsFileRefused(path, f"holds sets of another match ({differ}): choose another file")
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                document = json.loads(line)
+                games = tuple(
+                    SeatedGame(
+                        tuple(game.pop("bots")),
+                        PlayedGame(**{name: _immutable(value) for name, value in game.items()}),
+                    )
+                    for game in document["games"]
+                )
+                self.found[document["set"]] = PlayedSet(document["set"], games)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise SetsFileRefused(path, f"is damaged: line {number} is no set ({error})") from error
+        return sum(len(line) + 1 for line in lines)
+
+
+def _immutable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

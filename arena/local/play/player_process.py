@@ -1,0 +1,140 @@
+"""A bot in a process of its own: what it prints goes to a file, and its crash ends nothing but itself.
+
+The process hears what a player hears, answers, and ends with its parent, however that ends.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from arena.local.errors import BotCrashed, BotNotLoaded, LocalMatchError
+from arena.local.play.players import load
+from arena.local.play.table import own_trace
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+    from arena.server.sessions.messages import Outgoing
+
+TAIL: Final = 12
+"""Lines at the end of what a bot printed that an error shows."""
+GRACE: Final = 2.0
+"""Seconds that it has to end before it is killed."""
+
+
+class PlayerProcess:
+    """A bot of `players.load` in a process; implements `LocalPlayer`. Close it in the end."""
+
+    def __init__(self, spec: str, game: str, log: Path) -> None:
+        """Start it; what it prints goes to the file `log`. BotNotLoaded, BotCrashed, OSError."""
+        self._spec = spec
+        self._seat = 0
+        self._log = log
+        log.touch(mode=0o600)
+        context = multiprocessing.get_context("spawn")
+        self._pipe, its = context.Pipe()
+        self._process = context.Process(target=_play, args=(its, spec, game, str(log)), daemon=True)
+        _start_deaf(self._process)
+        its.close()
+        self.name, self.version = "", ""
+        try:
+            loaded = self._answer()
+            if isinstance(loaded, LocalMatchError):
+                raise loaded
+            self.name, self.version = loaded
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self, key: bytes, seat: int) -> None:
+        """See `LocalPlayer`."""
+        self._seat = seat
+        self._say((key, seat))
+
+    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
+        """See `LocalPlayer`. BotCrashed."""
+        self._say(message)
+        yield from self._answer()
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe.close()
+        self._process.join(GRACE if self._process.exitcode is None else None)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+
+    def _say(self, message: object) -> None:
+        with suppress(OSError):  # it is gone, which the missing answer tells
+            self._pipe.send(message)
+
+    def _answer(self) -> Any:
+        try:
+            return self._pipe.recv()
+        except (EOFError, OSError):
+            pass
+        self._process.join()
+        lines = self._log.read_text(errors="replace").splitlines()[-TAIL:]
+        last = "\n".join(f"  {line}" for line in lines)
+        raise BotCrashed(self._spec, self._seat, self._process.exitcode or 0, self._log, last)
+
+
+def _start_deaf(process: SpawnProcess) -> None:
+    """Start a process that hears no Ctrl-C, from its first moment on."""
+    if threading.current_thread() is not threading.main_thread():
+        process.start()
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
+    """Run the process: its words are a bot's name and version, or why there is none; then answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file = os.open(log, os.O_WRONLY | os.O_APPEND)
+    for standard in (1, 2):
+        os.dup2(file, standard)
+    try:
+        player = load(spec, GAMES[game])
+    except BotNotLoaded as error:
+        pipe.send(error)
+        return
+    pipe.send((player.name, player.version))
+    with suppress(EOFError):
+        while True:
+            message = pipe.recv()
+            if isinstance(message, tuple):
+                key, seat = message
+                random.seed(key)  # what it draws from it is the same the next time
+                player.begin(key, seat)
+                continue
+            try:
+                answers = [*player.hear(message)]
+            except Exception as error:  # noqa: BLE001 - the author is told
+                sys.stderr.write(own_trace(error))
+                sys.exit(1)
+            pipe.send(answers)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "it was started by one"
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,185 @@
+"""A table on one's own machine: one game by the referee that the server has, played at once and without clocks.
+
+Thinking times are measured and limit nothing: on a machine that is shared they would say more about it than about the
+bots.
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections import deque
+from pathlib import Path
+from time import perf_counter, time_ns
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from arena.local.errors import BotFailed, LocalMatchError
+from arena.match.effects import Ask, Force, Over, Show
+from arena.match.inputs import Acted, Begun, Instant
+from arena.match.match import Match
+from arena.match.policy import Policy
+from arena.replay.header import MatchKind
+from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
+from engine.deal import SeededDecks
+from engine.game import option_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from arena.local.play.players import LocalPlayer
+    from arena.match.effects import Effect
+    from arena.match.inputs import Input
+    from engine.game import Game, Option
+
+Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
+"""Who is told every input of a match with its effects, as they happen."""
+POLICY: Final = Policy()
+START: Final = Instant(0)
+NO_STAND_IN: Final = "none"
+"""Where no bot can be gone."""
+
+
+class PlayedGame(NamedTuple):
+    """How a game ended; sequences are by seat."""
+
+    scores: tuple[int, ...]
+    places: tuple[int, ...]
+    """1 is the best; equal points share a place."""
+    decisions: tuple[int, ...]
+    think_us: tuple[int, ...]
+    """Microseconds that the bot thought in all."""
+    slowest_us: tuple[int, ...]
+    """Microseconds of its slowest answer."""
+    actions: tuple[int, ...] = ()
+    """By decision, the first at 0; empty where nobody kept them."""
+    began: int = 0
+    """Microseconds since 1970 (UTC)."""
+
+
+def play_game(
+    game: Game,
+    options: Mapping[str, Option],
+    key: bytes,
+    players: Sequence[LocalPlayer],
+    match_id: int,
+    watch: Watch | None = None,
+) -> PlayedGame:
+    """Play one game with these players, by seat. BotFailed where one of them raises."""
+    table = _LocalTable(game, options, key, players, match_id, watch)
+    random.seed(key)  # what bots draw from it is the same the next time
+    return table.play()
+
+
+class _LocalTable:
+    def __init__(
+        self,
+        game: Game,
+        options: Mapping[str, Option],
+        key: bytes,
+        players: Sequence[LocalPlayer],
+        match_id: int,
+        watch: Watch | None,
+    ) -> None:
+        self._match_id = match_id
+        self._watch = watch
+        self._game = game
+        self._players = players
+        self._match = Match(game, len(players), options, SeededDecks(key), POLICY)
+        self._messages = [Outgoing() for _ in players]
+        self._round = 0
+        self._actions: list[int] = []
+        self._asked = deque[int]()
+        """The seats that owe an answer, in the order of their decisions."""
+        self._decisions = [0] * len(players)
+        self._think = [0.0] * len(players)
+        self._slowest = [0.0] * len(players)
+        texts = {name: option_text(value) for name, value in options.items()}
+        names = tuple(player.name for player in players)
+        for seat, player in enumerate(players):
+            player.begin(key, seat)
+            start = MatchStart(match_id, 0, game.name, MatchKind.CASUAL, seat, names, texts, b"", b"")
+            self._messages[seat].starts.append(start)
+
+    def play(self) -> PlayedGame:
+        began = time_ns() // 1000
+        over = self._receive(Begun(START))
+        while over is None:
+            over = self._ask(self._asked.popleft())
+        for seat in range(len(self._players)):
+            self._messages[seat].reports.append(
+                MatchOver(self._match_id, seat, over.scores, over.places, None, over.counts, "", MatchKind.CASUAL)
+            )
+            self._ask(seat)
+        return PlayedGame(
+            over.scores,
+            over.places,
+            tuple(self._decisions),
+            tuple(round(each * 1e6) for each in self._think),
+            tuple(round(each * 1e6) for each in self._slowest),
+            tuple(self._actions),
+            began,
+        )
+
+    def _ask(self, seat: int) -> Over | None:
+        """Give a seat what waits for it, and take its answers."""
+        message = self._messages[seat]
+        began = perf_counter()
+        try:
+            answers = [*self._players[seat].hear(message)]
+        except LocalMatchError:
+            raise  # which says it all
+        except Exception as error:  # noqa: BLE001 - the author is told
+            where = f"of {self._game.name}, round {self._round + 1}"
+            raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
+        took = perf_counter() - began
+        if message.rounds or message.starts or message.reports:
+            self._messages[seat] = Outgoing()
+        else:
+            message.questions.clear()  # nearly always: to use it again is cheaper
+        over = None
+        for decision, action in answers:
+            self._actions.append(action)  # seats are asked in the order of the decisions
+            over = self._receive(Acted(START, seat, decision, action))
+        if count := len(answers):
+            self._decisions[seat] += count
+            self._think[seat] += took
+            if took > self._slowest[seat] * count:
+                self._slowest[seat] = took / count
+        return over
+
+    def _receive(self, event: Input) -> Over | None:
+        effects = self._match.receive(event)
+        if self._watch is not None:
+            self._watch(event, effects)
+        return self._settle(effects)
+
+    def _settle(self, effects: Sequence[object]) -> Over | None:
+        over = None
+        for effect in effects:
+            if type(effect) is Ask:  # nearly always
+                seat = effect.seat
+                self._asked.append(seat)
+                self._messages[seat].questions.append(Question(self._match_id, effect))
+                continue
+            match effect:
+                case Show():
+                    self._round += 1
+                    for message in self._messages:
+                        message.rounds.append(RoundOver(self._match_id, effect.report))
+                case Over():
+                    over = effect
+                case Force():
+                    raise AssertionError(f"without clocks and with legal answers nothing is forced: {effect}")
+        return over
+
+
+def own_trace(error: Exception) -> str:
+    """Return the traceback without our own code, and the error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = Path(__file__).parents[1]
+    own = [
+        frame
+        for frame in frames
+        if not (file := Path(frame.filename)).is_relative_to(ours) and file.parent.name != "arena_client"
+    ]
+    return "".join([*traceback.format_list(own), *traceback.format_exception_only(error)])

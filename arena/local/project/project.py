@@ -1,0 +1,96 @@
+"""A new bot's project: a folder with everything that a bot needs to play, to be tested and to be changed."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Final
+
+from arena.local.errors import ProjectRefused
+from arena.local.project.client_wheel import client_wheel
+from arena.local.project.kept_decisions import kept_decisions
+from arena.store.bots import check_free, check_name
+from arena.store.errors import NameNotAllowed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.game import Game
+
+LANGUAGES: Final = ("python",)
+TEMPLATES: Final = Path(__file__).with_name("python_project")
+PLACES: Final = {
+    "bot.txt": "bot.py",
+    "test_bot.txt": "test_bot.py",
+    "readme.txt": "README.md",
+    "requirements.txt": "requirements.txt",
+    "ci.txt": ".github/workflows/ci.yml",
+    "ignored.txt": ".gitignore",
+}
+"""Where in a project the text of each template goes."""
+IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
+"""Names that the templates use themselves."""
+
+
+def class_name(name: str) -> str:
+    """Return a bot's name as the name of a class: my-bot is MyBot."""
+    words = re.split(r"[._-]+", name)
+    joined = "".join(word[:1].upper() + word[1:] for word in words)
+    taken = joined[:1].isdigit() or keyword.iskeyword(joined) or joined in IMPORTED
+    return f"My{joined}" if taken else joined
+
+
+def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, ...]:
+    """Write a project for a bot that plays these games; return its files, relative to the folder.
+
+    All of it is there in the end, or nothing. ProjectRefused for a name that no server takes, and for a folder that is
+    there; ClientMissing, OSError.
+    """
+    try:
+        check_name(name)
+        check_free(name)
+    except NameNotAllowed as error:
+        raise ProjectRefused(f"{error}: no server would register the bot") from error
+    if not folder.parent.is_dir() and folder.parent.exists():
+        raise ProjectRefused(f"{folder.parent} is no directory: choose another place with --directory")
+    if folder.exists() or folder.is_symlink():
+        raise ProjectRefused(f"{folder} is there already: choose another name, or another place with --directory")
+    wheel, packed = client_wheel()
+    named = ", ".join(f'"{game.name}"' for game in games)
+    words = {
+        "name": name,
+        "class": class_name(name),
+        "games": f"({named},)" if len(games) == 1 else f"({named})",
+        "titles": " and ".join(game.title for game in games),
+        "game": games[0].name,
+        "wheel": wheel,
+    }
+    files = {place: Template(_text(file)).substitute(words).encode() for file, place in PLACES.items()}
+    files |= {"decisions.jsonl": kept_decisions(games).encode(), f"wheels/{wheel}": packed}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    try:
+        for place, content in files.items():
+            (draft / place).parent.mkdir(parents=True, exist_ok=True)
+            (draft / place).write_bytes(content)
+        draft.chmod(0o777 & ~_umask())
+        draft.rename(folder)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return tuple(sorted(files))
+
+
+def _text(file: str) -> str:
+    return (TEMPLATES / file).read_text("utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,98 @@
+"""A bot that is a command: started at its place, watched, and ended with all it started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.local.commands.command import RunningCommand
+from arena.local.commands.spec import is_command, words_of
+from arena.local.errors import CommandFailed
+from arena.processes import launch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from arena.local.sandbox.sandbox import Sandbox
+    from arena.local.server.place import CommandFolder
+    from arena.server.sessions.player import BotPlayer
+
+LAST_LINES: Final = 20
+"""Lines of a bot's log that are told with its failure."""
+
+
+def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
+    """Return the words of what is started for any bot but one of the house, which play so many matches at once."""
+    if is_command(spec):
+        return words_of(spec)
+    return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
+
+
+class CommandBot:
+    """A bot that is a command, with its place among the bots of the match and its player."""
+
+    def __init__(
+        self,
+        place: int,
+        spec: str,
+        words: Sequence[str],
+        told: Mapping[str, str],
+        folder: CommandFolder,
+        log: Path,
+        player: BotPlayer,
+        sandbox: Sandbox | None,
+    ) -> None:
+        self.place = place
+        self.player = player
+        self._spec = spec
+        self._words = words
+        self._told = told
+        self._folder = folder
+        self._log = log
+        self._sandbox = sandbox
+        self._command: RunningCommand | None = None
+
+    def start(self) -> None:
+        """Start it. CommandNotStarted, SandboxRefused."""
+        if self._sandbox is None:
+            self._command = RunningCommand(self._words, self._told, self._log)
+        else:
+            self._command = self._sandbox.run(self._words, self._told, self._log, self._folder.path)
+
+    async def watch(self) -> None:
+        """Raise CommandFailed when it ends."""
+        assert self._command is not None, "it was started"
+        await trio.lowlevel.wait_readable(self._command.fileno())
+        self.raise_if_ended()
+
+    def raise_if_ended(self, seconds: float = 0.0) -> None:
+        """Raise CommandFailed if it ends within so many seconds."""
+        assert self._command is not None, "it was started"
+        if (end := self._command.ended(seconds)) is not None:
+            raise CommandFailed(self._spec, str(end), self._log)
+
+    def failed(self, why: str) -> CommandFailed:
+        """Return what is the matter with it, with what it printed last."""
+        lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        text = "\n".join([f"{why}; its last lines:", *lines]) if lines else f"{why}, and has printed nothing"
+        return CommandFailed(self._spec, text, self._log)
+
+    def ask_to_end(self) -> None:
+        """Ask it to end, if it was started."""
+        if self._command is not None:
+            self._command.ask_to_end()
+
+    def end(self) -> None:
+        """Wait until nothing is left of it."""
+        if self._command is not None:
+            self._command.end()
+
+
+def end_all(bots: Sequence[CommandBot]) -> None:
+    """End bots all at once, and wait until nothing is left of any."""
+    for bot in bots:
+        bot.ask_to_end()
+    for bot in bots:
+        bot.end()

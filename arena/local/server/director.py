@@ -1,0 +1,180 @@
+"""The director: plays given deals at given tables. It stands where a server has its matchmaker and lifecycle."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import trio
+
+from arena.house.random_bot import RandomBot
+from arena.local.errors import LocalMatchError
+from arena.local.play.table import NO_STAND_IN, PlayedGame
+from arena.replay.hash_chain import with_chain
+from arena.replay.header import DEALT_BY_MATCH_RUNNER, Header, MatchKind, SeatedBot
+from arena.server.matches.driver import MatchDriver
+from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
+from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.player import BotPlayer, HousePlayer
+from arena.server.workers.pool import WorkerPool
+from arena.version import __version__
+from engine.deal import match_key
+from engine.game import settle_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.local.server.host import LocalHost
+    from arena.replay.record import Draft
+    from arena.server.runtime.timers import Timers
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.player import Player
+
+GLANCE: Final = 0.2
+"""Seconds between two looks for decisions that bots left to the referee."""
+ACTED: Final = '{"in":"acted",'
+"""What the line of an answer begins with."""
+
+
+class GivenDeal(NamedTuple):
+    """What decides the cards of a match; the nonces that bots send for it decide nothing."""
+
+    seed: bytes
+    nonces: tuple[bytes, ...]
+    """By seat, 16 bytes each."""
+
+
+class DirectedGame(NamedTuple):
+    """A game that was played."""
+
+    played: PlayedGame
+    draft: Draft
+    """Its record."""
+
+    @property
+    def replay(self) -> bytes:
+        """The replay file."""
+        return with_chain(self.draft.complete(()).content)
+
+
+class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """The referee had to choose for a bot, which ends the comparison."""
+
+    def __init__(self, player: Player, match_id: int) -> None:
+        super().__init__(player, match_id)
+        self.player = player
+        self.match_id = match_id
+
+
+class Director:
+    """Plays matches of one game, as many at once as are asked for and bots have room for."""
+
+    def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
+        self._host = host
+        self._config = host.config
+        self._offer = host.config.offers[0]
+        self._timers = timers
+        self._pool = WorkerPool(0, turns)
+        self._drivers: set[MatchDriver] = set()
+        ready_limit = self._config.ready_limit
+        self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
+
+    async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:
+        """Play one game. DecisionsLeft, and LocalMatchError where a bot does not come to the table."""
+        bots = [player for player in players if isinstance(player, BotPlayer)]
+        await self._host.until(lambda: all(map(self._has_room, bots)))
+        ready_check = await self._gathered(deal, players)
+        header = Header(
+            match_id=match_id,
+            game=self._offer.game,
+            options=settle_options(self._offer.game, len(players), self._offer.options),
+            bots=tuple(SeatedBot(player.name, isinstance(player, HousePlayer)) for player in players),
+            seed=deal.seed,
+            commitment=ready_check.commitment,
+            nonces=deal.nonces,
+            stand_in=NO_STAND_IN,
+            policy=self._config.policy,
+            started=now_us(),
+            server=__version__,
+            kind=MatchKind.CASUAL,
+            dealt_by=DEALT_BY_MATCH_RUNNER,
+            offers=ready_check.offers,
+        )
+        stand_in, key = RandomBot(self._offer.game.name), match_key(deal.seed, deal.nonces)
+        driver = MatchDriver(header.new_match(), header, players, stand_in, key, self._pool, None, self._timers.watch)
+        ready_check.dissolve()
+        self._drivers.add(driver)
+        try:
+            driver.begin()
+            over = await driver.played()
+        finally:
+            driver.freeze()
+            self._drivers.discard(driver)
+            self._timers.forget(driver)
+            driver.dissolve()
+            self._host.change()
+        _look(driver)
+        driver.report(over, ())
+        return _directed(driver, over.scores, over.places)
+
+    async def look(self) -> None:
+        """Raise DecisionsLeft once a bot has left a decision to the referee in a match that is being played."""
+        while True:
+            await trio.sleep(GLANCE)
+            for driver in self._drivers:
+                _look(driver, owed=1)
+
+    async def _gathered(self, deal: GivenDeal, players: Sequence[Player]) -> ReadyCheck:
+        """Have the bots accept their seats."""
+        settled = trio.Event()
+        now = trio.current_time()
+        offer = self._offer
+        ready_check = ReadyCheck(
+            offer.game,
+            offer.options,
+            players,
+            deal.seed,
+            now,
+            self._limits,
+            lambda _: settled.set(),
+            kind=MatchKind.CASUAL,
+        )
+        self._timers.watch(ready_check)
+        try:
+            ready_check.invite_all()
+            await settled.wait()
+        finally:
+            self._timers.forget(ready_check)
+        if ready_check.failure is not None:
+            ready_check.withdraw()
+            ready_check.dissolve()
+            who = ", ".join(f"{offer.bot} {offer.outcome.value}" for offer in ready_check.offers)
+            raise LocalMatchError(f"a match did not come about: {ready_check.failure} ({who or 'nobody answered'})")
+        return ready_check
+
+    def _has_room(self, bot: BotPlayer) -> bool:
+        return bot.session is not None and bot.busy < min(bot.session.capacity, self._config.matches_per_bot)
+
+
+def _look(driver: MatchDriver, owed: int = 0) -> None:
+    """Raise DecisionsLeft where the referee chose for a bot; one decision may be `owed` still."""
+    for player, thinking in zip(driver.players, driver.thinking, strict=True):
+        if thinking.missed > owed and isinstance(player, BotPlayer):
+            raise DecisionsLeft(player, driver.match_id)
+
+
+def _directed(driver: MatchDriver, scores: tuple[int, ...], places: tuple[int, ...]) -> DirectedGame:
+    thinking = driver.thinking
+    draft = driver.draft()
+    acted = [json.loads(line) for line in draft.text.split("\n") if line.startswith(ACTED)]
+    chosen = {line["decision"]: line["action"] for line in acted}
+    played = PlayedGame(
+        scores,
+        places,
+        tuple(seat.decisions for seat in thinking),
+        tuple(sum(seat.times) for seat in thinking),
+        tuple(max(seat.times, default=0) for seat in thinking),
+        tuple(chosen[decision] for decision in sorted(chosen)),
+        driver.header.started,
+    )
+    return DirectedGame(played, draft)

@@ -1,0 +1,97 @@
+"""The private server's side of sessions: who comes in by which token. Nobody registers; the players are given."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import trio
+
+from arena.server.sessions.admission import Admission
+from arena.server.sessions.authorization import Authorization
+from arena.server.sessions.messages import Closed, Reason, Welcome
+from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.session import Session
+from arena.store.bots import Bot, BotId
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from arena.server.config import Config
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.messages import Hello, Link, MessageCodec
+
+
+class LocalHost:
+    """Lets the given bots come in, each by a token of its own."""
+
+    def __init__(self, config: Config, names: Sequence[str], turns: Turns) -> None:
+        self.config = config
+        self.admission = Admission(config.limits)
+        self.authorization = Authorization(secrets.token_urlsafe(), self._authenticate)
+        self.players = [BotPlayer(number, name, name, self._changed) for number, name in enumerate(names, start=1)]
+        """By place in `names`."""
+        self.tokens = [f"arena_{secrets.token_urlsafe(32)}" for _ in names]
+        """By place in `names`."""
+        self._turns = turns
+        self._change = trio.Event()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that bots bring about by coming, going, or having more or less room."""
+        while not condition():
+            await self._change.wait()
+
+    def change(self) -> None:
+        """Have those who wait look again."""
+        self._change.set()
+        self._change = trio.Event()
+
+    async def attend(
+        self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
+    ) -> None:
+        """See `Arena.attend`."""
+        games = tuple(game for game in self.config.games if game.name in hello.games)
+        if not games:
+            played, wanted = ", ".join(game.name for game in self.config.games), ", ".join(hello.games)
+            raise Closed(Reason.NO_SUCH_GAME, f"this match is of {played}; the bot asked for {wanted}")
+        player = self.players[(await authorize()).id - 1]
+        if player.session is not None:
+            player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
+        config = self.config
+        session = Session(link, codec, hello, self._turns, config.limits)
+        session.welcome(
+            Welcome(
+                player.name,
+                games,
+                config.policy,
+                config.ready_limit,
+                config.park_after,
+                min(hello.capacity, config.matches_per_bot),
+                config.heartbeat,
+                config.transport,
+            )
+        )
+        player.connected(trio.current_time(), session)
+        self.change()
+        try:
+            await session.run(player.hear)
+        finally:
+            player.disconnected(trio.current_time(), session)
+            self.change()
+
+    async def beat(self) -> None:
+        """Send heartbeats until cancelled."""
+        while True:
+            await trio.sleep(self.config.heartbeat)
+            for player in self.players:
+                if player.session is not None:
+                    player.session.beat(trio.current_time())
+
+    async def _authenticate(self, token: str) -> Bot | None:
+        for player, own in zip(self.players, self.tokens, strict=True):
+            if secrets.compare_digest(token.encode(), own.encode()):
+                return Bot(BotId(player.bot_id), player.name, player.owner, house=False, registered=0)
+        return None
+
+    def _changed(self, _: BotPlayer) -> None:
+        self.change()

@@ -31,7 +31,7 @@ from arena.server.sessions.messages import (
     RoundOver,
     Welcome,
 )
-from arena.transport.protobuf_fields import FieldPrefix, packed
+from arena.transport.protobuf_fields import CACHED_PARTS, FieldPrefix, packed
 from arena.v1 import play_pb2
 from arena.version import __version__
 from engine.game import RoundReport, SeatView
@@ -163,8 +163,7 @@ def _decision(question: Question) -> bytes:
         (
             _MATCH.of(question.match_id),
             _DECISION.of(ask.decision),
-            _SOFT.of(ask.soft // 1000),
-            _BANK.of(ask.bank // 1000),
+            _time_left(ask.soft, ask.bank),
             _LEGAL.of(len(actions)),
             actions,
             view.of(len(seen)),
@@ -172,6 +171,12 @@ def _decision(question: Question) -> bytes:
         )
     )
     return _DECISIONS.of(len(decided)) + decided
+
+
+@lru_cache(maxsize=CACHED_PARTS)
+def _time_left(soft: int, bank: int) -> bytes:
+    """Serialize what is left of soft limit and bank, which nearly always is what it was at the last question."""
+    return _SOFT.of(soft // 1000) + _BANK.of(bank // 1000)
 
 
 def _round(over: RoundOver) -> bytes:

@@ -20,8 +20,9 @@ CACHED_PARTS: Final = 4096
 
 _LAST: Final = tuple(bytes([number]) for number in range(128))
 _MORE: Final = tuple(bytes([number | 128]) for number in range(128))
-_SHORT: Final = (*_LAST, *(more + last for last in _LAST[1:8] for more in _MORE))
-"""The varints below 1024, prepared: most numbers and lengths are."""
+_PREPARED: Final = 1024
+"""Below this number varints are prepared: most numbers and lengths are."""
+_SHORT: Final = (*_LAST, *(more + last for last in _LAST[1 : _PREPARED // 128] for more in _MORE))
 
 _WIRE_TYPES: Final = {
     FieldDescriptor.TYPE_BOOL: 0,
@@ -69,7 +70,7 @@ def varint(number: int) -> bytes:
 
     Raises ValueError for a negative number.
     """
-    if 0 <= number < len(_SHORT):
+    if 0 <= number < _PREPARED:
         return _SHORT[number]
     if number < 0:
         raise ValueError(f"an unsigned number must be in range, 0 or more, not {number}")
@@ -88,7 +89,7 @@ class FieldPrefix:
 
     def of(self, number: int) -> bytes:
         """Serialize the tag and this number. Raises ValueError for a negative number."""
-        return self._short[number] if 0 <= number < len(self._short) else self._tag + varint(number)
+        return self._short[number] if 0 <= number < _PREPARED else self._tag + varint(number)
 
 
 def packed(numbers: Sequence[int]) -> bytes:

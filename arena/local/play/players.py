@@ -48,8 +48,8 @@ class LocalPlayer(Protocol):
     def begin(self, key: bytes, seat: int) -> None:
         """Get ready for a game with this key in this seat."""
 
-    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Take a message; yield decision and action for every question in it. Raises what the bot raises.
+    def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
+        """Take a message; give decision and action for every question in it. Raises what the bot raises.
 
         The message is the table's and may be used again.
         """
@@ -105,21 +105,21 @@ class LocalClientPlayer:
     def begin(self, key: bytes, seat: int) -> None:
         """Do nothing: the message of the beginning says it."""
 
-    def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
+    def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
         """See `LocalPlayer`."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
             for _reply in self._caller.react(response, self._games, perf_counter(), decide=False):
                 pass  # there is nobody to reply to
-        return iter(self._choices(response))
+        return self._choices(response)
 
     def _choices(self, response: PlayResponse) -> Iterable[tuple[int, int]]:
         """Answer questions by the client's own steps, without the replies that it would send: half the time."""
-        decisions = [self._read(each, self._games) for each in response.decisions]
-        if self._one_by_one and len(decisions) == 1:
-            [decision] = decisions
+        asked = response.decisions
+        if self._one_by_one and len(asked) == 1:
+            decision = self._read(asked[0], self._games)
             return ((decision.decision_id, self._checked(decision, self._bot.decide(decision), 1, 1)),)
-        return self._many(decisions)
+        return self._many([self._read(each, self._games) for each in asked])
 
     def _many(self, decisions: Sequence[Decision]) -> Iterator[tuple[int, int]]:
         choices = iter(self._bot.decide_many(decisions))

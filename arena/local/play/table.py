@@ -151,9 +151,6 @@ class _LocalTable:
         effects = self._match.receive(event)
         if self._watch is not None:
             self._watch(event, effects)
-        return self._settle(effects)
-
-    def _settle(self, effects: Sequence[object]) -> Over | None:
         over = None
         for effect in effects:
             if type(effect) is Ask:  # nearly always

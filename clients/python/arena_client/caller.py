@@ -10,8 +10,7 @@ import logging
 import operator
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import get_args
+from typing import TypeVar, get_args
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
@@ -20,6 +19,7 @@ from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
 
+_M = TypeVar("_M")
 _log = logging.getLogger("arena_client")
 
 HOLD = 0.01
@@ -86,14 +86,11 @@ class Caller:
         """Tell the bot everything but decisions, and add what that calls for to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game
-            with self._bots_code():
-                self._bot.on_match_start(start)
+            self._tell(self._bot.on_match_start, start)
         for round_report in message.rounds:
-            with self._bots_code():
-                self._bot.on_round(round_report)
+            self._tell(self._bot.on_round, round_report)
         for report in message.reports:
-            with self._bots_code():
-                self._bot.on_match_end(report)
+            self._tell(self._bot.on_match_end, report)
             self._bot._games_by_match.pop(report.match_id, None)
         for notice in message.notices:
             self._note(notice)
@@ -101,8 +98,7 @@ class Caller:
                 yield self._take()
 
     def _note(self, notice: Notice) -> None:
-        with self._bots_code():
-            self._bot.on_notice(notice)
+        self._tell(self._bot.on_notice, notice)
         if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
             self._reply().resumed.append(notice.match_id)  # a bot that gets to hear this is back
 
@@ -149,11 +145,11 @@ class Caller:
         answer.decision_id = decision.decision_id
         answer.action = action
 
-    @contextmanager
-    def _bots_code(self) -> Iterator[None]:
+    def _tell(self, method: Callable[[_M], None], news: _M) -> None:
+        """Call a method of the bot that answers nothing."""
         self.thinking = True
         try:
-            yield
+            method(news)
         except Exception:
             if self._on_error == "raise":
                 raise

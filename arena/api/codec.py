@@ -181,9 +181,13 @@ def _time_left(soft: int, bank: int) -> bytes:
 
 def _round(over: RoundOver) -> bytes:
     """Encode a report as a serialized PlayResponse with this round only."""
-    match_id, report = over
-    encoded = _OF_MATCH.of(match_id) + _report_fields(report)
+    encoded = encode_report(*over)
     return _ROUNDS.of(len(encoded)) + encoded
+
+
+def encode_report(match_id: int, report: RoundReport) -> bytes:
+    """Encode a round of a match as a serialized RoundReport."""
+    return _OF_MATCH.of(match_id) + _report_fields(report)
 
 
 @lru_cache(maxsize=RECENT, typed=True)
@@ -230,7 +234,7 @@ def _invitation(invitation: Invitation) -> play_pb2.Invitation:
     return play_pb2.Invitation(
         invitation_id=invitation.invitation_id,
         game=invitation.game,
-        kind=_KINDS[invitation.kind],
+        kind=KINDS[invitation.kind],
         options=invitation.options,
         commitment=invitation.commitment,
         bots=invitation.bots,
@@ -242,7 +246,7 @@ def _start(start: MatchStart) -> play_pb2.MatchStart:
         match_id=start.match_id,
         invitation_id=start.invitation_id,
         game=start.game,
-        kind=_KINDS[start.kind],
+        kind=KINDS[start.kind],
         seat=start.seat,
         bots=start.bots,
         options=start.options,
@@ -265,7 +269,7 @@ def _notice(notice: Notice) -> play_pb2.Notice:
     )
 
 
-_KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
+KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
 NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
 
 
@@ -279,6 +283,6 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         counts=over.counts,
         spoilt=over.spoilt,
         interrupted=over.interrupted,
-        kind=_KINDS[over.kind],
+        kind=KINDS[over.kind],
         entry=None if over.entry is None else encode_entry(over.entry),
     )

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import grpc
 import trio
 
 from arena.api.catalog import encode_catalog
+from arena.api.codec import encode_report
 from arena.api.statuses import LARGEST_NUMBER, looked_up
+from arena.api.watching import Watching
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store import kept_ladders, matches, standings
-from arena.store.rows import LadderRows, instant
+from arena.store import bots, kept_ladders, match_search, matches, standings
+from arena.store.match_search import MatchFilter
+from arena.store.rows import LadderRows, MatchState, instant
 from arena.store.version_standings import version_standings
 from arena.transport.call import CallRefused, send_within
 from arena.transport.protobuf_rows import pack
@@ -23,6 +26,7 @@ from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
+    from arena.server.matches.live import LiveMatch
     from arena.transport.call import Call, Stream
     from engine.game import Game
 
@@ -43,6 +47,7 @@ class QueryServices:
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
+        self._watching = Watching(arena)
         self._ladders: dict[tuple[str, int], tuple[float, LadderRows]] = {}
         """By game and table size, when a ladder was read of which there are further pages, and that ladder."""
 
@@ -108,21 +113,63 @@ class QueryServices:
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
         """List matches, the newest first."""
-        limit = row_limit(request)
+        limit, before = row_limit(request), numbers_before(request)
         if request.HasField("game"):
             self._game(request.game)
-        rows = await looked_up(
-            self._arena.store.read(
-                partial(
-                    matches.list_matches,
-                    game=request.game,
-                    bot=request.bot,
-                    limit=limit,
-                    before=numbers_before(request),
-                )
-            )
+        wanted = MatchFilter(
+            game=request.game,
+            bot=request.bot,
+            opponent=request.opponent,
+            seats=request.seats,
+            since=_instant(request, "since"),
+            until=_instant(request, "until"),
+            faults=request.faults,
+            lost=request.lost,
+            state=_state(request.state),
         )
-        return matches_pb2.ListMatchesResponse(matches=[pack(row, matches_pb2.MatchEntry) for row in rows])
+        page = await looked_up(
+            self._arena.store.read(partial(match_search.search, wanted=wanted, limit=limit, before=before))
+        )
+        return matches_pb2.ListMatchesResponse(
+            matches=[pack(row, matches_pb2.MatchEntry) for row in page.matches], next=page.next
+        )
+
+    async def GetMatch(  # noqa: N802
+        self, request: matches_pb2.GetMatchRequest, _: Call
+    ) -> matches_pb2.GetMatchResponse:
+        """Return one match, with the rounds that are over where it is being played."""
+        number = min(request.match_id, LARGEST_NUMBER)
+        live = self._arena.live.get(number)
+        row = await looked_up(self._arena.store.read(partial(matches.get_match, match_id=number)))
+        response = matches_pb2.GetMatchResponse(match=pack(row, matches_pb2.MatchEntry))
+        if live is not None and row.state is MatchState.PLAYING:
+            for report in live.rounds:
+                response.rounds.add().MergeFromString(encode_report(number, report))
+        return response
+
+    async def WatchMatches(  # noqa: N802
+        self,
+        request: matches_pb2.WatchMatchesRequest,
+        stream: Stream[object, matches_pb2.WatchMatchesResponse],
+    ) -> None:
+        """Stream what happens in matches."""
+        game, bot, match_id = "", "", None
+        if request.HasField("game"):
+            game = self._game(request.game).name
+        if request.HasField("bot"):
+            bot = (await looked_up(self._arena.store.read(partial(bots.known, name=request.bot)))).name
+        if request.HasField("match_id"):
+            match_id = min(request.match_id, LARGEST_NUMBER)
+
+        def wants(match: LiveMatch) -> bool:
+            return (
+                (not game or match.game == game)
+                and (not bot or bot in match.bots)
+                and (match_id is None or match.match_id == match_id)
+            )
+
+        filtered = bool(game or bot or match_id is not None)
+        await self._watching.watch(wants if filtered else None, stream)
 
     async def GetReplay(  # noqa: N802
         self, request: matches_pb2.GetReplayRequest, stream: Stream[object, matches_pb2.GetReplayResponse]
@@ -188,3 +235,24 @@ def numbers_before(
 ) -> int | None:
     """Return the number below which the next page begins; None for the first page."""
     return min(request.before, LARGEST_NUMBER) if request.HasField("before") else None
+
+
+def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "until"]) -> int | None:
+    """Return an instant of a request, in microseconds since 1970; None where it is absent. Raises CallRefused."""
+    if not request.HasField(field):
+        return None
+    try:
+        at: int = getattr(request, field).ToMicroseconds()
+    except ValueError as error:
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {error}") from error
+    return max(0, min(at, LARGEST_NUMBER))
+
+
+def _state(number: int) -> MatchState | None:
+    """Return the state that a request names; None for any. Raises CallRefused."""
+    if not number:
+        return None
+    named = matches_pb2.MatchState.DESCRIPTOR.values_by_number.get(number)
+    if named is None:
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"there is no state {number} of a match")
+    return MatchState[named.name.removeprefix("MATCH_STATE_")]

@@ -13,6 +13,7 @@ from arena.api.log_service import LogService
 from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
+from arena.api.status_service import StatusService
 from arena.api.statuses import ERROR_DOMAIN
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
@@ -32,6 +33,8 @@ from arena.v1 import (
     operator_pb2_grpc,
     play_pb2,
     play_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
 
-FILES: Final = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2)
+FILES: Final = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
 SERVICES: Final = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
 
@@ -62,6 +65,7 @@ async def serve_arena(
         Service(log_pb2_grpc.add_LogServiceServicer_to_server, LogService(arena)),
         Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, query_services),
         Service(operator_pb2_grpc.add_OperatorServiceServicer_to_server, OperatorService(arena)),
+        Service(status_pb2_grpc.add_StatusServiceServicer_to_server, StatusService(arena)),
         Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),
         Service(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, Reflection(SERVICES)),
     )

@@ -13,6 +13,7 @@ from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, Too
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.server.sessions.registrations import TooManyRegistrations
 from arena.store import errors
+from arena.store.match_search import NoSuchSearch
 from arena.transport.call import CallRefused
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.ReplayPruned: grpc.StatusCode.FAILED_PRECONDITION,
     errors.NoResult: grpc.StatusCode.FAILED_PRECONDITION,
     errors.ResultVoid: grpc.StatusCode.FAILED_PRECONDITION,
+    NoSuchSearch: grpc.StatusCode.INVALID_ARGUMENT,
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
 LARGEST_NUMBER: Final = (1 << 53) - 1

@@ -13,6 +13,7 @@ from arena.house import HOUSE_BOTS
 from arena.scheduling.pace import PaceRules
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
+from arena.server.matches.live import LiveMatches
 from arena.server.matches.persistence import RETRY, MatchPersistence
 from arena.server.matches.pruning import prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
@@ -89,15 +90,17 @@ async def open_arena(
 
         observers = Observers(rated, accounts.park, matchmaker.match_ended, matchmaker.close)
         persistence = MatchPersistence(config, store)
+        live = LiveMatches(turns)
         lifecycle = MatchLifecycle(
-            config, house, players, persistence, pool, store.journal, timers, observers, newest, nursery
+            config, house, players, persistence, pool, store.journal, timers, observers, live, newest, nursery
         )
-        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, nursery)
+        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, live, nursery)
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         await lifecycle.take_up()
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
+        nursery.start_soon(live.run)
         nursery.start_soon(arena.run)
         nursery.start_soon(baselines.run)
         nursery.start_soon(kept_paces.run)
@@ -133,6 +136,7 @@ class Arena:
         accounts: Accounts,
         turns: Turns,
         publisher: LadderPublisher,
+        live: LiveMatches,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
@@ -148,6 +152,10 @@ class Arena:
         self.admission = Admission(config.limits)
         self.turns = turns
         self.publisher = publisher
+        self.live = live
+        """The matches that are being played, for everybody."""
+        self.started = now_us()
+        """When the server started, in microseconds since 1970."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery

@@ -54,6 +54,12 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     return True
 
 
+def published_at(connection: Connection, game: str) -> int | None:
+    """Return when the ladder of a game was published, in microseconds since 1970; None before the first fit."""
+    at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.game == game))
+    return at
+
+
 def through(connection: Connection, game: str) -> int:
     """Return the number of the last event in the published ladder of a game; 0 before the first fit."""
     return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0

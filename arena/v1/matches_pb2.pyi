@@ -59,6 +59,13 @@ class ListMatchesRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
+    OPPONENT_FIELD_NUMBER: builtins.int
+    SEATS_FIELD_NUMBER: builtins.int
+    SINCE_FIELD_NUMBER: builtins.int
+    UNTIL_FIELD_NUMBER: builtins.int
+    FAULTS_FIELD_NUMBER: builtins.int
+    LOST_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
     game: builtins.str
     """Only this game; all games where absent."""
     bot: builtins.str
@@ -67,6 +74,24 @@ class ListMatchesRequest(google.protobuf.message.Message):
     """At most so many; 50 where absent."""
     before: builtins.int
     """Only matches with a smaller number; all where absent. For the next page."""
+    opponent: builtins.str
+    """Only matches in which this bot played, too; needs `bot`."""
+    seats: builtins.int
+    """Only tables of this size."""
+    faults: builtins.bool
+    """Only matches in which the server made decisions in the place of `bot`, which is needed."""
+    lost: builtins.bool
+    """Only matches in which `bot`, which is needed, came last, and not first."""
+    state: global___MatchState.ValueType
+    """Only matches that stand so; all where not used."""
+    @property
+    def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Only matches that began at this time or later."""
+
+    @property
+    def until(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """Only matches that began before this time."""
+
     def __init__(
         self,
         *,
@@ -74,9 +99,16 @@ class ListMatchesRequest(google.protobuf.message.Message):
         bot: builtins.str | None = ...,
         limit: builtins.int | None = ...,
         before: builtins.int | None = ...,
+        opponent: builtins.str | None = ...,
+        seats: builtins.int | None = ...,
+        since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        until: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        faults: builtins.bool = ...,
+        lost: builtins.bool = ...,
+        state: global___MatchState.ValueType = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "opponent", b"opponent", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
     @typing.overload
@@ -85,6 +117,10 @@ class ListMatchesRequest(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_game", b"_game"]) -> typing.Literal["game"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_opponent", b"_opponent"]) -> typing.Literal["opponent"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_seats", b"_seats"]) -> typing.Literal["seats"] | None: ...
 
 global___ListMatchesRequest = ListMatchesRequest
 
@@ -95,16 +131,22 @@ class ListMatchesResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCHES_FIELD_NUMBER: builtins.int
+    NEXT_FIELD_NUMBER: builtins.int
+    next: builtins.int
+    """`before` of the next page; absent where nothing is left."""
     @property
     def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchEntry]:
-        """Newest first."""
+        """Newest first. There may be fewer than the limit, even none, and more to come: a page is searched for among so many matches only."""
 
     def __init__(
         self,
         *,
         matches: collections.abc.Iterable[global___MatchEntry] | None = ...,
+        next: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["matches", b"matches"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_next", b"_next", "next", b"next"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_next", b"_next", "matches", b"matches", "next", b"next"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_next", b"_next"]) -> typing.Literal["next"] | None: ...
 
 global___ListMatchesResponse = ListMatchesResponse
 
@@ -267,3 +309,244 @@ class GetReplayResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["chunk", b"chunk"]) -> None: ...
 
 global___GetReplayResponse = GetReplayResponse
+
+@typing.final
+class GetMatchRequest(google.protobuf.message.Message):
+    """Asks for one match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id"]) -> None: ...
+
+global___GetMatchRequest = GetMatchRequest
+
+@typing.final
+class GetMatchResponse(google.protobuf.message.Message):
+    """One match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_FIELD_NUMBER: builtins.int
+    ROUNDS_FIELD_NUMBER: builtins.int
+    @property
+    def match(self) -> global___MatchEntry:
+        """It, with its result if it has one."""
+
+    @property
+    def rounds(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena.v1.play_pb2.RoundReport]:
+        """The rounds that are over, in order, of a match that is being played; those of another are in its replay."""
+
+    def __init__(
+        self,
+        *,
+        match: global___MatchEntry | None = ...,
+        rounds: collections.abc.Iterable[arena.v1.play_pb2.RoundReport] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["match", b"match"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["match", b"match", "rounds", b"rounds"]) -> None: ...
+
+global___GetMatchResponse = GetMatchResponse
+
+@typing.final
+class WatchMatchesRequest(google.protobuf.message.Message):
+    """Asks to be told of matches as they are played."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """Only this game; all games where absent."""
+    bot: builtins.str
+    """Only matches of this bot; all bots where absent."""
+    match_id: builtins.int
+    """Only this match, which may not have begun yet."""
+    def __init__(
+        self,
+        *,
+        game: builtins.str | None = ...,
+        bot: builtins.str | None = ...,
+        match_id: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_match_id", b"_match_id", "bot", b"bot", "game", b"game", "match_id", b"match_id"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_match_id", b"_match_id", "bot", b"bot", "game", b"game", "match_id", b"match_id"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_bot", b"_bot"]) -> typing.Literal["bot"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_game", b"_game"]) -> typing.Literal["game"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_match_id", b"_match_id"]) -> typing.Literal["match_id"] | None: ...
+
+global___WatchMatchesRequest = WatchMatchesRequest
+
+@typing.final
+class WatchMatchesResponse(google.protobuf.message.Message):
+    """What happened."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: builtins.int
+    TOLD_FIELD_NUMBER: builtins.int
+    told: builtins.bool
+    """Whether everything that runs has been told: false in the first messages of a stream while they tell of it, then true."""
+    @property
+    def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchEvent]:
+        """In the order in which it happened."""
+
+    def __init__(
+        self,
+        *,
+        events: collections.abc.Iterable[global___MatchEvent] | None = ...,
+        told: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["events", b"events", "told", b"told"]) -> None: ...
+
+global___WatchMatchesResponse = WatchMatchesResponse
+
+@typing.final
+class MatchEvent(google.protobuf.message.Message):
+    """Something that happened in a match."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    BEGAN_FIELD_NUMBER: builtins.int
+    ROUND_FIELD_NUMBER: builtins.int
+    OVER_FIELD_NUMBER: builtins.int
+    @property
+    def began(self) -> global___RunningMatch:
+        """It began, or runs already when a watcher comes."""
+
+    @property
+    def round(self) -> arena.v1.play_pb2.RoundReport:
+        """A round is over."""
+
+    @property
+    def over(self) -> global___MatchEnd:
+        """It is over."""
+
+    def __init__(
+        self,
+        *,
+        began: global___RunningMatch | None = ...,
+        round: arena.v1.play_pb2.RoundReport | None = ...,
+        over: global___MatchEnd | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["began", b"began", "over", b"over", "round", b"round", "what", b"what"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["began", b"began", "over", b"over", "round", b"round", "what", b"what"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["what", b"what"]) -> typing.Literal["began", "round", "over"] | None: ...
+
+global___MatchEvent = MatchEvent
+
+@typing.final
+class RunningMatch(google.protobuf.message.Message):
+    """A match that is being played, as everybody may see it."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    GAME_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    STARTED_FIELD_NUMBER: builtins.int
+    BOTS_FIELD_NUMBER: builtins.int
+    ROUNDS_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """Its number."""
+    game: builtins.str
+    """The game, by name."""
+    kind: arena.v1.play_pb2.MatchKind.ValueType
+    """Its kind."""
+    @property
+    def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it began."""
+
+    @property
+    def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The bots' names when it began, by seat."""
+
+    @property
+    def rounds(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RoundPoints]:
+        """The rounds that are over, in order."""
+
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+        game: builtins.str = ...,
+        kind: arena.v1.play_pb2.MatchKind.ValueType = ...,
+        started: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        bots: collections.abc.Iterable[builtins.str] | None = ...,
+        rounds: collections.abc.Iterable[global___RoundPoints] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["started", b"started"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "game", b"game", "kind", b"kind", "match_id", b"match_id", "rounds", b"rounds", "started", b"started"]) -> None: ...
+
+global___RunningMatch = RunningMatch
+
+@typing.final
+class RoundPoints(google.protobuf.message.Message):
+    """What a round brought."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    POINTS_FIELD_NUMBER: builtins.int
+    SCORES_FIELD_NUMBER: builtins.int
+    @property
+    def points(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Points of this round, by seat."""
+
+    @property
+    def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Points after this round, by seat."""
+
+    def __init__(
+        self,
+        *,
+        points: collections.abc.Iterable[builtins.int] | None = ...,
+        scores: collections.abc.Iterable[builtins.int] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["points", b"points", "scores", b"scores"]) -> None: ...
+
+global___RoundPoints = RoundPoints
+
+@typing.final
+class MatchEnd(google.protobuf.message.Message):
+    """How a match ended."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    SCORES_FIELD_NUMBER: builtins.int
+    PLACES_FIELD_NUMBER: builtins.int
+    INTERRUPTED_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    interrupted: builtins.str
+    """Why it has no result; empty where it has one."""
+    @property
+    def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Final points, by seat; empty where it has no result."""
+
+    @property
+    def places(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """Final places, by seat, 1 being the best; equal points share a place. Empty where it has no result."""
+
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+        scores: collections.abc.Iterable[builtins.int] | None = ...,
+        places: collections.abc.Iterable[builtins.int] | None = ...,
+        interrupted: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["interrupted", b"interrupted", "match_id", b"match_id", "places", b"places", "scores", b"scores"]) -> None: ...
+
+global___MatchEnd = MatchEnd

@@ -40,6 +40,16 @@ class MatchServiceStub(object):
                 request_serializer=arena_dot_v1_dot_matches__pb2.ListMatchesRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_matches__pb2.ListMatchesResponse.FromString,
                 _registered_method=True)
+        self.GetMatch = channel.unary_unary(
+                '/arena.v1.MatchService/GetMatch',
+                request_serializer=arena_dot_v1_dot_matches__pb2.GetMatchRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_matches__pb2.GetMatchResponse.FromString,
+                _registered_method=True)
+        self.WatchMatches = channel.unary_stream(
+                '/arena.v1.MatchService/WatchMatches',
+                request_serializer=arena_dot_v1_dot_matches__pb2.WatchMatchesRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_matches__pb2.WatchMatchesResponse.FromString,
+                _registered_method=True)
         self.GetReplay = channel.unary_stream(
                 '/arena.v1.MatchService/GetReplay',
                 request_serializer=arena_dot_v1_dot_matches__pb2.GetReplayRequest.SerializeToString,
@@ -53,7 +63,25 @@ class MatchServiceServicer(object):
 
     def ListMatches(self, request, context):
         """Matches, newest first.
-        INVALID_ARGUMENT: a limit over 1000.
+        INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMatch(self, request, context):
+        """One match: its result, or of one that is being played the rounds that are over.
+        NOT_FOUND: no such match.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchMatches(self, request, context):
+        """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
+        which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
+        RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
+        game or bot. UNAVAILABLE: the server stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,6 +102,16 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.ListMatches,
                     request_deserializer=arena_dot_v1_dot_matches__pb2.ListMatchesRequest.FromString,
                     response_serializer=arena_dot_v1_dot_matches__pb2.ListMatchesResponse.SerializeToString,
+            ),
+            'GetMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMatch,
+                    request_deserializer=arena_dot_v1_dot_matches__pb2.GetMatchRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_matches__pb2.GetMatchResponse.SerializeToString,
+            ),
+            'WatchMatches': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchMatches,
+                    request_deserializer=arena_dot_v1_dot_matches__pb2.WatchMatchesRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_matches__pb2.WatchMatchesResponse.SerializeToString,
             ),
             'GetReplay': grpc.unary_stream_rpc_method_handler(
                     servicer.GetReplay,
@@ -109,6 +147,60 @@ class MatchService(object):
             '/arena.v1.MatchService/ListMatches',
             arena_dot_v1_dot_matches__pb2.ListMatchesRequest.SerializeToString,
             arena_dot_v1_dot_matches__pb2.ListMatchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.MatchService/GetMatch',
+            arena_dot_v1_dot_matches__pb2.GetMatchRequest.SerializeToString,
+            arena_dot_v1_dot_matches__pb2.GetMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchMatches(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/arena.v1.MatchService/WatchMatches',
+            arena_dot_v1_dot_matches__pb2.WatchMatchesRequest.SerializeToString,
+            arena_dot_v1_dot_matches__pb2.WatchMatchesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -26,7 +26,25 @@ class MatchServiceStub:
         arena.v1.matches_pb2.ListMatchesResponse,
     ]
     """Matches, newest first.
-    INVALID_ARGUMENT: a limit over 1000.
+    INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+    """
+
+    GetMatch: grpc.UnaryUnaryMultiCallable[
+        arena.v1.matches_pb2.GetMatchRequest,
+        arena.v1.matches_pb2.GetMatchResponse,
+    ]
+    """One match: its result, or of one that is being played the rounds that are over.
+    NOT_FOUND: no such match.
+    """
+
+    WatchMatches: grpc.UnaryStreamMultiCallable[
+        arena.v1.matches_pb2.WatchMatchesRequest,
+        arena.v1.matches_pb2.WatchMatchesResponse,
+    ]
+    """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
+    which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
+    RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
+    game or bot. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.UnaryStreamMultiCallable[
@@ -45,7 +63,25 @@ class MatchServiceAsyncStub:
         arena.v1.matches_pb2.ListMatchesResponse,
     ]
     """Matches, newest first.
-    INVALID_ARGUMENT: a limit over 1000.
+    INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+    """
+
+    GetMatch: grpc.aio.UnaryUnaryMultiCallable[
+        arena.v1.matches_pb2.GetMatchRequest,
+        arena.v1.matches_pb2.GetMatchResponse,
+    ]
+    """One match: its result, or of one that is being played the rounds that are over.
+    NOT_FOUND: no such match.
+    """
+
+    WatchMatches: grpc.aio.UnaryStreamMultiCallable[
+        arena.v1.matches_pb2.WatchMatchesRequest,
+        arena.v1.matches_pb2.WatchMatchesResponse,
+    ]
+    """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
+    which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
+    RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
+    game or bot. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.aio.UnaryStreamMultiCallable[
@@ -66,7 +102,29 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena.v1.matches_pb2.ListMatchesResponse, collections.abc.Awaitable[arena.v1.matches_pb2.ListMatchesResponse]]:
         """Matches, newest first.
-        INVALID_ARGUMENT: a limit over 1000.
+        INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+        """
+
+    @abc.abstractmethod
+    def GetMatch(
+        self,
+        request: arena.v1.matches_pb2.GetMatchRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena.v1.matches_pb2.GetMatchResponse, collections.abc.Awaitable[arena.v1.matches_pb2.GetMatchResponse]]:
+        """One match: its result, or of one that is being played the rounds that are over.
+        NOT_FOUND: no such match.
+        """
+
+    @abc.abstractmethod
+    def WatchMatches(
+        self,
+        request: arena.v1.matches_pb2.WatchMatchesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[collections.abc.Iterator[arena.v1.matches_pb2.WatchMatchesResponse], collections.abc.AsyncIterator[arena.v1.matches_pb2.WatchMatchesResponse]]:
+        """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
+        which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
+        RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
+        game or bot. UNAVAILABLE: the server stops.
         """
 
     @abc.abstractmethod

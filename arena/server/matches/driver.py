@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
     from arena.server.workers.pool import WorkerPool
     from arena.store.journal import Journal
+    from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
 """Answers of a seat in a match that may come too late or to no open decision: more than a slow bot can give. All are
@@ -60,8 +61,12 @@ class MatchDriver:
         journal: Journal | None,
         watch: Callable[[MatchDriver], None],
         charged: bool = True,
+        round_over: Callable[[int, RoundReport], None] | None = None,
     ) -> None:
-        """Without a journal a match that is cut short is lost. `charged`: whether what goes wrong counts as trouble."""
+        """Without a journal a match that is cut short is lost. `charged`: whether what goes wrong counts as trouble.
+
+        `round_over` is told of each round that all seats are shown, with the match's number.
+        """
         self.match_id = header.match_id
         self.players = players
         self.wakes_at = math.inf
@@ -87,6 +92,7 @@ class MatchDriver:
         self._absences = [0] * len(players)
         self._watch = watch
         self._charged = charged
+        self._round_over = round_over
         self._began = trio.current_time()
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
         for bot_player in self._seats:
@@ -150,6 +156,10 @@ class MatchDriver:
             self._record(event, effects, input_line(event, self._header.game))
             questions |= {effect.seat: effect for effect in effects if isinstance(effect, Ask)}
             self._over = next((effect for effect in effects if isinstance(effect, Over)), self._over)
+            if self._round_over is not None:
+                for shown in effects:
+                    if isinstance(shown, Show):
+                        self._round_over(self.match_id, shown.report)
         if self._over is not None:
             self._ended.set()
             return
@@ -327,6 +337,8 @@ class MatchDriver:
             case Show():
                 for session in self._sessions():
                     session.show(RoundOver(self.match_id, effect.report))
+                if self._round_over is not None:
+                    self._round_over(self.match_id, effect.report)
             case Over():
                 self._over = effect
                 self._ended.set()

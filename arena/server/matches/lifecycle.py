@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
+    from arena.server.matches.live import LiveMatches
     from arena.server.matches.persistence import MatchPersistence
     from arena.server.runtime.timers import Timers
     from arena.server.sessions.player import Player
@@ -70,6 +71,7 @@ class MatchLifecycle:
         journal: Journal,
         timers: Timers,
         observers: Observers,
+        live: LiveMatches,
         newest: int,
         nursery: trio.Nursery,
     ) -> None:
@@ -86,6 +88,7 @@ class MatchLifecycle:
         self._journal = journal
         self._timers = timers
         self._observers = observers
+        self._live = live
         self._nursery = nursery
         self._ready_checks: set[ReadyCheck] = set()
         self._drivers: set[MatchDriver] = set()
@@ -217,8 +220,18 @@ class MatchLifecycle:
         stand_in, key = self._house.stand_in(header.game.name), match_key(header.seed, header.nonces)
         watch = self._timers.watch
         driver = MatchDriver(
-            header.new_match(), header, players, stand_in, key, self._pool, self._journal, watch, charged
+            header.new_match(),
+            header,
+            players,
+            stand_in,
+            key,
+            self._pool,
+            self._journal,
+            watch,
+            charged,
+            self._live.round_over,
         )
+        self._live.began(header)
         self._drivers.add(driver)
         return driver
 
@@ -228,6 +241,7 @@ class MatchLifecycle:
         if changes:
             self._observers.rated(driver.header)
         self._observers.parked(parked)
+        self._live.over(driver.match_id, over)
         self._drivers.discard(driver)
         self._timers.forget(driver)
         driver.dissolve()

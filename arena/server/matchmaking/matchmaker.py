@@ -129,6 +129,10 @@ class Matchmaker:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
             queue.update(bot_player)
 
+    def waiting(self, game: str) -> int:
+        """Return how many bots wait for a table of a game."""
+        return self._queues[game].waiting
+
     def open(self, seat: Announce) -> None:
         """Form tables from now on; `seat` is called with each."""
         self._seat = seat

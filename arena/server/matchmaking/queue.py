@@ -46,6 +46,11 @@ class Queue:
         """By table size, the mean number of a seat's decisions in the latest matches."""
 
     @property
+    def waiting(self) -> int:
+        """How many bots wait for a table."""
+        return len(self._waiting) + len(self._on_trial)
+
+    @property
     def sizes(self) -> list[int]:
         """The table sizes for which enough owners are here, waiting or not."""
         return [size for size in self.offer.seats if self._house or size <= self.pool.owners]

@@ -127,6 +127,10 @@ class LadderPublisher:
         """Return since when and why a game's ladder cannot be fitted; None where the last attempt did not fail."""
         return self._unfitted.get(game)
 
+    def news(self, game: str) -> int:
+        """Return how many results of a game are not in its published ladder yet."""
+        return self._news[game]
+
     async def of_tables(self, game: str, seats: int) -> Ladder:
         """The ladder of a game at tables of one size; NotFitted."""
         if self._fit_client is None:

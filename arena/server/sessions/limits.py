@@ -55,3 +55,11 @@ class Limits:
         default=10.0,
         metadata={"unit": "s", "least": 0.1, "help": "Time from the opening of a stream to the bot's first message."},
     )
+    watchers: int = field(
+        default=1000,
+        metadata={"help": "Most streams that watch matches at once; 0 for none. The pages of --web need one."},
+    )
+    watchers_per_address: int = field(
+        default=20,
+        metadata={"help": "Most of them from one IPv4 address or IPv6 /64; this machine is free to have all."},
+    )

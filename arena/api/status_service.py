@@ -1,0 +1,51 @@
+"""`StatusService`: what the server does at the moment."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from arena.api.statuses import looked_up
+from arena.match import match
+from arena.store.publishing import published_at
+from arena.v1 import status_pb2
+from arena.version import __version__
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+    from arena.transport.call import Call
+
+
+class StatusService:
+    """Servicer of the gRPC service `StatusService`; refusals raise CallRefused."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    async def GetStatus(  # noqa: N802
+        self, _: status_pb2.GetStatusRequest, __: Call
+    ) -> status_pb2.GetStatusResponse:
+        """Return queue, matches and ladders of each game."""
+        arena = self._arena
+        status = status_pb2.GetStatusResponse(
+            server=__version__,
+            compiled=not match.__file__.endswith(".py"),
+            draining=arena.stopping.is_set(),
+            bots=len(arena.players.sessions()),
+            watchers=arena.live.watchers,
+        )
+        status.started.FromMicroseconds(arena.started)
+        for name in (game.name for game in arena.config.games):
+            published = await looked_up(arena.store.read(partial(published_at, game=name)))
+            unfitted = arena.publisher.unfitted(name)
+            game = status.games.add(
+                game=name,
+                waiting=arena.matchmaker.waiting(name),
+                playing=sum(each.game == name for each in arena.live.running),
+                ended=arena.live.ended(name),
+                news=arena.publisher.news(name),
+                not_fitted_why="" if unfitted is None else unfitted.why,
+            )
+            if published is not None:
+                game.published.FromMicroseconds(published)
+        return status

@@ -1,0 +1,140 @@
+"""Watching matches: what happens in them, encoded once for all watchers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from arena.api.codec import KINDS, encode_report
+from arena.api.statuses import ERROR_DOMAIN
+from arena.match.effects import Over
+from arena.transport.call import SEND_LIMIT
+from arena.transport.connection_limits import LOOPBACK, UNIX, origin_of_peer
+from arena.transport.protobuf_fields import FieldPrefix
+from arena.transport.refusals import exhausted
+from arena.v1 import matches_pb2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from arena.server.arena import Arena
+    from arena.server.matches.live import LiveEvent, LiveMatch, Push
+    from arena.transport.call import Call, CallRefused, Stream
+    from arena.transport.connection_limits import Origin
+    from engine.game import RoundReport
+
+RUNNING_AT_ONCE: Final = 100
+"""Running matches in one message to a watcher that comes."""
+FULL_RETRY: Final = 60.0
+UNREAD_RETRY: Final = 5.0
+"""Seconds after which one is to come back that was one too many, and one that did not read."""
+
+_EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
+_ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
+_TOLD: Final = matches_pb2.WatchMatchesResponse(told=True).SerializeToString()
+
+
+class Watching:
+    """Sends what happens in matches to all who watch."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._live = arena.live
+        self._limits = arena.config.limits
+        self._by_origin: Counter[Origin] = Counter()
+
+    async def watch(
+        self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
+    ) -> None:
+        """Send what runs, then what happens, of the matches that are wanted, until the watcher goes; CallRefused."""
+        with self._admitted(stream), self._live.watch() as watcher:
+            with watcher.scope:
+                running = [each for each in self._live.running if wants is None or wants(each)]
+                for first in range(0, len(running), RUNNING_AT_ONCE):
+                    began = (encode_began(each, each.rounds) for each in running[first : first + RUNNING_AT_ONCE])
+                    await _send(stream, b"".join(_EVENTS.of(len(each)) + each for each in began))
+                await _send(stream, _TOLD)
+                while True:
+                    message = encode_push(await watcher.next(), wants)
+                    if message:
+                        await _send(stream, message)
+            assert watcher.dropped, "nobody else cancels it"
+            raise _not_reading("too much was left unread")
+
+    @contextmanager
+    def _admitted(self, call: Call) -> Iterator[None]:
+        """Count a watcher for the block; CallRefused where there are too many."""
+        origin = origin_of_peer(call.peer)
+        if self._live.watchers >= self._limits.watchers:
+            raise _full(f"{self._live.watchers} streams watch matches, the most at once (watchers)")
+        if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._limits.watchers_per_address:
+            raise _full(f"{self._by_origin[origin]} streams watch matches from this address (watchers_per_address)")
+        self._by_origin[origin] += 1
+        try:
+            yield
+        finally:
+            self._by_origin[origin] -= 1
+            if not self._by_origin[origin]:
+                del self._by_origin[origin]
+
+
+def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
+    """Encode what was pushed of the matches that are wanted, all for None; empty if there is nothing of them."""
+    if wants is not None:
+        wanted = [each for each in push.events if wants(each.match)]
+        return _TOLD + _message(wanted) if wanted else b""
+    if not push.encoded:
+        push.encoded = _TOLD + _message(push.events)
+    return push.encoded
+
+
+def encode_began(match: LiveMatch, rounds: Sequence[RoundReport]) -> bytes:
+    """Encode a match that runs, with these rounds, as a serialized MatchEvent."""
+    began = matches_pb2.RunningMatch(match_id=match.match_id, game=match.game, kind=KINDS[match.kind], bots=match.bots)
+    began.started.FromMicroseconds(match.started)
+    for report in rounds:
+        began.rounds.add(points=report.points, scores=report.scores)
+    return matches_pb2.MatchEvent(began=began).SerializeToString()
+
+
+def _message(events: Iterable[LiveEvent]) -> bytes:
+    return b"".join(map(_encoded, events))
+
+
+def _encoded(event: LiveEvent) -> bytes:
+    """Encode an event, once, as a serialized WatchMatchesResponse with it only."""
+    if not event.encoded:
+        encoded = _encode(event)
+        event.encoded = _EVENTS.of(len(encoded)) + encoded
+    return event.encoded
+
+
+def _encode(event: LiveEvent) -> bytes:
+    match, what = event.match, event.what
+    if what is None:
+        return encode_began(match, ())
+    if isinstance(what, Over):
+        over = matches_pb2.MatchEnd(
+            match_id=match.match_id, scores=what.scores, places=what.places, interrupted=what.interrupted
+        )
+        return matches_pb2.MatchEvent(over=over).SerializeToString()
+    report = encode_report(match.match_id, what)
+    return _ROUND.of(len(report)) + report
+
+
+async def _send(stream: Stream[object, matches_pb2.WatchMatchesResponse], message: bytes) -> None:
+    with trio.move_on_after(SEND_LIMIT) as limit:
+        await stream.send(message)  # type: ignore[arg-type]  # serialized already, as handlers may
+    if limit.cancelled_caught:
+        raise _not_reading(f"nothing was read for {SEND_LIMIT:.0f} s")
+
+
+def _not_reading(what: str) -> CallRefused:
+    text = f"{what}; come back for what runs then"
+    return exhausted(text, UNREAD_RETRY, "NOT_READING", ERROR_DOMAIN)
+
+
+def _full(what: str) -> CallRefused:
+    return exhausted(f"{what}; try again in {FULL_RETRY:.0f} s", FULL_RETRY, "TOO_MANY_WATCHERS", ERROR_DOMAIN)

@@ -35,15 +35,17 @@ def number_asked(request: Request, name: str, largest: int = (1 << 63) - 1) -> i
     return int(typed)
 
 
-def instant_asked(request: Request, name: str) -> datetime | None:
-    """Return an instant, in UTC where nothing else is said; the end of a day that is named. None, Missing as above."""
+def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
+    """Return an instant, in UTC where nothing else is said; of a day its end, or its beginning where that is what is
+    wanted. None, Missing as above.
+    """
     typed = request.query_params.get(name, "")
     if not typed:
         return None
     try:
         found = datetime.fromisoformat(typed)
         if len(typed) <= len("2026-11-23"):
-            found = datetime.combine(found, time.max)
+            found = datetime.combine(found, time.min if begins else time.max)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise Missing(f"{name} is a date or an instant such as 2026-11-23T18:30, not {typed[:40]!r}") from None

@@ -32,7 +32,7 @@ class WebPages:
 
     async def _asked(self, path: str, method: str) -> WebAnswer:
         place, _, query = path.partition("?")
-        scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method}
+        scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method}
         scope |= {"scheme": "http", "path": place, "raw_path": place.encode(), "query_string": query.encode()}
         scope |= {"root_path": "", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
         sent = list[MutableMapping[str, Any]]()

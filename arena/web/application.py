@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from arena.web import bot_pages, ladder_pages, match_pages, rules_pages
+from arena.web import bot_pages, ladder_pages, match_list_pages, match_pages, rules_pages
 from arena.web.reader import Missing, OpenSource, Reader, Unavailable
 from arena.web.responses import WithHeaders, page
 
@@ -23,7 +23,7 @@ ROUTES: Final = (
     Route("/ladder/{game}", ladder_pages.ladder),
     Route("/bots", bot_pages.bots),
     Route("/bots/{name}", bot_pages.bot),
-    Route("/matches", match_pages.matches),
+    Route("/matches", match_list_pages.matches),
     Route("/matches/{number:int}", match_pages.match),
     Route("/matches/{number:int}/steps/{step:int}", match_pages.step),
     Route("/matches/{number:int}/rounds/{round:int}", match_pages.round_frames),

@@ -19,12 +19,11 @@ from arena.replay.render.table_svg import table_svg
 from arena.replay.replay import Replay
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
-from arena.web.asked import known_game, number_asked
+from arena.web.asked import number_asked
 from arena.web.reader import Missing
 from arena.web.responses import page
 from arena.web.rich_html import html
 
-LISTED: Final = 50
 KEPT: Final = 16
 """Replays kept ready to be stepped through."""
 
@@ -70,19 +69,6 @@ class ReadyReplays:
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return made
-
-
-async def matches(request: Request) -> Response:
-    """List matches, the newest first."""
-    game, bot = request.query_params.get("game", ""), request.query_params.get("bot", "")
-    before = number_asked(request, "before")
-    if game:
-        known_game(game)
-    rows = await request.app.state.reader.read(
-        lambda source: source.matches(game=game, bot=bot, limit=LISTED, before=before)
-    )
-    older = rows[-1].match_id if len(rows) == LISTED else None
-    return page(request, "matches.html", matches=rows, game=game, bot=bot, older=older)
 
 
 async def match(request: Request) -> Response:

@@ -372,6 +372,6 @@ async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobod
     assert called(slow) is None, "nobody of its like is here"
     assert called(slow, ann) is None, "bob has no balance"
     assert queue.longest_waiting([]) is slow
-    bob.pace.earn(200.0, 0.0)
+    bob.pace.pay(-40.0)
     assert called(slow, ann) is bob
     assert bob.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"

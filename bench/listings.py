@@ -108,7 +108,7 @@ def _fill(connection: Connection, matches: int) -> None:
     changes = dict.fromkeys(("rating_before", "deviation_before", "rating_after", "deviation_after"), 1500.0)
     match_row = {"options": "{}", "seats": SEATS, "state": "finished", "reason": ""}
     event_row = {"kind": "result", "reason": "", "counts": "1" * SEATS}
-    replay = {"content": b"", "sha256": sha256(b"").digest()}  # as one that was pruned
+    replay = {"content": b"", "sha256": sha256(b"").digest(), "segment": None}  # as one that was pruned
     while chunk := list(islice(left, CHUNK)):
         rows: dict[str, list[dict[str, Any]]] = {"matches": [], "seats": [], "events": [], "replays": []}
         for number in chunk:

@@ -19,14 +19,14 @@ def command(keep: int, data: Path, as_json: bool) -> None:
     """Remove all replays but the newest.
 
     Results, ratings and the digests of the replays stay; `arena replay verify` says that a replay is pruned. A running
-    server prunes by itself: arena serve --keep-replays N. The file does not become smaller, new replays take the room.
+    server prunes by itself: arena serve --keep-replays N. A file of replays is deleted when none in it is left.
 
     \b
     JSON: {"pruned"}
     """
     from arena.cli.copy_progress import copy_progress
     from arena.store.errors import StoreError, StoreLocked
-    from arena.store.pruning import prune
+    from arena.store.replays import prune
     from arena.store.store import open_to_amend
 
     pruned = 0

@@ -54,23 +54,23 @@ def run_server(config: Config) -> None:
         raise click.ClickException(str(cause)) from error
 
 
-class _Adopting:
-    """Says in the log every few seconds how far the first log of an old data directory is made."""
+class _Upgrading:
+    """Says in the log every few seconds how far the upgrade of an old data directory is."""
 
     def __init__(self) -> None:
         self._said = time.monotonic()
 
-    def __call__(self, done: int, whole: int) -> None:
+    def __call__(self, what: str, done: int, whole: int) -> None:
         if time.monotonic() - self._said >= SAYS_EVERY:
             self._said = time.monotonic()
-            log.info("taking what happened before into the log of results", done=done, of=whole)
+            log.info(what, done=done, of=whole)
 
 
 async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
     data = config.data
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
-            open_store(data, now_us(), writer_process, _Adopting()) as store,
+            open_store(data, now_us(), writer_process, _Upgrading()) as store,
             open_fit_client(data, quota_in_force(config)) as fit_client,
             open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,
@@ -91,6 +91,13 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             )
             for match_id, why in store.lost.items():
                 log.error("match is void", match_id=match_id, error=why)
+            for segment in store.replay_files.broken:
+                log.error("a file of replays is missing or cut short: replays in it are lost", file=str(segment.path))
+            if store.replay_files.in_database:
+                log.warning(
+                    "replays stay in the database: the disk has no room for both; make room, start again",
+                    replays=store.replay_files.in_database,
+                )
             if credentials is None and not on_loopback(config):
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.

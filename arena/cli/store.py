@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -14,11 +15,11 @@ from arena.cli.screen import json_option, print_json, screen
 @data_option("The data directory; a server may work on it meanwhile.", required=True)
 @json_option
 def command(data: Path, as_json: bool) -> None:
-    """Show what a data directory takes of the disk: database, journal, and the replays in the database by game.
+    """Show what a data directory takes of the disk: database, journal, files of replays, and the replays by game.
 
     \b
-    JSON: {"database", "journal", "replays": [{"game", "kept", "pruned", "bytes"}]}
-    All sizes are bytes; the replays' are part of the database's.
+    JSON: {"database", "journal", "replay_files", "replays": [{"game", "kept", "pruned", "bytes"}]}
+    All sizes are bytes. Files of replays hold those that are kept, and pruned ones until the last of a file is.
     """
     from arena.store.disk_use import disk_use
     from arena.store.errors import StoreError
@@ -30,7 +31,7 @@ def command(data: Path, as_json: bool) -> None:
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        print_json({"database": use.database, "journal": use.journal, "replays": use.replays})
+        print_json(asdict(use))
         return
     from rich.table import Table
 
@@ -38,6 +39,7 @@ def command(data: Path, as_json: bool) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     table.add_row("database", f"{use.database:,}")
+    table.add_row("files of replays", f"{use.replay_files:,}")
     for each in use.replays:
         table.add_row(f"  replays of {each.game}", f"{each.bytes:,}", f"{each.kept:,}", f"{each.pruned:,}")
     table.add_row("journal", f"{use.journal:,}")

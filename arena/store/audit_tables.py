@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from arena.log.leaf import RESULTS, VERSION, LeafKind, text_of
 from arena.replay.hash_chain import text_digest
 from arena.store import events, schema
 from arena.store.audit_findings import LogAudit
 from arena.store.ended_matches import EndedMatches
+from arena.store.errors import ReplayDamaged
 from arena.store.moderation import LEAVES
+from arena.store.replay_files import packed
+from arena.store.replays import pruned_since
 from arena.store.rows import BotEventKind, MatchState
 
 _RATED: Final = LeafKind.RATED.value
@@ -50,16 +53,16 @@ class TablesAudit:
         self._said_names = {bot: text_of(name) for bot, name in self._names.items()}
         self._said_versions = {node: text_of(version) for node, version in self._versions.items()}
         self._ended: Final = EndedMatches(connection)
-        self._replays: dict[int, bytes] = {}
+        self._replays: dict[int, Row[Any]] = {}
 
     def load(self, match_ids: Sequence[int], replays: bool) -> None:
         """Read what the tables say of some matches, and of others between them."""
         self._ended.load(match_ids)
         self._replays = {}
         if replays:
-            kept = select(schema.replays.c.match_id, schema.replays.c.content)
+            kept = select(schema.replays).where(schema.replays.c.segment.is_not(None))
             for replay in self._connection.execute(kept.where(schema.replays.c.match_id.in_({*match_ids}))):
-                self._replays[replay.match_id] = replay.content
+                self._replays[replay.match_id] = replay
 
     def say(self, number: int, match_id: int, kind: str, text: str) -> bool:
         """Return whether the leaf that tells how a match ended is, letter by letter, what the tables say.
@@ -134,7 +137,7 @@ class TablesAudit:
             made.fault(None, f"{voids} results are void, and leaves tell of {len(self._voided)}")
         if (left := sum(1 for _ in self._bot_events)) > 0:
             made.fault(None, f"no leaf tells of the last {left} things that the operator did to bots or owners")
-        pruned = self._connection.scalar(count.select_from(schema.replays).where(kept.content == b"")) or 0
+        pruned = self._connection.scalar(count.select_from(schema.replays).where(kept.segment.is_(None))) or 0
         if pruned > self._pruned:
             made.fault(None, f"{pruned} replays are pruned, and leaves tell of {self._pruned}")
 
@@ -172,10 +175,15 @@ class TablesAudit:
         self._compare_replay(number, match_id, leaf.get("replay"))
 
     def _compare_replay(self, number: int, match_id: int, replay: object) -> None:
-        content = self._replays.get(match_id)
-        if content and self._made.replays is not None and replay is not None:
+        row = self._replays.get(match_id)
+        if row is not None and self._made.replays is not None and replay is not None:
+            try:
+                digest = text_digest(packed(self._connection, row))
+            except ReplayDamaged as error:
+                if not pruned_since(self._connection, match_id):
+                    self._made.fault(number, str(error))
+                return
             self._made.replays += 1
-            digest = text_digest(content)
             if digest is None or digest.hex() != replay:
                 self._made.fault(number, f"the stored replay of match {match_id} is not the one that it names")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import file_digest, sha256
@@ -18,15 +18,16 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final, NamedTuple, TypeAlias
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from arena.log.leaf import LeafKind
 from arena.store import log, matches, schema
 from arena.store.directory import database_of, token_file
 from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
-from arena.store.journal import journal_files, read_running, write_journal
+from arena.store.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log_key import key_file, next_key_file
 from arena.store.migrate import migrate
+from arena.store.replay_files import attach, segments_of, sync_directory
 from arena.store.store import open_readonly
 from arena.version import __version__
 
@@ -152,9 +153,14 @@ def read_manifest(backup: Path) -> Backup:
 
 def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
     """Copy what a data directory holds at one moment."""
+    lost = frozenset[Path]()
     while True:
         files = journal_files(data)
         with open_readonly(data) as connection:  # from here on the database stands still for this transaction
+            found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
+            if not found <= lost:  # pruned just now, or lost, which they then are the second time, too
+                lost = found
+                continue
             playing = matches.playing(connection)
             try:
                 lines = read_running(data, playing)
@@ -165,16 +171,44 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
             if not files <= journal_files(data):
                 continue  # a file went that may have had lines of a match that the transaction sees running
             write_journal(directory, lines)
+            try:
+                _copy_replays(connection, data, directory, lost)
+            except FileNotFoundError:  # pruned meanwhile
+                shutil.rmtree(journal_of(directory))
+                shutil.rmtree(segments_of(directory))
+                continue
             database_of(data).copy(connection, directory, progress)
             count = select(func.count()).select_from(schema.matches).where(schema.matches.c.state == "finished")
             finished = connection.scalar(count) or 0
-            replays = connection.scalar(select(func.count()).select_from(schema.replays)) or 0
+            replays = connection.scalar(select(func.sum(schema.replay_segments.c.kept))) or 0
         break
     for secret in (token_file, key_file, next_key_file):
         if secret(data).exists():
             _write_synced(secret(directory), secret(data).read_bytes())
     described = tuple(_described(directory, path) for path in sorted(directory.rglob("*")) if path.is_file())
     return Backup(_FORMAT, at, __version__, schema.REVISION, finished, len(lines), replays, described)
+
+
+def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Collection[Path]) -> None:
+    """Copy the files of replays as far as rows name them, the oldest first, as they are pruned.
+
+    FileNotFoundError; of those that are `lost` what can be read is copied.
+    """
+    segments_of(directory).mkdir(mode=0o700)
+    for segment in attach(connection, data).segments(connection):
+        try:
+            source = segment.path.open("rb")
+        except OSError:
+            if segment.path in lost:
+                continue
+            raise
+        copy = segments_of(directory) / segment.path.name
+        copy.touch(mode=0o600)
+        with source, copy.open("wb") as target:
+            left = segment.size
+            while left and (piece := source.read(min(left, _PIECE))):
+                target.write(piece)
+                left -= len(piece)
 
 
 def _described(directory: Path, path: Path) -> BackupFile:
@@ -198,13 +232,13 @@ def _made(path: Path) -> Iterator[Path]:
     try:
         yield directory
         for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
-            _sync_directory(each)
+            sync_directory(each)
         with suppress(FileNotFoundError):
             path.rmdir()  # it is empty, or the rename refuses
         if path.exists():
             raise PathTaken(path)
         directory.rename(path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         shutil.rmtree(directory, ignore_errors=True)
         raise file_error(path, error) from error
@@ -219,11 +253,3 @@ def _write_synced(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -54,6 +54,12 @@ class Database(Protocol):
         `progress` is told, now and then, how many of how many parts are copied. DiskFull, StoreError.
         """
 
+    def compact(self) -> None:
+        """Give back the room of a database most of which is free; nothing where that cannot be done now.
+
+        No connection of this process may be open.
+        """
+
     def locked(self) -> AbstractContextManager[int]:
         """Lock the data directory for one server; create it, accessible to its user only, if it does not exist.
 

@@ -6,11 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, func, select
 
 from arena.store import schema
 from arena.store.directory import database_of
 from arena.store.journal import journal_of
+from arena.store.replay_files import segments_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +26,22 @@ class ReplayUse:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Bytes of a data directory's files, and of the replays within the database."""
+    """Bytes of a data directory's files, and of the replays that are kept."""
 
     database: int
     journal: int
+    replay_files: int
+    """With what was pruned in files of which replays are left."""
     replays: tuple[ReplayUse, ...]
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return what a data directory takes; it reads the length of every replay."""
-    content, length = schema.replays.c.content, func.length(schema.replays.c.content)
-    kept = func.count(case((length > 0, 1)))
-    query = (
-        select(schema.matches.c.game, kept, func.count(content) - kept, func.sum(length))
-        .join_from(schema.replays, schema.matches)
-        .group_by(schema.matches.c.game)
-        .order_by(schema.matches.c.game)
-    )
-    replays = tuple(ReplayUse(*row) for row in connection.execute(query))
-    files = database_of(directory).files
-    return DiskUse(_size(*files), _size(*journal_of(directory).glob("*")), replays)
+    """Return what a data directory takes; replays were counted as they came and went."""
+    count = schema.replay_segments.c
+    sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
+    replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
+    database, journal, files = database_of(directory).files, journal_of(directory), segments_of(directory)
+    return DiskUse(_size(*database), _size(*journal.glob("*")), _size(*files.glob("*")), replays)
 
 
 def _size(*paths: Path) -> int:

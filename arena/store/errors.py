@@ -308,6 +308,17 @@ class NoReplay(Refused):
         self.state = state
 
 
+class ReplayDamaged(StoreError):
+    """The stored replay of the match cannot be read; nothing else is lost."""
+
+    def __init__(self, match_id: int, reason: str) -> None:
+        super().__init__(
+            f"the stored replay of match {match_id} is damaged: {reason}. A backup may have it; the result stands"
+        )
+        self.match_id = match_id
+        self.reason = reason
+
+
 class ReplayPruned(Refused):
     """The replay of the match was pruned; its digest is kept."""
 

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from arena.store.database import Database
 from arena.store.errors import StoreError
 from arena.store.open_files import OpenFiles
+from arena.store.replay_files import attach
 from arena.store.statements import run
 
 Job: TypeAlias = Callable[[Connection], Any]
@@ -50,11 +51,12 @@ class Committer:
         self._connection: Final = connection
         self._database: Final = database
         self._files: Final = OpenFiles(database.files)
+        self._replays: Final = attach(connection, database.path.parent)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run these jobs in one transaction and return their outcomes. Raises nothing: the writer survives errors."""
         try:
-            with self._connection.begin():
+            with self._replays.transaction(self._connection):
                 outcomes = [self._try(job) for job in jobs]
                 self._end(self._connection)
                 outcomes = [self._completed(outcome) for outcome in outcomes]

@@ -51,7 +51,7 @@ def adopt(connection: Connection, at: int, progress: Progress = lambda done, who
         if not done % AT_ONCE:
             adoption.leaves.flush()
             progress(min(done, whole), whole)
-    pruned = select(schema.replays.c.match_id).where(schema.replays.c.content == b"")
+    pruned = select(schema.replays.c.match_id).where(_REPLAYS.segment.is_(None))
     numbers = connection.scalars(pruned.order_by(schema.replays.c.match_id)).all()
     if numbers:
         adoption.leaves.append(LeafKind.PRUNE, at, through=numbers[-1], replays=len(numbers))
@@ -74,6 +74,7 @@ class _Adoption:
         for numbers in self._connection.execute(over.execution_options(yield_per=AT_ONCE)).scalars().partitions():
             ended = EndedMatches(self._connection)
             ended.load(numbers)
+            # They are in their rows: before there was a log there were no files of replays.
             kept = select(_REPLAYS.match_id, _REPLAYS.content).where(_REPLAYS.match_id.in_(numbers))
             replays = {row.match_id: row.content for row in self._connection.execute(kept)}
             for number in numbers:

@@ -14,6 +14,7 @@ from arena.log.leaf import LeafKind
 from arena.store import log
 from arena.store.errors import LogKeyMissing, LogKeyUnusable, file_error
 from arena.store.log_adoption import Progress, adopt
+from arena.store.replay_files import sync_directory
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"
@@ -64,7 +65,7 @@ def replace_key(directory: Path) -> None:
     """Put the next key in the place of the old one, once the log names it. DiskFull, StoreUnusable."""
     try:
         next_key_file(directory).replace(key_file(directory))
-        _sync_directory(directory)
+        sync_directory(directory)
     except OSError as error:
         raise file_error(key_file(directory), error) from error
 
@@ -117,11 +118,3 @@ def _write(path: Path, signer: Signer) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise file_error(path, error) from error
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Final, NewType
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -15,9 +14,9 @@ from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import PackedReplay, with_chain
 from arena.replay.header import MatchKind
 from arena.replay.thinking import Thinking
-from arena.store import events, log, pair_days, ratings, schema, versions
+from arena.store import events, log, pair_days, ratings, replays, schema, versions
 from arena.store.bots import Bot, BotId, bot_of, known
-from arena.store.errors import MatchNotPlaying, NoReplay, ReplayPruned, StoreError, UnknownMatch
+from arena.store.errors import MatchNotPlaying, NoReplay, UnknownMatch
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.statements import Statement
 
@@ -37,7 +36,6 @@ _RESULT: Final = Statement(
     *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after", "spoilt"),
 )
 _END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended", "kind")
-_KEEP: Final = Statement(insert(schema.replays), "match_id", "content", "sha256")
 
 
 def newest(connection: Connection) -> int:
@@ -130,7 +128,7 @@ def finish(
     content, text = replay(changes)
     leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
     log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
-    _KEEP.run(connection, {"match_id": match_id, "content": content, "sha256": sha256(content).digest()})
+    replays.keep(connection, match_id, game, content)
     return changes
 
 
@@ -227,16 +225,12 @@ def get_match(connection: Connection, match_id: int) -> MatchRow:
 
 
 def get_replay(connection: Connection, match_id: int) -> bytes:
-    """Return the replay file of a finished match. UnknownMatch, NoReplay, ReplayPruned; StoreError if it is damaged."""
+    """Return the replay file of a finished match. UnknownMatch, NoReplay, ReplayPruned, ReplayDamaged."""
     _, state = _game_and_state(connection, match_id)
-    row = connection.execute(select(schema.replays).where(schema.replays.c.match_id == match_id)).one_or_none()
-    if row is None:
+    content = replays.content(connection, match_id)
+    if content is None:
         raise NoReplay(match_id, state.value)
-    if not row.content:
-        raise ReplayPruned(match_id, row.sha256)
-    if sha256(row.content).digest() != row.sha256:
-        raise StoreError(f"the stored replay of match {match_id} is damaged: its SHA-256 does not agree")
-    return with_chain(row.content)
+    return with_chain(content)
 
 
 def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchState]:
@@ -258,7 +252,7 @@ def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchR
     )
     voided = events.void_reasons(connection, [*seats])
     replay = schema.replays.c
-    gone = replay.match_id.in_(seats) & (func.length(replay.content) == 0)
+    gone = replay.match_id.in_(seats) & replay.segment.is_(None)
     pruned = {*connection.scalars(select(replay.match_id).where(gone))}
     for row in connection.execute(query.where(taken.match_id.in_(seats))):
         seats[row.match_id].append(

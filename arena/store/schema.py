@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0016"
+REVISION: Final = "0017"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -376,6 +376,22 @@ replays = Table(
     "replays",
     metadata,
     Column("match_id", Int, ForeignKey("matches.id"), primary_key=True),
-    Column("content", LargeBinary, nullable=False, comment="the gzip file; empty once it is pruned"),
+    Column("content", LargeBinary, nullable=False, comment="the gzip file where it is in this row; else empty"),
     Column("sha256", LargeBinary, nullable=False, comment="of the content, also of one that is pruned"),
+    Column("segment", Int, server_default="0", comment="its file, 0 for this row; none once it is pruned"),
+    Column("start", Int, nullable=False, server_default="0", comment="where it begins in its file"),
+    Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 where it is in this row"),
 )
+"""Where the replays are: `arena.store.replay_files`."""
+
+replay_segments = Table(
+    "replay_segments",
+    metadata,
+    Column("number", Int, primary_key=True, comment="of a file; 0 for those in their rows"),
+    Column("game", Text, primary_key=True),
+    Column("kept", Int, nullable=False),
+    Column("pruned", Int, nullable=False),
+    Column("bytes", Int, nullable=False, comment="of those kept"),
+    Column("size", Int, nullable=False, comment="where the last of them ends in the file"),
+)
+"""How many replays of each game are and were in each file, counted as they come and go; deleted files stay listed."""

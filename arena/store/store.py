@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import thread_time
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import trio
 from sqlalchemy import Connection, Engine
@@ -24,10 +24,11 @@ from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
 from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
-from arena.store.log_adoption import Progress
 from arena.store.log_key import open_log
 from arena.store.migrate import check, migrate, require_current
 from arena.store.open_files import OpenFiles
+from arena.store.replay_files import Segment, attach
+from arena.store.replay_move import move
 from arena.store.writer import Writer, thread_writer
 from arena.store.writer_process import WriterProcess, process_writer
 from arena.transport.work_budget import charge_caller
@@ -38,10 +39,24 @@ WATCHED: Final = 0.5
 """Seconds after which it is looked again whether the files are still there."""
 READERS: Final = 2
 """Threads that may read at the same time."""
+ADOPTING: Final = "taking what happened before into the log of results"
+MOVING: Final = "moving replays out of the database"
+"""What takes long at the first start after an upgrade."""
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told now and then what is done, and how much of how much."""
 LOST: Final = "the server died and left no journal of the match"
 """Why a match that a dead server left running was interrupted."""
 DAMAGED: Final = "the server died and the journal of the match is damaged"
 """The same of a match with lines that cannot be read."""
+
+
+class FilesFound(NamedTuple):
+    """How a start found the files of replays."""
+
+    broken: Sequence[Segment] = ()
+    """Those that were missing or cut short."""
+    in_database: int = 0
+    """Replays that stay in the database, as the disk has no room to move them."""
 
 
 class Store:
@@ -56,6 +71,7 @@ class Store:
         journal: Journal,
         unfinished: Mapping[int, Sequence[str]],
         lost: Mapping[int, str],
+        files: FilesFound,
     ) -> None:
         self.journal: Final = journal
         """The log of inputs from which running matches are continued."""
@@ -63,6 +79,8 @@ class Store:
         """The journal's lines of matches that an earlier server left running, by match."""
         self.lost: Final = lost
         """Why matches that an earlier server left running were interrupted at this start, by match."""
+        self.replay_files: Final = files
+        """What was found of the files of replays at this start."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -99,6 +117,7 @@ class Store:
             start = thread_time()
             try:
                 with _store_errors(self._database), self._reader.connect() as connection, connection.begin():
+                    attach(connection, self._database.path.parent)
                     return job(connection)
             finally:
                 work = thread_time() - start
@@ -114,15 +133,14 @@ async def open_store(
     directory: Path,
     at: int,
     writer_process: WriterProcess | None = None,
-    adopting: Progress = lambda done, whole: None,
+    progress: Progress = lambda what, done, whole: None,
 ) -> AsyncIterator[Store]:
     """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
-    `adopting` is told how far a log of what happened before there was one is made, which takes minutes a million.
     Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
-    is stored. StoreLocked, StoreUnusable, StoreCorrupt, StoreNewer, StoreLost, JournalForeign,
-    LogKeyMissing, LogKeyUnusable or DiskFull if it cannot
-    be opened.
+    is stored. `progress` is told how far an upgrade is, of `ADOPTING` and of `MOVING`. StoreLocked, StoreUnusable,
+    StoreCorrupt, StoreNewer, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull if it cannot be
+    opened.
     """
     database = database_of(directory)
     with database.locked() as lock, _store_errors(database):
@@ -130,7 +148,7 @@ async def open_store(
             raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
-            seal = partial(log.seal, sign=open_log(connection, directory, at, adopting))
+            seal = partial(log.seal, sign=open_log(connection, directory, at, partial(progress, ADOPTING)))
         # The database is there before the journal, so that a journal without one shows that it was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
@@ -142,6 +160,8 @@ async def open_store(
                     lost[match_id] = DAMAGED if match_id in left.damaged else LOST
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
+            # Not before it is known that journal and database belong together: what no row names is deleted.
+            found = _replay_files(database, directory, partial(progress, MOVING))
             async with (
                 thread_writer(database, seal)
                 if writer_process is None
@@ -149,7 +169,21 @@ async def open_store(
             ):
                 token = operator_token(directory)
                 with _disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, left.lines, lost)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost, found)
+
+
+def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:
+    """Put the files of replays in order: what no row names goes, what is in the database is moved there."""
+    with database.writing().connect() as connection:
+        files = attach(connection, directory)
+        try:
+            with connection.begin():
+                broken = files.sweep(connection)
+            found = FilesFound(broken, move(connection, files, progress))
+        finally:
+            files.close()
+    database.compact()
+    return found
 
 
 def _has_tables(database: Database) -> bool:
@@ -201,9 +235,14 @@ def _existing(directory: Path) -> Database:
 @contextmanager
 def _current(database: Database, engine: Engine) -> Iterator[Connection]:
     """Open one transaction on a database that has this program's schema."""
-    with _store_errors(database), engine.connect() as connection, connection.begin():
-        require_current(connection, database)
-        yield connection
+    with _store_errors(database), engine.connect() as connection:
+        files = attach(connection, database.path.parent)
+        try:
+            with files.transaction(connection):
+                require_current(connection, database)
+                yield connection
+        finally:
+            files.close()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from arena.cli.flags_table import MARK, flags_table
 from arena.cli.ladder_table import ladder_table
 from arena.client.flags import sentence
 from arena.ladder.ladder import FlagKind
-from arena.store import pruning
+from arena.store import replays
 from arena.store.fits import Fits
 from arena.store.publishing import publish
 from arena.store.rows import FlagRow
@@ -93,7 +93,7 @@ def test_ladder_flags_and_profile_say_the_same(empty: Path, monkeypatch: pytest.
     with open_to_amend(empty) as connection:
         test_store_flags.rigged(connection)
         publish(connection, GAME, Fits().ladder(connection, GAME), 0)
-        pruning.prune(connection, 0, 0, limit=1000)
+        replays.prune(connection, 0, 0, limit=1000)
     words = ("--game", GAME, "--data", empty)
     [of_flags] = json.loads(shown("ladder", "--flags", "--json", *words))["games"]
     [whole] = json.loads(shown("ladder", "--json", *words))["ladders"]

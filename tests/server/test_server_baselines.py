@@ -196,7 +196,7 @@ async def test_a_store_in_trouble_and_a_damaged_replay_cost_no_more_than_they_mu
         first, *others = await store.read(results)
         damaged = schema.replays.c.match_id == first
         await store.write(
-            lambda connection: connection.execute(update(schema.replays).where(damaged).values(content=b"no replay"))
+            lambda connection: connection.execute(update(schema.replays).where(damaged).values(segment=99))
         )
         writes, write = [StoreError("the disk is full"), None], store.write
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from arena.log.leaf import decode_leaf
-from arena.store import log, matches, moderation, pruning
+from arena.store import log, matches, moderation, replays
 from arena.store.audit import AT_ONCE, audit
 from arena.store.audit_findings import LogAudit
 from arena.store.backup import back_up, restore
@@ -38,7 +38,7 @@ async def make(directory: Path) -> None:
         await store.write(partial(moderation.rename, name="Rob", new_name="Bob", reason="", at=NOW + 7))
         await store.write(partial(moderation.hide, name="Ada", reason="", at=NOW + 8))
         await store.write(partial(moderation.show, name="Ada", reason="", at=NOW + 8))
-        await store.write(partial(pruning.prune, keep=2, at=NOW + 11))
+        await store.write(partial(replays.prune, keep=2, at=NOW + 11))
         await store.write(partial(moderation.delete, name="Ada", reason="", at=NOW + 12))
         await store.write(lambda connection: begin(connection, players))
 
@@ -151,9 +151,9 @@ async def test_more_leaves_than_are_compared_at_a_time_are_in_order(directory: P
         ("DELETE FROM events WHERE match_id = 3", "match 3 moved no ratings"),
         ("UPDATE bot_events SET reason = 'x' WHERE kind = 'banned'", "it says 'spam' for \"reason\""),
         ("DELETE FROM bot_events WHERE kind = 'banned'", "the list of what the operator did has no such ban there"),
-        ("UPDATE replays SET content = x'' WHERE match_id = 4", "3 replays are pruned, and leaves tell of 2"),
+        ("UPDATE replays SET segment = NULL WHERE match_id = 4", "3 replays are pruned, and leaves tell of 2"),
         (
-            "UPDATE replays SET content = x'00' WHERE match_id = 4",
+            "UPDATE replays SET content = x'00', segment = 0 WHERE match_id = 4",
             "the stored replay of match 4 is not the one",
         ),
         (

@@ -62,6 +62,7 @@ def take_room(directory):
     with (directory / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(4096))
+    os.truncate(directory / "ballast", (directory / "ballast").stat().st_size - int(sys.argv[2]))
 
 def give_room(directory):
     (directory / "ballast").unlink()
@@ -99,17 +100,20 @@ def run(command: list[str]) -> dict[str, object]:
 AFTERWARDS = {"audit when full": [], "playing when full": [1], "with room": "stored", "audit in the end": [1, 2]}
 
 
-def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("spare", "named"), [(0, "arena.db"), (400_000, "replays/00000001.gz")])
+def test_a_full_disk_is_named_and_costs_nothing(tmp_path: Path, spare: int, named: str) -> None:
+    """Also one with room for the rows, and not for the replay."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system; the next test does not")
-    seen = run([*MOUNT, str(tmp_path), sys.executable, "-W", "error", "-c", FINISH + TMPFS, str(tmp_path)])
-    why = f"DiskFull: no room left on the disk of {tmp_path / 'arena.db'}; nothing was stored, make room and try again"
+    program = FINISH + TMPFS
+    seen = run([*MOUNT, str(tmp_path), sys.executable, "-W", "error", "-c", program, str(tmp_path), str(spare)])
+    why = f"DiskFull: no room left on the disk of {tmp_path / named}; nothing was stored, make room and try again"
     assert seen == {"full": [why, why], **AFTERWARDS}
 
 
 def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) -> None:
     seen = run([sys.executable, "-W", "error", "-c", FINISH + LIMIT, str(tmp_path)])
-    why = f"StoreError: {tmp_path / 'arena.db'}: disk I/O error"
+    why = f"StoreUnusable: {tmp_path / 'replays' / '00000001.gz'} cannot be used as arena data: File too large"
     assert seen == {"full": [why, why], **AFTERWARDS}
 
 

@@ -23,13 +23,14 @@ from arena.log.leaf import LeafKind
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
 from arena.replay.header import MatchKind
-from arena.store import log, matches, moderation, pruning, schema
+from arena.store import log, matches, moderation, replays, schema
 from arena.store.audit import audit
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
 from arena.store.errors import LogKeyMissing, LogKeyUnusable
 from arena.store.group_commit import AtEnd
 from arena.store.log_key import key_file, next_key_file, replace_key, rotate
+from arena.store.store import ADOPTING as ADOPTING_LOG
 from arena.store.store import open_readonly, open_store, open_to_amend
 from tests.log.test_log_tree import plain_root
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
@@ -74,7 +75,7 @@ async def test_everything_that_is_told_is_a_leaf_of_its_kind(directory: Path) ->
             await store.write(partial(change, owner="Eve", reason="spam", at=at))
         for at, decide in enumerate((moderation.hide, moderation.show, moderation.delete), NOW + 8):
             await store.write(partial(decide, name="Ada", reason="", at=at))
-        await store.write(partial(pruning.prune, keep=1, at=NOW + 11))
+        await store.write(partial(replays.prune, keep=1, at=NOW + 11))
         result = {"game": GAME, **seats, "places": [2, 1], "counts": [True, False], "points": [-3, 8]}
         texts = [sha256(f'{{"match":{number}}}\n'.encode()).hexdigest() for number in (1, 2)]
         assert await store.read(told) == [
@@ -355,11 +356,11 @@ async def test_the_first_log_of_an_old_directory_tells_how_far_it_is(
     monkeypatch.setattr("arena.store.log_adoption.AT_ONCE", 2)
     with older_database(directory, "0007") as database:
         _fill(database)
-    told_of: list[tuple[int, int]] = []
+    told_of: list[tuple[str, int, int]] = []
     for _ in range(2):
-        async with open_store(directory, NOW, adopting=lambda done, whole: told_of.append((done, whole))):
+        async with open_store(directory, NOW, progress=lambda *told: told_of.append(told)):
             pass
-    assert told_of == [(2, 3), (3, 3), (3, 3)], (
+    assert [told for told in told_of if told[0] == ADOPTING_LOG] == [(ADOPTING_LOG, done, 3) for done in (2, 3, 3)], (
         "three matches, a void and two renamings, and nothing at the second start"
     )
 
@@ -372,12 +373,12 @@ from arena.store import log_adoption
 from arena.store.store import open_store
 from tests.store.jobs import NOW
 
-def told(done, whole):
+def told(what, done, whole):
     print(done, flush=True)
     sys.stdin.read()
 
 async def main():
-    async with open_store(Path(sys.argv[1]), NOW, adopting=told):
+    async with open_store(Path(sys.argv[1]), NOW, progress=told):
         pass
 
 log_adoption.AT_ONCE = 2

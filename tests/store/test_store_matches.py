@@ -225,7 +225,7 @@ def test_a_replay_that_was_altered_in_the_store_is_noticed(data: Path) -> None:
     with open_to_amend(data) as connection:
         match_id = begin(connection, add_bots(connection, "Ada", "Bob"))
         finish(connection, match_id, [1, 2])
-        connection.execute(update(schema.replays).values(content=b"another"))
+        connection.execute(update(schema.replays).values(content=b"another", segment=0))
         with pytest.raises(StoreError, match=f"replay of match {match_id} is damaged"):
             matches.get_replay(connection, match_id)
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
 
-from arena.store import matches, schema
+from arena.store import matches, replays, schema
+from arena.store.audit import audit
 from arena.store.bots import BotId
 from arena.store.disk_use import ReplayUse, disk_use
 from arena.store.errors import ReplayPruned
 from arena.store.events import read
 from arena.store.matches import MatchId
-from arena.store.pruning import prune
-from arena.store.store import open_to_amend
+from arena.store.replays import prune
+from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 PIECE = 5000
@@ -30,8 +30,8 @@ def pruned(connection: Connection) -> list[int]:
     """Matches whose replays are pruned; every other has its replay."""
     found = []
     for row in connection.execute(select(schema.replays).order_by(schema.replays.c.match_id)):
-        if row.content:
-            assert sha256(row.content).digest() == row.sha256
+        if row.segment is not None:
+            assert replays.content(connection, row.match_id)
             continue
         with pytest.raises(ReplayPruned, match=row.sha256.hex()):
             matches.get_replay(connection, row.match_id)
@@ -74,31 +74,79 @@ def test_a_few_are_pruned_at_a_time_the_oldest_first(played: Path) -> None:
         assert prune(connection, 1, NOW, after=5, limit=2) == ()
 
 
-def test_room_of_pruned_replays_is_used_again(data: Path) -> None:
-    sizes = []
+def files(data: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in sorted((data / "replays").iterdir())}
+
+
+def test_a_file_goes_when_none_of_its_replays_is_left_and_its_number_does_not_come_again(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.store.replay_files.FULL", 5 * PIECE)
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob")
-    for _ in range(3):
+    for _ in range(20):
         with open_to_amend(data) as connection:
-            for _ in range(100):
-                big(connection, begin(connection, players))
+            big(connection, begin(connection, players))
+    assert [*files(data)] == [f"0000000{number}.gz" for number in (1, 2, 3, 4)]
+    assert {5 * PIECE < size < 6 * PIECE for size in files(data).values()} == {True}
+    with open_to_amend(data) as connection:
+        assert len(prune(connection, 8, NOW)) == 12
+        assert len(files(data)) == 4, "until that is committed"
+        assert pruned(connection) == [*range(1, 13)]
+    assert [*files(data)] == ["00000003.gz", "00000004.gz"]
+    with open_to_amend(data) as connection:
+        assert (use := disk_use(connection, data).replays[0]).kept == 8
+        assert use.pruned == 12
+        prune(connection, 0, NOW)
+    assert files(data) == {}
+    with open_to_amend(data) as connection:
+        big(connection, begin(connection, players))
+    assert [*files(data)] == ["00000005.gz"]
+
+
+def test_what_is_rolled_back_is_neither_kept_nor_pruned(played: Path) -> None:
+    def stop() -> None:
+        with open_to_amend(played) as connection:
             prune(connection, 0, NOW)
-            use = disk_use(connection, data)
-        sizes.append((data / "arena.db").stat().st_size)
-        assert use.replays[0].bytes == 0
-    assert sizes[0] > 100 * PIECE
-    assert sizes[2] < sizes[0] + 100 * PIECE
+            big(connection, begin(connection, [BotId(1), BotId(2)]))
+            raise KeyboardInterrupt
+
+    before = files(played)
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    with open_to_amend(played) as connection:
+        assert pruned(connection) == []
+        finish(connection, begin(connection, [BotId(1), BotId(2)]), [1, 2])
+        assert pruned(connection) == []
+    assert files(played).keys() == before.keys()
+
+
+def test_a_replay_that_is_pruned_while_it_is_looked_at_is_called_pruned(data: Path) -> None:
+    """The transaction that reads still sees its row; its file is gone."""
+    with open_to_amend(data) as connection:
+        finish(connection, begin(connection, add_bots(connection, "Ada", "Bob")), [1, 2])
+    with open_readonly(data) as reader:
+        assert replays.content(reader, 1)
+        with open_to_amend(data) as connection:
+            prune(connection, 0, NOW)
+        assert files(data) == {}
+        with pytest.raises(ReplayPruned):
+            matches.get_replay(reader, 1)
+        made = audit(reader, replays=True)
+        assert (made.replays, made.faults) == (0, [])
 
 
 def test_disk_use_is_by_game_and_counts_every_file(played: Path) -> None:
     with open_to_amend(played) as connection:
         big(connection, begin(connection, [BotId(1), BotId(2)], "skat"))
         prune(connection, 3, NOW)
-        lengths = [len(content) for content in connection.scalars(select(schema.replays.c.content))]
+        lengths = [*connection.scalars(select(schema.replays.c.length))]
         use = disk_use(connection, played)
     games = {each.game: each for each in use.replays}
     assert games["skat"] == ReplayUse("skat", 1, 0, lengths[-1])
+    assert lengths[-1] > PIECE
     assert games[GAME] == ReplayUse(GAME, 2, 3, sum(lengths[:-1]))
+    assert use.replay_files == sum(files(played).values()) > sum(lengths)
     (played / "journal" / "00000001.log").write_bytes(bytes(77))
     with open_to_amend(played) as connection:
         use = disk_use(connection, played)

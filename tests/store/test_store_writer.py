@@ -150,7 +150,7 @@ async def test_a_commit_that_fails_fails_everybody_in_it_and_the_writer_lives_on
     def orphan(connection: Connection) -> None:
         # a deferred constraint is checked by the commit itself
         connection.execute(text("PRAGMA defer_foreign_keys = ON"))
-        connection.execute(text("INSERT INTO replays VALUES (99, x'', x'')"))
+        connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"))
 
     async with open_store(directory, 1) as store:
         results = await together(store, register("Ada"), orphan)

@@ -10,7 +10,7 @@ import trio
 
 from arena.server.runtime.wall_clock import now_us
 from arena.store.errors import StoreError
-from arena.store.pruning import prune
+from arena.store.replays import prune
 
 if TYPE_CHECKING:
     from arena.store.store import Store

@@ -63,6 +63,10 @@ class SqliteDatabase:
             raise errors.of_driver(error, copied.path) from error
         return copied
 
+    def compact(self) -> None:
+        """See `Database`."""
+        engine.compact(self.path)
+
     def locked(self) -> AbstractContextManager[int]:
         """See `Database`."""
         return lock.locked(self.directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ from arena.store.sqlite.tables import create_tables
 
 _BUSY_TIMEOUT: Final = 10.0
 """Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
+_WORTH_COMPACTING: Final = 32 << 20
+"""Free bytes from which on a database is written anew."""
+_PAGES: Final = ("freelist_count", "page_count", "page_size")
 _COPIED: Final = 256
 """Pages that a copy takes at a time."""
 
@@ -74,6 +78,18 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
         to.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, which can be read without leaving others
     finally:
         to.close()
+
+
+def compact(path: Path) -> None:
+    """Write a database anew if most of it is free; nothing where another has it open or there is no room for a copy."""
+    raw = _connect(path, "rw", ("PRAGMA synchronous = FULL",))
+    try:
+        ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)
+        if free * size >= _WORTH_COMPACTING and 2 * free > pages:
+            with suppress(sqlite3.OperationalError):
+                raw.execute("VACUUM")
+    finally:
+        raw.close()
 
 
 def in_memory(metadata: MetaData) -> Engine:

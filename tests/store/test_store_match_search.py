@@ -148,7 +148,15 @@ def _lengthen(connection: Connection, size: int) -> None:
     """Add finished matches of two bots until there are so many; nobody loses, and nobody is forced."""
     first = matches.newest(connection) + 1
     rows = [
-        {"id": number, "game": GAME, "options": "{}", "seats": 2, "state": "finished", "started": number, "reason": ""}
+        {
+            "id": number,
+            "game": GAME,
+            "options": "{}",
+            "seats": 2,
+            "state": "finished",
+            "started": 20 * number,
+            "reason": "",
+        }
         for number in range(first, size + 1)
     ]
     connection.execute(insert(schema.matches), rows)

@@ -101,7 +101,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 @ids
 def test_every_path_named_exists(document: Path) -> None:
     paths = {name for code in CODE.findall(document.read_text()) for name in re.split(r"[\s,]+", code)}
-    made = ("build/", "journal/", "dist/", "data/")  # not kept in the repository
+    made = ("build/", "journal/", "replays/", "dist/", "data/")  # not kept in the repository
     named = [path for path in paths if FILE.fullmatch(path) and not path.startswith(made)]
     assert [path for path in named if not there(document, path)] == []
 

@@ -67,6 +67,10 @@ class Committer:
             reason = self._database.named(error)
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
+    def close(self) -> None:
+        """Close what it has open besides the connection."""
+        self._replays.close()
+
     def _try(self, job: Job) -> Outcome:
         # SQLAlchemy's own savepoints cost as much as all the statements of a match.
         run(self._connection, "SAVEPOINT job", {})

@@ -19,6 +19,8 @@ from arena.store.statements import Statement
 
 AT_ONCE: Final = 256
 """Replays moved in one transaction."""
+SPARE: Final = 64 << 20
+"""Bytes of the disk, besides those of the replays, that must be free: the database grows a little before it shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
 """Told now and then how many of how many are done."""
 _ROW: Final = schema.replays.c
@@ -33,7 +35,7 @@ def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
     with connection.begin():
         kept = select(func.sum(_SEGMENT.kept), func.sum(_SEGMENT.bytes)).where(_SEGMENT.number == IN_ROW)
         whole, size = (value or 0 for value in connection.execute(kept).one())
-    if not whole or shutil.disk_usage(files.data).free < size:
+    if not whole or shutil.disk_usage(files.data).free < size + size // 8 + SPARE:
         return int(whole)
     done = after = 0
     while done < whole:

@@ -48,11 +48,13 @@ async def thread_writer(database: Database, end: Callable[[Connection], None] = 
     Leaving the block waits until every job is stored.
     """
     with database.writing().connect() as connection:
-        writer = ThreadWriter(Committer(connection, database, end))
+        committer = Committer(connection, database, end)
+        writer = ThreadWriter(committer)
         try:
             yield writer
         finally:
             await writer.close()
+            committer.close()
 
 
 class ThreadWriter:

@@ -16,7 +16,7 @@ def test_pruned_replays_are_named_and_results_stay(played: Played, tmp_path: Pat
     ladder = shown("ladder", "--json", "--data", data)
     before = json.loads(shown("store", "--json", "--data", data))
     assert [(each["game"], each["kept"], each["pruned"]) for each in before["replays"]] == [("sixth_sense", 3, 0)]
-    assert before["database"] > before["replays"][0]["bytes"] > 3000
+    assert min(before["database"], before["replay_files"]) >= before["replays"][0]["bytes"] > 3000
     assert json.loads(shown("prune", "--keep", 1, "--data", data, "--json")) == {"pruned": 2}
     assert "Nothing to prune." in shown("prune", "--keep", 1, "--data", data)
     after = json.loads(shown("store", "--json", "--data", data))

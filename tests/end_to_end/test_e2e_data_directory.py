@@ -39,6 +39,10 @@ def delete_journal(data: Path) -> None:
         path.unlink()
 
 
+def delete_replays(data: Path) -> None:
+    (data / "replays" / "00000001.gz").unlink()
+
+
 def move(data: Path) -> None:
     data.rename(data.with_name("elsewhere"))
 
@@ -50,6 +54,7 @@ def move(data: Path) -> None:
         (replace, "arena.db"),
         (delete_log, "arena.db-wal"),
         (delete_journal, "journal/00000001.log"),
+        (delete_replays, "replays/00000001.gz"),
         (move, "arena.db"),
     ],
 )
@@ -151,6 +156,19 @@ def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_cha
         arena.signal(signal.SIGTERM)
         assert arena.ended() == 0
     assert audit(data).interrupted == []
+
+
+def test_a_file_of_replays_that_is_lost_is_named_at_the_start_and_nothing_else_is(tmp_path: Path) -> None:
+    data = left_behind(tmp_path).data
+    with open_readonly(data) as connection:
+        playing = matches.playing(connection)
+    (data / "replays" / "00000001.gz").unlink()
+    with server(data, "--drain", "0") as arena:
+        with open_readonly(data) as connection:
+            assert matches.playing(connection) == playing
+        arena.signal(signal.SIGTERM)
+        assert arena.ended() == 0
+    assert re.search(r'"file": "[^"]*/replays/00000001\.gz", .*"a file of replays is missing or cut short', arena.log)
 
 
 def test_a_journal_of_another_database_is_refused_and_kept(tmp_path: Path) -> None:

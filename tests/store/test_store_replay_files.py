@@ -10,13 +10,13 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from sqlalchemy import select
 
 from arena.replay.hash_chain import pack_replay
-from arena.store import matches, replays, schema
+from arena.store import backup, matches, replays, schema
 from arena.store.audit import audit as audit_log
 from arena.store.backup import back_up, restore
 from arena.store.disk_use import disk_use
@@ -198,6 +198,26 @@ async def test_rows_name_only_what_is_on_the_disk(data: Path, monkeypatch: pytes
     assert damaged(data) == {}
     with open_readonly(data) as connection:
         assert matches.newest(connection) == 4
+
+
+def test_a_backup_while_files_are_pruned_has_every_replay_that_it_names(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, pruned = backup._copy_replays, list[int]()
+
+    def prune_meanwhile(*arguments: Any) -> None:
+        if not pruned:
+            with open_to_amend(played) as connection:
+                pruned.extend(replays.prune(connection, 3, NOW))
+        copy(*arguments)
+
+    monkeypatch.setattr(backup, "_copy_replays", prune_meanwhile)
+    made = back_up(played, tmp_path / "backup", NOW)
+    assert pruned == [1, 2, 3, 4, 5, 6]
+    assert made.replays == 3
+    restore(tmp_path / "backup", tmp_path / "restored", NOW)
+    assert damaged(tmp_path / "restored") == {}
+    assert [path.name for path in segments(tmp_path / "restored")] == ["00000003.gz"]
 
 
 # --- upgrades ---

@@ -11,8 +11,9 @@ import trio
 from arena.local.check.program import Program, shown
 from arena.local.check.puppet import Puppet
 from arena.local.check.relay import LOOPBACK, Relay
-from arena.local.check.server import CheckServer, new_token
+from arena.local.check.server import CheckServer
 from arena.local.check.verdict import Fault
+from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
 from arena.store.journal import open_journal

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from arena.cli.sandbox_option import SandboxCommand, probed_sandbox, sandbox_option
 from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
@@ -20,22 +21,27 @@ if TYPE_CHECKING:
 
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
+NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
+"""What a command cannot have where there is no network, and no file outlives a program."""
 
 
 @click.command(
+    cls=SandboxCommand,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="Example: arena check -- python my_bot.py --server {server} --token-file {token_file}",
 )
 @click.option("--list", "lists", is_flag=True, help="List the checks and what each wants; no bot is started.")
 @click.option("--only", metavar="CHECK", multiple=True, help="Ask this check and those it needs; repeatable.")
+@sandbox_option
 @json_option
 @click.argument("command", nargs=-1, metavar="[--] COMMAND...", type=click.UNPROCESSED)
-def command(lists: bool, only: tuple[str, ...], as_json: bool, command: tuple[str, ...]) -> None:
+def command(lists: bool, only: tuple[str, ...], sandbox: str | None, as_json: bool, command: tuple[str, ...]) -> None:
     """Check a bot in any language: does it keep the protocol, whatever happens?
 
     COMMAND starts the bot. It is told the server by the variables ARENA_SERVER (HOST:PORT) and ARENA_TOKEN_FILE, and in
     place of {server}, {host}, {port}, {token_file} and {token} in its arguments. The server is a private one on this
     machine with the parts of a real one: it deals real matches, breaks connections, refuses, goes and comes back.
+    In a box ({server} is unix:PATH there) it is told a token, too, and not asked to register.
 
     Each check ends with PASS, WARN (it works, and costs the bot something), FAIL, or SKIP where a check that it needs
     failed or the bot cannot be asked. What the bot printed last is shown beside a FAIL.
@@ -58,7 +64,10 @@ def command(lists: bool, only: tuple[str, ...], as_json: bool, command: tuple[st
         return
     if not command:
         raise click.UsageError("name the command that starts the bot, or --list")
-    bot, results = _run(command, chosen, as_json)
+    if sandbox is not None and (nowhere := [each for each in NOT_IN_A_BOX if any(each in word for word in command)]):
+        wanted = "name {server}, which is unix:PATH there, and {token}"
+        raise click.UsageError(f"there is no {nowhere[0]} in a box: {wanted}")
+    bot, results = _run(command, chosen, sandbox, as_json)
     counts = {name: sum(each.verdict.value == name for each in results) for name in COLOURS}
     if as_json:
         print_json({"bot": bot, "checks": results, "counts": counts})
@@ -85,7 +94,9 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
     screen().print(table)
 
 
-def _run(command: Sequence[str], chosen: Sequence[Check], as_json: bool) -> tuple[CheckedBot, list[CheckResult]]:
+def _run(
+    command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, as_json: bool
+) -> tuple[CheckedBot, list[CheckResult]]:
     """Ask the checks, and show each as it ends; exits where that is interrupted."""
     import logging
     import tempfile
@@ -110,10 +121,11 @@ def _run(command: Sequence[str], chosen: Sequence[Check], as_json: bool) -> tupl
     said: list[str] = []
     try:
         with tempfile.TemporaryDirectory(prefix="arena-check-") as folder:
+            boxes = None if sandbox is None else probed_sandbox(sandbox)
             if status is not None:
                 status.start()
             try:
-                return trio.run(run_checks, command, Path(folder), chosen, began, ended)
+                return trio.run(run_checks, command, Path(folder), chosen, began, ended, boxes)
             finally:
                 if status is not None:
                     status.stop()

@@ -72,7 +72,7 @@ def test_what_the_system_cannot_do_is_said_by_name(tmp_path: Path, bot: str, opt
     assert refused.stderr.splitlines() == [
         "Error: this system cannot make a whole sandbox; these probes failed:",
         f"  {said}",
-        "With --sandbox=weak the match is played without what is missing.",
+        "--sandbox=weak goes on without what is missing.",
     ]
     weak = subprocess.run([*words, "--sandbox=weak"], env=environment, capture_output=True, text=True, check=False)
     assert weak.returncode == 0, weak.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from arena.local.check.checks import CHECKS, with_needs
 from arena.local.check.verdict import Verdict
 from tests.bots.nonconforming import FAULTS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
+from tests.local.boxes import needs_boxes
 
 ROOT: Final = Path(__file__).parents[2]
 SAMPLES: Final = ("random_bot", "rule_bot", "counter_bot")
@@ -121,12 +123,68 @@ def test_a_bot_that_is_given_its_token_is_not_asked_to_register() -> None:
     assert found["bot"]["capacity"] == 8
 
 
+@needs_boxes
+@pytest.mark.process
+def test_a_bot_in_a_box_passes_and_gets_at_nothing_outside(tmp_path: Path) -> None:
+    """In a folder that others may read, which pytest's is not: as root a bot in a box has a user of its own."""
+    folder, outside = tmp_path / "project", tmp_path / "secret"
+    folder.mkdir(mode=0o755)
+    outside.write_text("secret")
+    command = [sys.executable, folder / "boxed.py"]
+    only = [word for name in ("games", "heartbeat", "restart", "sigterm", "output") for word in ("--only", name)]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = str(listening.getsockname()[1])
+        (folder / "boxed.py").write_text(BOXED.replace("SECRET", str(outside)).replace("PORT", port))
+        status, found = checked(command, "--sandbox", *only)
+        plain_status, plain = checked(command, "--only", "hello")
+    assert {each["name"]: each["text"] for each in found["checks"] if each["verdict"] != "pass"} == {}
+    assert status == 0
+    assert (found["bot"]["name"], found["bot"]["version"]) == ("checked", "in its box")
+    assert (plain_status, plain["bot"]["version"]) == (0, "network, secret")
+
+
+BOXED = """
+import socket
+from pathlib import Path
+import arena_client
+
+got = []
+try:
+    socket.create_connection(("127.0.0.1", PORT)).close()
+    got.append("network")
+except OSError:
+    pass
+try:
+    got.append(Path("SECRET").read_text())
+except OSError:
+    pass
+
+class Boxed(arena_client.Bot):
+    name = "boxed"
+    games = ("nullern",)
+    version = ", ".join(got) or "in its box"
+
+    def decide(self, decision):
+        return decision.legal[0]
+
+arena_client.run(Boxed())
+"""
+
+
+@pytest.mark.process
+def test_who_wants_a_port_or_a_file_in_a_box_is_told_that_there_is_none() -> None:
+    for holder in ("{host}", "{port}", "{token_file}"):
+        result = arena("check", "--sandbox", "--", "bot", f"--to={holder}")
+        assert result.exit_code == 2
+        assert f"there is no {holder} in a box" in " ".join(result.stderr.split())
+
+
 @pytest.mark.process
 def test_a_command_that_cannot_be_run_is_named() -> None:
     result = arena("check", "--", "/nowhere/bot", "{server}")
     assert result.exit_code == 1
     assert re.search(
-        r"the command /nowhere/bot 127.0.0.1:\d+ cannot be started: there is no such program: /nowhere/bot",
+        r"the command /nowhere/bot 127.0.0.1:\d+ cannot be started: No such file or directory",
         result.stderr,
     )
 

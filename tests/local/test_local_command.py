@@ -126,6 +126,26 @@ def test_it_is_asked_before_it_is_killed(tmp_path: Path) -> None:
     assert end.status == 3
 
 
+def test_it_may_be_told_to_end_and_take_its_time_and_it_may_be_killed_at_once(tmp_path: Path) -> None:
+    text = """
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: os.write(1, b"told\\n"))
+os.write(1, b"runs\\n")
+while True:
+    time.sleep(1000)
+"""
+    command = python(text, tmp_path)
+    until_printed(command.log)
+    for times in (1, 2):
+        command.tell_to_end()
+        until_printed(command.log, 1 + times)
+    assert command.ended() is None
+    end = command.end(at_once=True)
+    assert end == CommandEnd(-signal.SIGKILL, ("runs", "told", "told"), printed=15)
+    assert command.end() == end
+    command.tell_to_end()
+
+
 RUNNER = """
 import os, sys, time
 from pathlib import Path

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Final
 
 import trio
 
+from arena.local.server.place import SOCKET
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
+
+    from arena.local.sandbox.sandbox import Sandbox
 
 MOST: Final = 65536
 """Bytes passed on at once."""
@@ -17,8 +23,10 @@ LOOPBACK: Final = "127.0.0.1"
 class Relay:
     """Passes bytes between a port of its own, which stays the same, and the server's."""
 
-    def __init__(self, server_port: int, nursery: trio.Nursery) -> None:
+    def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
+        """For bots in boxes, which have no network, it is a Unix socket in a folder."""
         self.port = 0
+        self._boxed = boxed
         self.usual_piece = self.piece = MOST
         """Bytes that are sent to the bot at once."""
         self._server_port = server_port
@@ -32,9 +40,26 @@ class Relay:
     async def up(self) -> None:
         """Take connections, at the same port as before."""
         self._listening, self._deaf = trio.CancelScope(), trio.Event()
-        listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
-        self.port = listeners[0].socket.getsockname()[1]
+        if self._boxed is None:
+            listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
+            self.port = listeners[0].socket.getsockname()[1]
+        else:
+            listeners = [await self._open_unix(*self._boxed)]
         self._nursery.start_soon(self._listen, listeners)
+
+    @property
+    def address(self) -> str:
+        """Where the bot is to connect."""
+        return f"{LOOPBACK}:{self.port}" if self._boxed is None else f"unix:{self._boxed[0] / SOCKET}"
+
+    async def _open_unix(self, folder: Path, sandbox: Sandbox) -> trio.SocketListener:
+        path = folder / SOCKET
+        path.unlink(missing_ok=True)
+        listening = trio.socket.socket(socket.AF_UNIX)
+        await listening.bind(str(path))
+        sandbox.admit(folder, path)
+        listening.listen()
+        return trio.SocketListener(listening)
 
     async def down(self) -> None:
         """Refuse connections from now on, and cut those that there are."""

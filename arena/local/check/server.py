@@ -6,7 +6,6 @@ There is no store and no matchmaker: accounts last as long as the check, and a c
 from __future__ import annotations
 
 import re
-from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Final
 
 import grpc
@@ -21,12 +20,12 @@ from arena.api.server import NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN, refused
 from arena.local.check.match import POLICY, Matches
 from arena.local.check.wire import Wire
+from arena.local.server.host import beat, let_play, new_token
+from arena.server.config import Config, Offer
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
-from arena.server.sessions.limits import Limits
-from arena.server.sessions.messages import Closed, Reason, Welcome
+from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
-from arena.server.sessions.session import Session
 from arena.server.workers.pool import WorkerPool
 from arena.store.bots import check_free, check_name
 from arena.store.errors import NameNotAllowed
@@ -34,29 +33,20 @@ from arena.transport.call import CallRefused, PeerVanished, bearer
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
 from arena.transport.reflection import Reflection
-from arena.transport.settings import TransportSettings
 from arena.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from arena.store.journal import Journal
     from arena.transport.call import Call, Stream
 
-LIMITS: Final = Limits()
-SETTINGS: Final = TransportSettings()
-HEARTBEAT: Final = 10.0
-"""Seconds between two heartbeats, as on a server."""
-MATCHES_PER_BOT: Final = 256
+CONFIG: Final = Config(tuple(Offer(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
+"""That of a server, but for the bank."""
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 """A token that a bot may choose."""
-
-
-def new_token() -> str:
-    """Return a token as a server makes them."""
-    return f"arena_{token_urlsafe(32)}"
 
 
 class CheckServer:
@@ -98,7 +88,7 @@ class CheckServer:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.timers.run)
-            nursery.start_soon(self._beat)
+            nursery.start_soon(beat, self._bots, CONFIG.heartbeat)
             port = await nursery.start(self._serve, services)
             task_status.started(port)
 
@@ -108,12 +98,16 @@ class CheckServer:
         await serve(
             services,
             f"{LOOPBACK}:0",
-            settings=SETTINGS,
+            settings=CONFIG.transport,
             turn=self.turns,
             grace=0.1,
             error_domain=ERROR_DOMAIN,
             task_status=task_status,
         )
+
+    def _bots(self) -> Sequence[BotPlayer]:
+        """The bot, if it is here."""
+        return [] if self.bot is None else [self.bot]
 
     def restored(self) -> None:
         """Be as in the beginning, whatever a check left."""
@@ -153,7 +147,7 @@ class CheckServer:
                 wire.over = True
 
     async def _greeted(self, stream: Stream[bytes, bytes]) -> Wire:
-        with trio.move_on_after(LIMITS.hello_timeout):
+        with trio.move_on_after(CONFIG.limits.hello_timeout):
             message = await stream.receive()
             if message is None:
                 raise PeerVanished
@@ -172,32 +166,16 @@ class CheckServer:
                         self.early += 1
                     raise PeerVanished
             return Wire(stream, hello, self.turns)
-        self.hello_fault = f"nothing was said within {LIMITS.hello_timeout:g} s of the opening of the stream"
+        self.hello_fault = f"nothing was said within {CONFIG.limits.hello_timeout:g} s of the opening of the stream"
         raise Closed(Reason.NO_HELLO, self.hello_fault)
 
     async def _attend(self, wire: Wire, name: str) -> None:
         bot = self.bot
         if bot is None or bot.name != name:
             bot = self.bot = BotPlayer(1, name, name, lambda _: None)
-        if bot.session is not None:
-            bot.session.close(Reason.TAKEN_OVER, f"another connection of {name} took over")
-        hello = wire.hello
-        session = Session(wire, PROTOBUF, hello, self.turns, LIMITS)
-        games = tuple(GAMES[game] for game in hello.games if game in GAMES)
-        capacity = min(hello.capacity, MATCHES_PER_BOT)
-        session.welcome(Welcome(name, games, POLICY, 30.0, 3, capacity, HEARTBEAT, SETTINGS))
         self.wires.append(wire)
-        bot.connected(trio.current_time(), session)
-        try:
-            await session.run(bot.hear)
-        finally:
-            bot.disconnected(trio.current_time(), session)
-
-    async def _beat(self) -> None:
-        while True:
-            await trio.sleep(HEARTBEAT)
-            if self.bot is not None and self.bot.session is not None:
-                self.bot.session.beat(trio.current_time())
+        games = [GAMES[game] for game in wire.hello.games if game in GAMES]
+        await let_play(bot, wire, PROTOBUF, wire.hello, games, CONFIG, self.turns)
 
 
 class _BotService:

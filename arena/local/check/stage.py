@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.local.check.program import Program
+from arena.local.check.program import Program, shown
 from arena.local.check.puppet import Puppet
 from arena.local.check.relay import LOOPBACK, Relay
-from arena.local.check.server import CheckServer, new_token
+from arena.local.check.server import CheckServer
 from arena.local.check.verdict import Fault
+from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
 from arena.store.journal import open_journal
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from arena.local.check.match import CheckedMatch
     from arena.local.check.wire import Wire
+    from arena.local.sandbox.sandbox import Sandbox
     from arena.server.sessions.session import Session
 
 PATIENCE: Final = 15.0
@@ -34,19 +37,23 @@ A_MATCH: Final = 45.0
 """Seconds that matches take whose bot answers."""
 TICK: Final = 0.01
 """Seconds between two looks."""
+SHARED: Final = "shared"
+"""The folder with the socket, where the bot is in a box."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """What a command can have in it, to be replaced."""
 
 
 @asynccontextmanager
-async def open_stage(command: Sequence[str], folder: Path) -> AsyncIterator[Stage]:
+async def open_stage(command: Sequence[str], folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[Stage]:
     """Open a stage for a bot; what it leaves goes to a folder. The program has ended when the block has."""
     journal, _ = open_journal(folder, ())
+    shared = folder / SHARED
+    shared.mkdir(mode=0o700)
     async with trio.open_nursery() as nursery:
         server = CheckServer(journal, nursery)
-        relay = Relay(await nursery.start(server.run), nursery)
+        relay = Relay(await nursery.start(server.run), nursery, None if sandbox is None else (shared, sandbox))
         await relay.up()
-        stage = Stage(command, folder, server, relay, nursery)
+        stage = Stage(command, folder, server, relay, sandbox)
         try:
             yield stage
         finally:
@@ -60,15 +67,13 @@ class Stage:
     """A bot and the server it is checked against."""
 
     def __init__(
-        self, command: Sequence[str], folder: Path, server: CheckServer, relay: Relay, nursery: trio.Nursery
+        self, command: Sequence[str], folder: Path, server: CheckServer, relay: Relay, sandbox: Sandbox | None
     ) -> None:
         self.server = server
         self.relay = relay
         self.program: Program | None = None
         self.printed = 0
         """Bytes that programs printed which have ended."""
-        self.stopped = ""
-        """Why a program was ended before its time, and no other is started; empty where that was not so."""
         self.last_lines: tuple[str, ...] = ()
         """Of the latest program."""
         self.notices: list[play_pb2.Notice] = []
@@ -76,11 +81,13 @@ class Stage:
         self.asked = 0
         """Decisions put to it in the same checks."""
         self.token_file = folder / "token"
-        self.token_given = any("{token}" in word for word in command)
-        """Whether the command has the token in it."""
+        self.token_given = sandbox is not None or any("{token}" in word for word in command)
+        """Whether it is told a token: in a box it could keep none."""
         self._command = command
+        self._log = folder / "bot.log"
+        self._shared = folder / SHARED
+        self._sandbox = sandbox
         self._token = new_token()
-        self._nursery = nursery
         server.names[self._token] = "checked"
 
     @property
@@ -124,24 +131,23 @@ class Stage:
         return self.session.capacity
 
     async def start_bot(self) -> Program:
-        """Start the program; CommandNotStarted."""
+        """Start the program. CommandNotStarted, SandboxRefused."""
         await self.end_bot()
-        address = f"{LOOPBACK}:{self.relay.port}"
-        values = (address, LOOPBACK, str(self.relay.port), self._token, str(self.token_file))
+        values = (self.relay.address, LOOPBACK, str(self.relay.port), self._token, str(self.token_file))
         words = list(self._command)
         for holder, value in zip(HOLDERS, values, strict=True):
             words = [word.replace(holder, value) for word in words]
-        environment = {"ARENA_SERVER": address, "ARENA_TOKEN_FILE": str(self.token_file)}
-        self.program = await Program.start(words, environment, self._nursery)
+        told = {"ARENA_SERVER": self.relay.address, "ARENA_TOKEN_FILE": str(self.token_file)}
+        told = os.environ | told if self._sandbox is None else told | {"ARENA_TOKEN": self._token}
+        self.program = await Program.start(words, told, self._log, self._shared, self._sandbox)
         return self.program
 
     async def end_bot(self) -> None:
         """End the program at once and forget the bot, if there is one."""
         if self.program is not None:
-            await self.program.end()
-            self.printed += self.program.printed
-            self.last_lines = self.program.last_lines
-            self.stopped = self.stopped or self.program.stopped
+            end = await self.program.end()
+            self.printed += end.printed
+            self.last_lines = shown(end)
             self.program = None
         self.server.forget()
 
@@ -157,7 +163,7 @@ class Stage:
         program, end = self.program, trio.current_time() + seconds
         while not condition():
             if program is not None and (ended := program.ended):
-                raise Fault(program.stopped or f"the program {ended} ({otherwise})")
+                raise Fault(f"the program {ended} ({otherwise})")
             if trio.current_time() > end:
                 raise Fault(f"{otherwise} within {seconds:g} s")
             await trio.sleep(TICK)

@@ -44,6 +44,8 @@ class CommandEnd(NamedTuple):
     """The last lines that it printed."""
     why: str = ""
     """Which limit it broke and so was ended; empty otherwise."""
+    printed: int = 0
+    """Bytes that it printed in all."""
 
     @property
     def how(self) -> str:
@@ -117,18 +119,21 @@ class RunningCommand:
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
         """Wait for its end, so many seconds at most; None where it runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
-            self._end = CommandEnd(said.get("status", -9), tuple(said.get("last", ())), said.get("why", ""))
+            last = tuple(said.get("last", ()))
+            self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))
         return self._end
 
-    def ask_to_end(self) -> None:
-        """Have it told to end (SIGTERM to its group), and killed after a while with all that it started."""
-        assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError):
-            self._keeper.stdin.write(b".")
+    def tell_to_end(self) -> None:
+        """Have it told to end (SIGTERM to its group), and wait for that as long as it takes."""
+        self._tell(keeper.TELL)
 
-    def end(self) -> CommandEnd | None:
-        """Ask it to end and wait until nothing of it is left; return how it ended."""
-        self.ask_to_end()
+    def ask_to_end(self) -> None:
+        """Have it told to end, and killed after a while with all that it started."""
+        self._tell(keeper.END)
+
+    def end(self, at_once: bool = False) -> CommandEnd | None:
+        """Ask it to end, or kill it, and wait until nothing of it is left; return how it ended."""
+        self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
             if self._keeper.stdin is not None:
                 self._keeper.stdin.close()
@@ -137,6 +142,11 @@ class RunningCommand:
         if self._keeper.stdout is not None:
             self._keeper.stdout.close()
         return end
+
+    def _tell(self, what: bytes) -> None:
+        assert self._keeper.stdin is not None, "it is a pipe"
+        with suppress(OSError, ValueError):  # it has ended, or was ended here
+            self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
         """Return what the keeper says next; None if it says nothing for so long, {} if it never will."""

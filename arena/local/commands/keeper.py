@@ -3,8 +3,9 @@
     python -I -S keeper.py
 
 It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input is the line to
-whoever started it: first what to run, in JSON, then a byte, or its closing, to end that in order. On standard output it
-says in JSON that the command runs or why not, and how it ended.
+whoever started it: first what to run, in JSON, then a byte: to end that in order, which its closing means, too; to tell
+it to end, and give it all the time it takes; or to kill it. On standard output it says in JSON that the command runs or
+why not, and how it ended.
 
 The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
 keeper (Linux) and end with it.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import select
 import signal
@@ -39,6 +41,8 @@ GRACE: Final = 2.0
 """Seconds for which a command that was asked to end may go on."""
 LAST_WAIT: Final = 5.0
 """Seconds for which processes are killed that go on making others."""
+END, TELL, KILL = b".", b"t", b"!"
+"""What it is told: to end the command in order, only to tell that it shall end, or to kill it."""
 LOOK: Final = 0.25
 """Seconds between two looks at the memory of a box."""
 FILTER: Final = "{filter}"
@@ -55,10 +59,13 @@ class Log:
         self._room = KEPT
         self._tail = b""
         self._missing = 0
+        self.printed = 0
+        """Bytes in all."""
         self._last = b""
 
     def add(self, printed: bytes) -> None:
         """Add what was printed."""
+        self.printed += len(printed)
         self._last = (self._last + printed)[-TAIL:]
         now, later = printed[: self._room], printed[self._room :]
         self._room -= len(now)
@@ -115,7 +122,7 @@ def main() -> None:
     if status is None:
         status = command.wait()
     _drain(command.stdout.fileno(), kept)
-    _say({"status": status, "last": kept.close(), "why": why})
+    _say({"status": status, "last": kept.close(), "why": why, "printed": kept.printed})
 
 
 def _line() -> bytes:
@@ -149,32 +156,37 @@ def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log
     poll = select.poll()
     for descriptor in (0, printed, ended):
         poll.register(descriptor, select.POLLIN)
-    until: float | None = None
-    look = time.monotonic() + LOOK
+    until, look = math.inf, math.inf if memory is None else time.monotonic() + LOOK
     while command.poll() is None:
         now = time.monotonic()
-        if until is not None and now >= until:
+        if now >= until:
             return ""
         if memory is not None and now >= look:
             if used_memory(memory) > memory:
                 return f"was ended, as its box used more than {memory >> 20} MiB of memory"
             look = time.monotonic() + LOOK
-        waits = [each - now for each in (until, None if memory is None else look) if each is not None]
-        for descriptor, _ in poll.poll(max(0.0, min(waits)) * 1000 if waits else None):
+        left = min(until, look) - now
+        for descriptor, _ in poll.poll(None if left == math.inf else max(0.0, left) * 1000):
             if descriptor == ended:
                 os.read(ended, 4096)
             elif descriptor == printed:
-                if content := os.read(printed, 1 << 16):
-                    kept.add(content)
-                else:
+                kept.add(content := os.read(printed, 1 << 16))
+                if not content:
                     poll.unregister(printed)
             else:
-                if not os.read(0, 1):
+                if not (told := os.read(0, 1)):
                     poll.unregister(0)
-                if until is None:
-                    until = time.monotonic() + GRACE
+                if told != KILL and until == math.inf:
                     _signal(command, signal.SIGTERM)
+                until = _deadline(told, until)
     return ""
+
+
+def _deadline(told: bytes, until: float) -> float:
+    """Return until when a command may go on that might have until some instant, and of which something was told."""
+    if told == KILL:
+        return -math.inf
+    return until if told == TELL else min(until, time.monotonic() + GRACE)
 
 
 def _drain(printed: int, kept: Log) -> None:

@@ -1,4 +1,4 @@
-"""The sandbox of a match: what this system can do of it, found out by trying, and a box for each command."""
+"""The sandbox for commands: what this system can do of it, found out by trying, and a box for each of them."""
 
 from __future__ import annotations
 
@@ -55,14 +55,6 @@ class Sandbox(NamedTuple):
         """What every box has besides its words."""
         return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY)
 
-    def run(self, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path) -> RunningCommand:
-        """Start a command in a box that reads a folder, the server's socket; other logs are hidden from it.
-
-        CommandNotStarted, SandboxRefused.
-        """
-        boxed = self.box().words(words, shared, [log.parent.resolve()])
-        return RunningCommand(boxed, environment, log, fence=self.fence)
-
     def admit(self, folder: Path, unix_socket: Path) -> None:
         """Let its commands, and nobody else, come to a socket in a folder."""
         if self.group is not None:
@@ -70,6 +62,19 @@ class Sandbox(NamedTuple):
             unix_socket.chmod(0o660)
             os.chown(folder, -1, self.group)
             folder.chmod(0o710)
+
+
+def run_command(
+    words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
+) -> RunningCommand:
+    """Start a command, in a box where there is a sandbox: it reads a folder there, the socket's, and no logs.
+
+    CommandNotStarted, SandboxRefused.
+    """
+    if sandbox is None:
+        return RunningCommand(words, environment, log)
+    boxed = sandbox.box().words(words, shared, [log.parent.resolve()])
+    return RunningCommand(boxed, environment, log, fence=sandbox.fence)
 
 
 def probed(weak: bool) -> Sandbox:
@@ -127,5 +132,5 @@ def _nobodys() -> int:
 
 def _said(lacks: Iterable[Lack]) -> str:
     lines = [f"  {lack}" for lack in lacks]
-    advice = "With --sandbox=weak the match is played without what is missing."
+    advice = "--sandbox=weak goes on without what is missing."
     return "\n".join(["this system cannot make a whole sandbox; these probes failed:", *lines, advice])

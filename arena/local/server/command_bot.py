@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.local.commands.command import RunningCommand
 from arena.local.commands.spec import is_command, words_of
 from arena.local.errors import CommandFailed
+from arena.local.sandbox.sandbox import run_command
 from arena.processes import launch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from arena.local.commands.command import RunningCommand
     from arena.local.sandbox.sandbox import Sandbox
     from arena.local.server.place import CommandFolder
     from arena.server.sessions.player import BotPlayer
@@ -56,10 +57,7 @@ class CommandBot:
 
     def start(self) -> None:
         """Start it. CommandNotStarted, SandboxRefused."""
-        if self._sandbox is None:
-            self._command = RunningCommand(self._words, self._told, self._log)
-        else:
-            self._command = self._sandbox.run(self._words, self._told, self._log, self._folder.path)
+        self._command = run_command(self._words, self._told, self._log, self._folder.path, self._sandbox)
 
     async def watch(self) -> None:
         """Raise CommandFailed when it ends."""

@@ -15,11 +15,63 @@ from arena.server.sessions.session import Session
 from arena.store.bots import Bot, BotId
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from arena.server.config import Config
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.messages import Hello, Link, MessageCodec
+    from engine.game import Game
+
+
+def new_token() -> str:
+    """Return a token as a server makes them."""
+    return f"arena_{secrets.token_urlsafe(32)}"
+
+
+async def let_play(
+    player: BotPlayer,
+    link: Link,
+    codec: MessageCodec,
+    hello: Hello,
+    games: Sequence[Game],
+    config: Config,
+    turns: Turns,
+    connected: Callable[[], None] = lambda: None,
+) -> None:
+    """Welcome a bot, and let it play until it has said its last; an earlier session of it ends.
+
+    `connected` is called once it is there. See `Session.run`.
+    """
+    if player.session is not None:
+        player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
+    session = Session(link, codec, hello, turns, config.limits)
+    session.welcome(
+        Welcome(
+            player.name,
+            tuple(games),
+            config.policy,
+            config.ready_limit,
+            config.park_after,
+            min(hello.capacity, config.matches_per_bot),
+            config.heartbeat,
+            config.transport,
+        )
+    )
+    player.connected(trio.current_time(), session)
+    connected()
+    try:
+        await session.run(player.hear)
+    finally:
+        player.disconnected(trio.current_time(), session)
+
+
+async def beat(players: Callable[[], Iterable[BotPlayer]], heartbeat: float) -> None:
+    """Send heartbeats to the players that there are, so many seconds apart, until cancelled."""
+    while True:
+        await trio.sleep(heartbeat)
+        for player in players():
+            if player.session is not None:
+                player.session.beat(trio.current_time())
 
 
 class LocalHost:
@@ -31,7 +83,7 @@ class LocalHost:
         self.authorization = Authorization(secrets.token_urlsafe(), self._authenticate)
         self.players = [BotPlayer(number, name, name, self._changed) for number, name in enumerate(names, start=1)]
         """By place in `names`."""
-        self.tokens = [f"arena_{secrets.token_urlsafe(32)}" for _ in names]
+        self.tokens = [new_token() for _ in names]
         """By place in `names`."""
         self._turns = turns
         self._change = trio.Event()
@@ -55,37 +107,14 @@ class LocalHost:
             played, wanted = ", ".join(game.name for game in self.config.games), ", ".join(hello.games)
             raise Closed(Reason.NO_SUCH_GAME, f"this match is of {played}; the bot asked for {wanted}")
         player = self.players[(await authorize()).id - 1]
-        if player.session is not None:
-            player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
-        config = self.config
-        session = Session(link, codec, hello, self._turns, config.limits)
-        session.welcome(
-            Welcome(
-                player.name,
-                games,
-                config.policy,
-                config.ready_limit,
-                config.park_after,
-                min(hello.capacity, config.matches_per_bot),
-                config.heartbeat,
-                config.transport,
-            )
-        )
-        player.connected(trio.current_time(), session)
-        self.change()
         try:
-            await session.run(player.hear)
+            await let_play(player, link, codec, hello, games, self.config, self._turns, self.change)
         finally:
-            player.disconnected(trio.current_time(), session)
             self.change()
 
     async def beat(self) -> None:
         """Send heartbeats until cancelled."""
-        while True:
-            await trio.sleep(self.config.heartbeat)
-            for player in self.players:
-                if player.session is not None:
-                    player.session.beat(trio.current_time())
+        await beat(lambda: self.players, self.config.heartbeat)
 
     async def _authenticate(self, token: str) -> Bot | None:
         for player, own in zip(self.players, self.tokens, strict=True):

@@ -68,7 +68,7 @@ async def token(stage: Stage) -> None:
     """Started again, does it come with the token it has?"""
     before = len(stage.server.registrations)
     if stage.token_given and not before:
-        raise NotAsked("its command has the token in it")
+        raise NotAsked("it was given its token")
     stage.server.lenient = True
     await stage.start_bot()
     await stage.connected()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING, Final
 
 import trio
@@ -34,7 +33,7 @@ async def sigterm(stage: Stage) -> None:
     assert program is not None, "it is connected"
     wire.holds = True
     await stage.until(lambda: any(message.answers for message in wire.held), "it answered no decision")
-    program.signal(signal.SIGTERM)
+    program.tell_to_end()
     wire.release()
     with trio.move_on_after(STOP):
         while not program.ended:

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from arena.local.check.check import CONDUCT, check
-from arena.local.check.program import MUCH
 from arena.local.check.verdict import Doubt, Fault
 from arena.v1 import play_pb2
 
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 STRAY: Final = (play_pb2.NOTICE_KIND_STALE, play_pb2.NOTICE_KIND_UNKNOWN)
 LATE: Final = play_pb2.NOTICE_KIND_FORCED_BY_TIME
+MUCH: Final = 1 << 20
+"""Bytes of output that are more than a log."""
+TOO_MUCH: Final = 64 << 20
+"""Bytes of output that no log has."""
 FEW_LATE: Final = 0.05
 """Part of the decisions that may be late on a machine that does something else, too."""
 
@@ -72,7 +75,8 @@ async def in_time(stage: Stage) -> None:
 async def output(stage: Stage) -> None:
     """Does it print no more than a log?"""
     await stage.end_bot()
-    if stage.stopped:
-        raise Fault(stage.stopped)
+    printed = f"it printed {stage.printed / (1 << 20):.1f} MiB"
+    if stage.printed > TOO_MUCH:
+        raise Fault(printed)
     if stage.printed > MUCH:
-        raise Doubt(f"it printed {stage.printed / (1 << 20):.1f} MiB")
+        raise Doubt(printed)

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from arena.house import HOUSE_BOTS, HouseBot
-from arena.local.errors import BotNotLoaded
+from arena.local.errors import BotNotLoaded, PackageMissing
 from arena.server.sessions.messages import Outgoing
 
 if TYPE_CHECKING:
@@ -241,8 +241,7 @@ def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
     try:
         from arena_client import Bot
     except ModuleNotFoundError as error:
-        why = "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
-        raise BotNotLoaded(spec, why) from error
+        raise BotNotLoaded(spec, str(PackageMissing("arena-client"))) from error
 
     def own(kind: object) -> bool:
         return inspect.isclass(kind) and issubclass(kind, Bot) and kind.__module__ == module.__name__

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -25,7 +24,6 @@ from arena.server.sessions.messages import Outgoing
 
 if TYPE_CHECKING:
     from arena_client.decision import Decision
-    from arena_client.v1.play_pb2 import PlayResponse
 
     from engine.game import Game
 
@@ -106,15 +104,11 @@ class LocalClientPlayer:
         """Do nothing: the message of the beginning says it."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """See `LocalPlayer`."""
+        """Answer by the client's own steps, without the replies that it would send: half the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
-            for _reply in self._caller.react(response, self._games, perf_counter(), decide=False):
+            for _reply in self._caller.news(response):
                 pass  # there is nobody to reply to
-        return self._choices(response)
-
-    def _choices(self, response: PlayResponse) -> Iterable[tuple[int, int]]:
-        """Answer questions by the client's own steps, without the replies that it would send: half the time."""
         asked = response.decisions
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)

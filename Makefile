@@ -18,7 +18,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.ready ## Virtual environment with everything in it, in the versions of uv.lock
-.venv/.ready: uv.lock pyproject.toml clients/python/pyproject.toml | $(UV)
+.venv/.ready: uv.lock pyproject.toml clients/python/pyproject.toml engine/pyproject.toml | $(UV)
 	@echo "Setting up the virtual environment in .venv …"
 	@$(EXPORT) --output-file .venv/dev.txt
 	@$(UV) pip sync --quiet .venv/dev.txt

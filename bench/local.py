@@ -22,7 +22,8 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import perf_counter, process_time
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import click
 from rich.console import Console
@@ -31,7 +32,7 @@ from rich.table import Table
 from arena.local.match.design import Design
 from arena.local.match.runner import play_sets, versions
 from arena.local.match.sets import Subject
-from arena.local.play.players import load
+from arena.local.play.players import LocalClientPlayer, load
 from arena.local.play.table import play_game
 from bench.engine import SEATS, median_and_range, play_engine
 from engine.deal import SeededDecks
@@ -62,8 +63,9 @@ def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, flo
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bot.py"
         file.write_text(BOT)
-        players = [load(str(file), game) for _ in range(SEATS)]
-    legal, chance = [*range(4)], Random(1).random
+        players = [cast("LocalClientPlayer", load(str(file), game)) for _ in range(SEATS)]
+    decide = players[0].bot.decide
+    asked: Any = SimpleNamespace(legal=[*range(4)])
     for repetition in range(repetitions + 1):
         keys = [sha256(b"%d %d" % (repetition, number)).digest() for number in range(games)]
         engine = play_engine((game.new(SEATS, SeededDecks(key)) for key in keys), Random(repetition))
@@ -73,7 +75,7 @@ def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, flo
         took = process_time() - began
         began = process_time()
         for _ in range(decisions):
-            legal[int(chance() * len(legal))]
+            decide(asked)
         took -= process_time() - began
         if repetition:  # the first warms up
             yield 1e6 * took / decisions, (took / decisions) / (engine.seconds / engine.decisions)

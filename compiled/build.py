@@ -1,9 +1,11 @@
 """The sources of what every decision goes through, compiled with mypyc into a folder for who puts it first on the path.
 
-    python compiled/build.py FOLDER
+    python compiled/build.py FOLDER [PACKAGE…]
 
-Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules share. The checkout
-stays as it is: nobody runs compiled code without having asked for it. Needs mypy, setuptools and a C compiler.
+Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules of each share; of
+packages that are named, these only are compiled. Each is compiled by itself, so that either distribution runs beside
+the other's sources. The checkout stays as it is: nobody runs compiled code without having asked for it. Needs mypy,
+setuptools and a C compiler.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,6 +34,8 @@ WAY = {
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }
 """The rest of the way of an answer, by room, beside the codec of every game."""
+PACKAGES = ("engine", "arena")
+"""A distribution each; what comes later imports what comes before."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
@@ -45,17 +50,20 @@ def compiled(root: Path) -> list[Path]:
     return [path.relative_to(root) for path in thinks] + way
 
 
-def build(target: Path) -> None:
-    """Replaces the folder; SystemExit where the sources do not compile."""
+def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
+    """Replaces the folder; SystemExit where the sources of the chosen packages do not compile."""
     from mypyc.build import mypycify
     from setuptools import Distribution
 
     target = target.resolve()
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
-        for package in ("engine", "arena"):
+        for package in PACKAGES:
             shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
-        modules = mypycify(["--strict", *map(str, compiled(Path()))], opt_level="3", debug_level="0")
+        modules = []
+        for package in chosen:
+            files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
+            modules += mypycify(["--strict", *files], target_dir=f"build/{package}", opt_level="3", debug_level="0")
         command = Distribution({"name": "arena", "ext_modules": modules}).get_command_obj("build_ext")
         command.set_undefined_options("build")
         command.inplace = True
@@ -70,4 +78,4 @@ def build(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]), sys.argv[2:] or PACKAGES)

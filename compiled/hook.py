@@ -18,8 +18,8 @@ class Compiled(BuildHookInterface[Any]):
         """Compiles in a process of its own; an editable installation gets nothing, for it would shadow the sources."""
         if version == "editable":
             return
-        built = Path(mkdtemp())
-        subprocess.run([sys.executable, Path(self.root, "compiled", "build.py"), built], check=True)
+        built, package = Path(mkdtemp()), self.metadata.name.removeprefix("arena-")
+        subprocess.run([sys.executable, Path(__file__).with_name("build.py"), built, package], check=True)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         for path in [*built.rglob("*.so"), *built.rglob("*.pyd")]:

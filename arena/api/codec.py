@@ -135,8 +135,9 @@ def _parsed(message: bytes) -> play_pb2.PlayRequest:
 
 def encode(message: Outgoing) -> bytes:
     """Encode a message to a bot as a serialized PlayResponse. Concatenating two of them merges their fields."""
-    parts = [_round(over) for over in message.rounds]
-    parts += [_decision(question) for question in message.questions]
+    parts = [_decision(question) for question in message.questions]
+    if message.rounds:
+        parts += [_round(over) for over in message.rounds]
     if message.routine:
         return b"".join(parts)
     response = play_pb2.PlayResponse(

@@ -49,6 +49,17 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, context: click.Context) -> object:
+        """Run a verb; without the engine, which is a distribution of its own, say how to install that."""
+        try:
+            return super().invoke(context)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "engine":
+                raise
+            from arena.local.errors import PackageMissing
+
+            raise click.ClickException(str(PackageMissing("arena-engine"))) from error
+
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with their help texts, without importing them."""
         with formatter.section("Commands"):

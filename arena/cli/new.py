@@ -26,8 +26,8 @@ from engine.registry import GAMES
 def command(name: str, language: str, games: tuple[str, ...], directory: Path | None, as_json: bool) -> None:
     """Make a project for a bot called NAME: a dozen lines that play, a test, a README, a CI workflow.
 
-    NAME is what servers will know the bot by. The Python client comes as a file of the project, so that no registry is
-    asked for it; what the client itself needs comes from the registry that pip is set up with.
+    NAME is what servers will know the bot by. The Python client and the engine come as files of the project, so that no
+    registry is asked for them; what the client itself needs comes from the registry that pip is set up with.
 
     \b
     JSON: {"name", "language", "games", "directory", "files"}

@@ -77,12 +77,16 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
         super().__init__(f"{path} {why}")
 
 
-class ClientMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """The Python client is not installed."""
+class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A distribution of this repository is not installed: no registry has it, it is a file or in a checkout."""
 
-    def __init__(self) -> None:
+    def __init__(self, distribution: str) -> None:
+        what, folder = {"arena-client": ("Python client", "./clients/python"), "arena-engine": ("engine", "./engine")}[
+            distribution
+        ]
         super().__init__(
-            "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
+            f"the {what} is not installed: run pip install {folder} in a checkout of the Arena, "
+            f"or with the file {distribution.replace('-', '_')}-*.whl of this release"
         )
 
 

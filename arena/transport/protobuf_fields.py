@@ -94,6 +94,6 @@ class FieldPrefix:
 
 def packed(numbers: Sequence[int]) -> bytes:
     """Serialize the numbers of a packed list, without tag and length. Raises ValueError where one is negative."""
-    if isinstance(numbers, bytes) and numbers.isascii():
-        return numbers
+    if isinstance(numbers, bytes):
+        return numbers if numbers.isascii() else b"".join([_SHORT[number] for number in numbers])
     return b"".join([varint(number) for number in numbers])

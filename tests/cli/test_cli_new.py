@@ -40,6 +40,13 @@ def rated(data: Path, name: str) -> int:
     return next(int(bot["matches"]) for bot in bots if bot["bot"] == name)
 
 
+def metadata(wheel: Path) -> str:
+    """What a wheel says of itself."""
+    with zipfile.ZipFile(wheel) as packed:
+        assert packed.testzip() is None
+        return packed.read(next(name for name in packed.namelist() if name.endswith("METADATA"))).decode()
+
+
 @pytest.mark.process
 def test_a_new_bot_passes_its_test_and_plays_a_rated_match(tmp_path: Path) -> None:
     began = time.monotonic()
@@ -62,7 +69,9 @@ def test_its_readme_leads_from_nothing_to_a_rated_match(tmp_path: Path) -> None:
     for words in commands[:3]:
         run([sys.executable if words[0] == "python3" else words[0], *words[1:]], folder, tmp_path)
     installed = run([".venv/bin/pip", "freeze"], folder, tmp_path)
-    assert re.search(r"^arena-client @ file://.*/wheels/arena_client-", installed, re.MULTILINE), installed
+    for name in ("client", "engine"):
+        assert re.search(rf"^arena-{name} @ file://.*/wheels/arena_{name}-", installed, re.MULTILINE), installed
+    run([".venv/bin/python", "-c", "import arena_client.engine, engine.registry"], folder, tmp_path)
     with serving(tmp_path / "data", "--seats", "2") as server:
         play = [word.replace("localhost:50051", server.server) for word in commands[3]]
         run([*play, "--matches", "1"], folder, tmp_path)
@@ -97,16 +106,16 @@ def test_no_package_of_ours_is_named_for_a_registry(tmp_path: Path) -> None:
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     assert files == said["files"]
     asked = [line for line in (folder / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
-    [wheel] = (folder / "wheels").iterdir()
-    assert asked == [f"./wheels/{wheel.name}"]
+    client, engine = sorted((folder / "wheels").iterdir())
+    assert asked == [f"./wheels/{client.name}", f"./wheels/{engine.name}"]
     for path in (folder / ".github" / "workflows" / "ci.yml", folder / "README.md"):
         installs = re.findall(r"pip install (.*)", path.read_text())
         assert installs == ["-r requirements.txt"]
-    with zipfile.ZipFile(wheel) as packed:
-        assert packed.testzip() is None
-        metadata = packed.read(next(name for name in packed.namelist() if name.endswith("METADATA"))).decode()
-    needs = re.findall(r"^Requires-Dist: ([\w-]+)", metadata, re.MULTILINE)
-    assert sorted(needs) == ["googleapis-common-protos", "grpcio", "protobuf"]
+    needs = sorted(re.findall(r"^Requires-Dist: ([^>\n]+)", metadata(client), re.MULTILINE))
+    of_ours = needs.pop(0)
+    assert needs == ["googleapis-common-protos", "grpcio", "protobuf"]
+    assert re.fullmatch(r"arena-engine==[\d.]+\+file; extra == 'engine'", of_ours.strip()), "no registry takes it"
+    assert "Requires-Dist" not in metadata(engine)
 
 
 def test_the_same_project_is_the_same_bytes(tmp_path: Path) -> None:

@@ -15,17 +15,15 @@ from contextlib import contextmanager
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from arena.house import HOUSE_BOTS, HouseBot
-from arena.local.errors import BotNotLoaded
+from arena.local.errors import BotNotLoaded, PackageMissing
 from arena.server.sessions.messages import Outgoing
 
 if TYPE_CHECKING:
     from arena_client.decision import Decision
-    from arena_client.v1.play_pb2 import PlayResponse
 
     from engine.game import Game
 
@@ -106,15 +104,11 @@ class LocalClientPlayer:
         """Do nothing: the message of the beginning says it."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """See `LocalPlayer`."""
+        """Answer by the client's own steps, without the replies that it would send: half the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
-            for _reply in self._caller.react(response, self._games, perf_counter(), decide=False):
+            for _reply in self._caller.news(response):
                 pass  # there is nobody to reply to
-        return self._choices(response)
-
-    def _choices(self, response: PlayResponse) -> Iterable[tuple[int, int]]:
-        """Answer questions by the client's own steps, without the replies that it would send: half the time."""
         asked = response.decisions
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)
@@ -241,8 +235,7 @@ def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
     try:
         from arena_client import Bot
     except ModuleNotFoundError as error:
-        why = "the Python client is not installed: run pip install ./clients/python in a checkout of the Arena"
-        raise BotNotLoaded(spec, why) from error
+        raise BotNotLoaded(spec, str(PackageMissing("arena-client"))) from error
 
     def own(kind: object) -> bool:
         return inspect.isclass(kind) and issubclass(kind, Bot) and kind.__module__ == module.__name__

@@ -1,7 +1,7 @@
-"""The Python client as a wheel, made of what is installed: a project that carries it needs no registry for it.
+"""Python client and engine as wheels, made of what is installed: a project that carries them needs no registry.
 
-A registry may one day hold something else under the client's name; a file in the project is what it is. The same
-client gives the same bytes.
+A registry may one day hold something else under their names; a file in the project is what it is. The same sources
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -9,46 +9,59 @@ from __future__ import annotations
 import zipfile
 from base64 import urlsafe_b64encode
 from hashlib import sha256
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from arena.local.errors import ClientMissing
+from arena.local.errors import PackageMissing
 
 WHEEL: Final = "Wheel-Version: 1.0\nGenerator: arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
+"""What names end with of files that a wheel of the sources leaves out: what is compiled, and how a checkout builds."""
 
 
 def client_wheel() -> tuple[str, bytes]:
-    """Return the wheel's file name and content. ClientMissing where the client is not installed."""
-    spec = find_spec("arena_client")
+    """Return the file name and content of the client's wheel. PackageMissing where it is not installed."""
+    return _wheel("arena-client", "arena_client")
+
+
+def engine_wheel() -> tuple[str, bytes]:
+    """Return the file name and content of the engine's wheel, the sources. PackageMissing where it is not installed."""
+    return _wheel("arena-engine", "engine")
+
+
+def _wheel(name: str, package: str) -> tuple[str, bytes]:
+    spec = find_spec(package)
     try:
-        installed = distribution("arena-client")
+        installed = distribution(name)
     except PackageNotFoundError as error:
-        raise ClientMissing from error
+        raise PackageMissing(name) from error
     if spec is None or spec.origin is None:
-        raise ClientMissing
-    package = Path(spec.origin).parent
+        raise PackageMissing(name)
+    folder = Path(spec.origin).parent
     files = {
-        f"arena_client/{path.relative_to(package).as_posix()}": path.read_bytes()
-        for path in sorted(package.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
+        f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith(NO_SOURCES)
     }
-    stem = f"arena_client-{installed.version}"
-    for name, text in (
+    stem = f"{name.replace('-', '_')}-{installed.version}"
+    for part, text in (
         ("METADATA", installed.read_text("METADATA")),
         ("WHEEL", WHEEL),
         ("entry_points.txt", installed.read_text("entry_points.txt")),
     ):
-        files[f"{stem}.dist-info/{name}"] = (text or "").encode()
+        if text:
+            files[f"{stem}.dist-info/{part}"] = text.encode()
     record = f"{stem}.dist-info/RECORD"
-    lines = [f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in files.items()]
+    lines = [f"{path},sha256={_digest(content)},{len(content)}\n" for path, content in files.items()]
     files[record] = "".join([*lines, f"{record},,\n"]).encode()
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name)  # of 1980, so that the bytes follow from the content
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path)  # of 1980, so that the bytes follow from the content
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return f"{stem}-py3-none-any.whl", packed.getvalue()

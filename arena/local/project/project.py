@@ -12,7 +12,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from arena.local.errors import ProjectRefused
-from arena.local.project.client_wheel import client_wheel
+from arena.local.project.client_wheel import client_wheel, engine_wheel
 from arena.local.project.kept_decisions import kept_decisions
 from arena.store.bots import check_free, check_name
 from arena.store.errors import NameNotAllowed
@@ -49,7 +49,7 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
     """Write a project for a bot that plays these games; return its files, relative to the folder.
 
     All of it is there in the end, or nothing. ProjectRefused for a name that no server takes, and for a folder that is
-    there; ClientMissing, OSError.
+    there; PackageMissing, OSError.
     """
     try:
         check_name(name)
@@ -60,7 +60,8 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
         raise ProjectRefused(f"{folder.parent} is no directory: choose another place with --directory")
     if folder.exists() or folder.is_symlink():
         raise ProjectRefused(f"{folder} is there already: choose another name, or another place with --directory")
-    wheel, packed = client_wheel()
+    wheels = dict((client_wheel(), engine_wheel()))
+    client, engine = wheels
     named = ", ".join(f'"{game.name}"' for game in games)
     words = {
         "name": name,
@@ -68,10 +69,12 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
         "games": f"({named},)" if len(games) == 1 else f"({named})",
         "titles": " and ".join(game.title for game in games),
         "game": games[0].name,
-        "wheel": wheel,
+        "client": client,
+        "engine": engine,
     }
     files = {place: Template(_text(file)).substitute(words).encode() for file, place in PLACES.items()}
-    files |= {"decisions.jsonl": kept_decisions(games).encode(), f"wheels/{wheel}": packed}
+    files |= {"decisions.jsonl": kept_decisions(games).encode()}
+    files |= {f"wheels/{name}": packed for name, packed in wheels.items()}
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
     try:

@@ -56,7 +56,7 @@ class Caller:
         self._since = self._read_clock()
         decisions = message.decisions[:] if decide else []
         if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
-            yield from self._news(message)
+            yield from self.news(message)
         if decisions:
             yield from self._answers([as_decision(each, games) for each in decisions], received)
         del message, decisions  # while this one waits, another's message finds their memory still in the cache
@@ -82,7 +82,7 @@ class Caller:
         self._now = self._clock()
         return self._now
 
-    def _news(self, message: PlayResponse) -> Iterator[PlayRequest]:
+    def news(self, message: PlayResponse) -> Iterator[PlayRequest]:
         """Tell the bot everything but decisions, and add what that calls for to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game

@@ -1,7 +1,8 @@
 """The way from a decision to the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
 
-The rules are the package `engine`, which comes with the Arena and needs nothing else; this package does without it, and
-only bots that import this module need it. What they sample is a guess that fits the view, never the real game.
+The rules are the package `engine`, which is the distribution arena-engine of the Arena's repository and needs nothing
+else; this package does without it, and only bots that import this module need it. What they sample is a guess that fits
+the view, never the real game.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callabl
         from engine.registry import GAMES
     except ModuleNotFoundError as error:
         raise EngineMissingError(
-            "the rules of the games are not installed: run pip install . in a checkout of the Arena"
+            "the rules of the games are not installed: run pip install ./engine in a checkout of the Arena, "
+            "or with the file arena_engine-*.whl of its release"
         ) from error
     views = play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
     name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), message.__name__)

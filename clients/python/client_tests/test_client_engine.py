@@ -53,7 +53,9 @@ def test_every_view_of_a_game_comes_back_as_the_engine_made_it(game: Game) -> No
 def test_without_the_rules_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "engine.registry", None)
     _kind.cache_clear()
-    with pytest.raises(EngineMissingError, match=re.escape("run pip install . in a checkout of the Arena")) as caught:
+    with pytest.raises(
+        EngineMissingError, match=re.escape("pip install ./engine in a checkout of the Arena")
+    ) as caught:
         seat_view(NullernView())
     assert isinstance(caught.value, ArenaError)
 

@@ -1,0 +1,115 @@
+"""The distributions of this repository in environments that have nothing else of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+from arena_client.version import __version__ as version_of_client
+
+from arena.local.client_wheel import engine_wheel
+from arena.version import __version__ as version
+from engine.version import __version__ as version_of_engine
+
+pytestmark = pytest.mark.process
+
+ROOT: Final = Path(__file__).parents[1]
+GAME_OF_EACH: Final = """
+import sys
+from random import Random
+from engine.deal import SeededDecks
+from engine.registry import GAMES
+
+random = Random(1)
+for game in GAMES.values():
+    state = game.new(game.seats.start, SeededDecks(bytes(32)))
+    while (player := state.player) >= 0:
+        view, legal = state.view(player), state.legal(player)
+        assert len(state.vector(player)) == sum(field.size for field in game.observation(game.seats.start))
+        game.sample(view, random).apply(legal[0], player)
+        state.apply(random.choice(legal), player)
+    print(game.name, len(state.ranking()))
+print(sorted({name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names - {"__main__"}))
+"""
+
+
+def run(words: list[str], folder: Path, status: int = 0) -> str:
+    """What a program says that finds nothing of this checkout."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
+    ran = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == status, (words, ran.stdout, ran.stderr)
+    return ran.stdout + ran.stderr
+
+
+def environment(folder: Path) -> Path:
+    """The folder of programs of a new environment that has nothing, not even pip."""
+    run([sys.executable, "-m", "venv", "--without-pip", "venv"], folder)
+    return folder / "venv" / "bin"
+
+
+def install(programs: Path, *words: str | Path) -> None:
+    """Have this environment's pip install into another."""
+    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "--quiet"]
+    run([*pip, *map(str, words)], programs.parent.parent)
+
+
+def built(folder: Path) -> dict[str, Path]:
+    """The wheels of this repository, as a release builds them, by distribution."""
+    sources = [str(ROOT / place) for place in (".", "engine", "clients/python")]
+    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", *sources], folder)
+    return {wheel.name.partition("-")[0]: wheel for wheel in (folder / "dist").iterdir()}
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as packed:
+        return set(packed.namelist())
+
+
+def test_the_engine_alone_plays_every_game_with_the_standard_library(tmp_path: Path) -> None:
+    name, content = engine_wheel()
+    (tmp_path / name).write_bytes(content)
+    programs = environment(tmp_path)
+    install(programs, "install", "--no-index", tmp_path / name)
+    said = run([str(programs / "python"), "-W", "error", "-c", GAME_OF_EACH], tmp_path)
+    assert said.splitlines() == ["sixth_sense 2", "nullern 2", "['engine']"]
+
+
+def test_all_distributions_have_one_version_and_name_the_engine_by_one_that_no_registry_takes() -> None:
+    assert version_of_client == version
+    assert version_of_engine == f"{version}+file"
+    for place in (".", "clients/python"):
+        project = tomllib.loads((ROOT / place / "pyproject.toml").read_text())["project"]
+        required = [*project["dependencies"], *project["optional-dependencies"].get("engine", ())]
+        assert [each for each in required if each.startswith("arena")] == [f"arena-engine=={version_of_engine}"]
+
+
+@pytest.mark.long
+def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path) -> None:
+    """Asks a registry for the libraries that they need."""
+    wheels = built(tmp_path)
+    server, engine, client = (wheels[name] for name in ("arena", "arena_engine", "arena_client"))
+    assert {name.partition("/")[0] for name in names(server)} == {"arena", f"arena-{version}.dist-info"}
+    packed, content = engine_wheel()
+    (tmp_path / packed).write_bytes(content)
+    assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
+
+    programs = environment(tmp_path)
+    install(programs, "install", server, engine)
+    arena = str(programs / "arena")
+    assert run([arena, "--version"], tmp_path) == f"arena, version {version}\n"
+    assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n",
+                        run([arena, "demo", "--seconds", "1"], tmp_path, 1))  # fmt: skip
+    install(programs, "install", "--no-index", f"{client}[engine]")
+    said = run([arena, "demo", "--seconds", "1"], tmp_path)
+    assert "a replay" in said, said
+    install(programs, "uninstall", "--yes", "arena-engine")
+    for verb in ("demo", "games", "rules"):
+        told = run([arena, verb], tmp_path, 1)
+        assert re.fullmatch(r"Error: the engine is not installed: run .*arena_engine-\*\.whl.*\n", told)

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from arena_client.version import __version__ as version_of_client
 
-from arena.local.client_wheel import engine_wheel
+from arena.local.project.client_wheel import engine_wheel
 from arena.version import __version__ as version
 from engine.version import __version__ as version_of_engine
 

@@ -59,7 +59,7 @@ async def home(request: Request) -> Response:
         return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
 
     ladders, matches = await request.app.state.reader.read(query)
-    drawn = [(ladder, ladder.standings[:FIRST], _intervals(ladder.standings[:FIRST])) for ladder in ladders]
+    drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
     return page(request, "home.html", ladders=drawn, matches=matches)
 
 
@@ -70,10 +70,10 @@ async def ladder(request: Request) -> Response:
         found = await request.app.state.table_ladders.ladder(game, seats)
     else:
         found = await request.app.state.reader.read(lambda source: source.ladder(game))
-    return page(request, "ladder.html", ladder=found, rows=found.standings, intervals=_intervals(found.standings))
+    return page(request, "ladder.html", ladder=found, rows=found.standings, intervals=intervals(found.standings))
 
 
-def _intervals(rows: Sequence[LadderRow]) -> list[Interval]:
+def intervals(rows: Sequence[LadderRow]) -> list[Interval]:
     """Put all ratings on one scale, which fits the intervals of settled bots; wider ones are cut."""
     if not rows:
         return []

@@ -73,9 +73,11 @@ class Board:
         self._lock = anyio.Lock()
         self.viewers = 0
 
-    async def refresh(self) -> None:
-        """Render it anew, and have viewers sent what changed."""
+    async def refresh(self, *, first: bool = False) -> None:
+        """Render it anew, with `first` only if it never was, and have viewers sent what changed."""
         async with self._lock:
+            if first and self._version:
+                return
             try:
                 rows = dict(await self._render())
             except (Missing, Unavailable):
@@ -93,8 +95,7 @@ class Board:
         """Yield what a viewer is to be sent, the newest first of all; an empty comment where nothing happens."""
         self.viewers += 1
         try:
-            if self.viewers == 1 or not self._version:
-                await self.refresh()
+            await self.refresh(first=self.viewers > 1)
             known = -1
             while True:
                 if known == self._version:

@@ -16,6 +16,7 @@ import structlog
 import trio
 
 from arena.api.server import serve_arena
+from arena.cli.web_process import show_pages, with_socket
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
@@ -40,6 +41,7 @@ log = structlog.get_logger("arena")
 def run_server(config: Config) -> None:
     """Run a server until a signal ends it; ClickException if it cannot start or fails."""
     _log_to_stderr(config)
+    config = with_socket(config)
     try:
         credentials = _credentials(config)
         with fork_writer_process() as writer_process:
@@ -76,11 +78,14 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             trio.open_nursery() as nursery,
         ):
             port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
+            pages = "" if config.web is None else await nursery.start(show_pages, config)
             host = config.address.rpartition(":")[0]
             games = [game.name for game in config.games]
             click.echo(
                 f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
             )
+            if pages:
+                click.echo(f"Pages at {pages}")
             log.info(
                 "listening",
                 host=host,

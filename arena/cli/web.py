@@ -11,6 +11,7 @@ from arena.cli.data_source import takes_source
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
+    from arena.web.live_feed import OpenServer
     from arena.web.reader import OpenSource
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
@@ -41,7 +42,7 @@ def command(listen: str, root: str, place: DataPlace) -> None:
     if place.data is None:
         with place.reached_server() as client:
             client.games()
-            _serve(lambda: nullcontext(client), listen, root)
+            _serve(lambda: nullcontext(client), listen, root, lambda: nullcontext(client))
         return
     from arena.client.directory import open_directory
 
@@ -51,10 +52,12 @@ def command(listen: str, root: str, place: DataPlace) -> None:
     _serve(lambda: open_directory(data), listen, root)
 
 
-def _serve(open_source: OpenSource, listen: str, root: str) -> None:
+def _serve(open_source: OpenSource, listen: str, root: str, open_server: OpenServer | None = None) -> None:
     from arena.web.serving import run
 
     try:
-        run(open_source, listen, root, lambda address: click.echo(f"Pages at {address}; Ctrl-C ends them."))
+        run(
+            open_source, listen, root, lambda address: click.echo(f"Pages at {address}; Ctrl-C ends them."), open_server
+        )
     except RuntimeError as error:
         raise click.ClickException(f"{error}; choose another place with --listen") from error

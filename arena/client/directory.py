@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.store import bots, kept_ladders, log, matches, moderation, publishing, standings
+from arena.store import bots, kept_ladders, log, match_search, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
-from arena.store.match_search import search
 from arena.store.rows import microseconds
 from arena.store.store import open_readonly
 from arena.store.version_standings import version_standings
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from arena.client.live import RoundRow
     from arena.log.head import LogEntry, LogState
     from arena.store.match_search import MatchFilter, MatchPage
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
@@ -91,10 +91,14 @@ class Directory:
         return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """See `arena.store.match_search.search`."""
+        """See `Client.search`."""
         if wanted.game:
             _require(wanted.game)
-        return search(self._connection, wanted, limit, before)
+        return match_search.search(self._connection, wanted, limit, before)
+
+    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+        """See `Client.match`; a directory does not tell rounds of a match that is being played."""
+        return matches.get_match(self._connection, match_id), ()
 
     def bots(self) -> tuple[BotRow, ...]:
         """See `Client.bots`."""

@@ -11,8 +11,7 @@ from typing import Final, cast
 import grpc
 from google.protobuf.message import Message
 
-from arena.client.match_search import PAGE as SIFTED
-from arena.client.match_search import sifted
+from arena.client.live import RoundRow, StatusRow, Watch, round_row
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.store.errors import Refused
 from arena.store.match_search import MatchFilter, MatchPage
@@ -40,6 +39,8 @@ from arena.v1 import (
     matches_pb2_grpc,
     operator_pb2,
     operator_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
 )
 
 CALL_TIMEOUT: Final = 10.0
@@ -91,6 +92,7 @@ class Client:
         self._bots = bots_pb2_grpc.BotServiceStub(channel)
         self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
         self._log = log_pb2_grpc.LogServiceStub(channel)
+        self._status = status_pb2_grpc.StatusServiceStub(channel)
         self._matches = matches_pb2_grpc.MatchServiceStub(channel)
         self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
 
@@ -167,8 +169,50 @@ class Client:
         return tuple(unpack(match, MatchRow) for match in answer.matches)
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """See `arena.store.match_search.search`: game and bot the server filters, the rest is looked at here."""
-        return sifted(lambda below: self.matches(wanted.game, wanted.bot, SIFTED, below), wanted, limit, before)
+        """Return a page of the matches that are wanted, the newest first; see `arena.store.match_search.search`."""
+        request = matches_pb2.ListMatchesRequest(
+            game=wanted.game or None,
+            bot=wanted.bot or None,
+            opponent=wanted.opponent or None,
+            seats=wanted.seats or None,
+            faults=wanted.faults,
+            lost=wanted.lost,
+            state=matches_pb2.MatchState.Value(
+                "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
+            ),
+            limit=limit,
+            before=before,
+        )
+        if wanted.since is not None:
+            request.since.FromMicroseconds(wanted.since)
+        if wanted.until is not None:
+            request.until.FromMicroseconds(wanted.until)
+        with self._translated_errors():
+            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
+        found = tuple(unpack(match, MatchRow) for match in answer.matches)
+        return MatchPage(found, answer.next if answer.HasField("next") else None)
+
+    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+        """Return a match, and the rounds of it that are over while it is being played."""
+        with self._translated_errors():
+            answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=CALL_TIMEOUT)
+        return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
+
+    def status(self) -> StatusRow:
+        """Return how the server is."""
+        with self._translated_errors():
+            answer = self._status.GetStatus(status_pb2.GetStatusRequest(), timeout=CALL_TIMEOUT)
+        return unpack(answer, StatusRow)
+
+    @contextmanager
+    def watch(self) -> Iterator[Watch]:
+        """What happens in all matches, as long as the block runs."""
+        with self._translated_errors():
+            watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()))
+            try:
+                yield watch
+            finally:
+                watch.cancel()
 
     def bots(self) -> tuple[BotRow, ...]:
         """Return the bots that are neither hidden nor deleted, by name."""

@@ -49,6 +49,13 @@ class Config:
     data: Path = field(
         default=Path("arena-data"), metadata={"help": "Directory of the database and journal; made if missing."}
     )
+    web: str | None = field(
+        default=None,
+        metadata={
+            "help": "Where browsers connect, as HOST:PORT: a process beside the server shows the pages of `arena web` "
+            "there, with the matches that are being played."
+        },
+    )
     registration: Literal["open", "invited"] = field(
         default="open",
         metadata={"help": "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."},

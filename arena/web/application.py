@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from arena.web import bot_pages, ladder_pages, match_list_pages, match_pages, rules_pages
+from arena.web import bot_pages, ladder_pages, live_pages, match_list_pages, match_pages, rules_pages
+from arena.web.live_feed import OpenServer
 from arena.web.reader import Missing, OpenSource, Reader, Unavailable
 from arena.web.responses import WithHeaders, page
 
@@ -30,18 +31,26 @@ ROUTES: Final = (
     Route("/matches/{number:int}/replay", match_pages.replay),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    *live_pages.ROUTES,
 )
 
 
-def application(open_source: OpenSource, root: str = "") -> Starlette:
-    """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena"."""
+def application(open_source: OpenSource, root: str = "", open_server: OpenServer | None = None) -> Starlette:
+    """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena".
+
+    `open_server` opens the server whose running matches are shown; without one none are.
+    """
+    reader = Reader(open_source)
+    live = live_pages.Live(reader, open_server, root)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
         routes=[*ROUTES, Mount("/static", static)],
         middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
+        lifespan=live.running,
         exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
     )
-    made.state.reader = reader = Reader(open_source)
+    made.state.reader = reader
+    made.state.live = live
     made.state.replays = match_pages.ReadyReplays()
     made.state.table_ladders = ladder_pages.TableLadders(reader)
     return made

@@ -63,7 +63,7 @@ async def home(request: Request) -> Response:
         return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
 
     ladders, matches = await request.app.state.reader.read(query)
-    drawn = [(ladder, ladder.standings[:FIRST], _intervals(ladder.standings[:FIRST])) for ladder in ladders]
+    drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
     return page(request, "home.html", ladders=drawn, matches=matches)
 
 
@@ -85,7 +85,7 @@ async def ladder(request: Request) -> Response:
         "ladder.html",
         ladder=found,
         rows=found.standings,
-        intervals=_intervals(found.standings),
+        intervals=intervals(found.standings),
         age=age and timedelta(minutes=age // timedelta(minutes=1)),
         meaning=MEANING,
     )
@@ -100,7 +100,7 @@ async def _past_ladder(request: Request, game: str, at: datetime) -> Response:
         ladder=found,
         asked=at,
         before=before,
-        intervals=_intervals(found.standings),
+        intervals=intervals(found.standings),
         unsettled=UNSETTLED,
     )
 
@@ -109,7 +109,7 @@ def _provisional(row: LadderRow | PastLadderRow) -> bool:
     return row.provisional if isinstance(row, LadderRow) else row.fitted_deviation > UNSETTLED
 
 
-def _intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> list[Interval]:
+def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> list[Interval]:
     """Put all ratings on one scale, which fits the intervals of settled bots; wider ones are cut."""
     if not rows:
         return []

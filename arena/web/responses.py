@@ -66,6 +66,11 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
     return HTMLResponse(text, status, {"etag": digest} if status == 200 else None)
 
 
+def fragment(template: str, macro: str, *values: Any) -> str:
+    """Return a part of a page, which a macro of a template makes of values."""
+    return str(getattr(_TEMPLATES.get_template(template).module, macro)(*values)).strip()
+
+
 def _margin(error: float, digits: int = 0) -> str:
     """Return what lies to either side in a 95 % interval."""
     return f"{CONFIDENCE * error:.{digits}f}"

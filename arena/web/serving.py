@@ -12,14 +12,24 @@ from anycorn import Config, serve
 
 from arena.transport.sockets import bind
 from arena.web.application import application
+from arena.web.live_feed import OpenServer
 from arena.web.reader import OpenSource
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""
 
 
-def run(open_source: OpenSource, listen: str, root: str, ready: Callable[[str], None]) -> None:
-    """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError."""
+def run(
+    open_source: OpenSource,
+    listen: str,
+    root: str,
+    ready: Callable[[str], None],
+    open_server: OpenServer | None = None,
+) -> None:
+    """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError.
+
+    `open_server` opens the server whose running matches are shown; without one none are.
+    """
     sockets = bind(listen)
     config = Config()
     host, port = sockets[0].getsockname()[:2]
@@ -28,7 +38,9 @@ def run(open_source: OpenSource, listen: str, root: str, ready: Callable[[str], 
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
     named = f"[{host}]" if ":" in host else host
-    trio.run(_serve, application(open_source, root), config, partial(ready, f"http://{named}:{port}{root}/"))
+    trio.run(
+        _serve, application(open_source, root, open_server), config, partial(ready, f"http://{named}:{port}{root}/")
+    )
 
 
 async def _serve(pages: Any, config: Config, ready: Callable[[], None]) -> None:

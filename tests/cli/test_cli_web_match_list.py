@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.client.match_search import PAGE, fits, sifted
 from arena.store import match_search, matches
-from arena.store.match_search import SEARCHED, MatchFilter, NoSuchSearch, search
-from arena.store.rows import MatchRow, MatchState
-from arena.store.store import open_readonly, open_to_amend
+from arena.store.store import open_readonly
 from arena.web import match_list_pages
 from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_rig import WebPages
@@ -88,42 +85,3 @@ def test_a_page_says_when_it_looked_through_many_matches_in_vain(data: Path, mon
 def test_what_cannot_be_filtered_by_is_named(data: Path, query: str, why: str) -> None:
     answer = pages_of(data).get(f"/matches?{query}")
     assert (answer.status, why in answer.text) == (404, True), answer.text
-
-
-FILTERS = [
-    MatchFilter(seats=4),
-    MatchFilter(bot="bot-0", opponent="bot-3"),
-    MatchFilter(bot="bot-1", faults=True),
-    MatchFilter(bot="bot-0", lost=True),
-    MatchFilter(since=STARTED + 86_400_000_000, until=STARTED + 3 * 86_400_000_000),
-    MatchFilter(bot="bot-0", state=MatchState.FINISHED, seats=2),
-]
-
-
-@pytest.mark.parametrize("wanted", FILTERS, ids=str)
-def test_what_a_server_lists_is_sifted_as_a_directory_is_searched(data: Path, wanted: MatchFilter) -> None:
-    with open_readonly(data) as connection:
-
-        def listing(before: int | None) -> tuple[MatchRow, ...]:
-            return matches.list_matches(connection, game=wanted.game, bot=wanted.bot, limit=PAGE, before=before)
-
-        assert sifted(listing, wanted, 50, None) == search(connection, wanted)
-        first = sifted(listing, wanted, 1, None)
-        assert first.matches == search(connection, wanted, 1).matches
-        with pytest.raises(NoSuchSearch, match="needs a bot"):
-            sifted(listing, MatchFilter(lost=True), 1, None)
-
-
-def test_a_server_is_asked_for_no_more_than_so_many_matches(data: Path) -> None:
-    with open_to_amend(data) as connection:
-        [row] = matches.list_matches(connection, limit=1)
-    asked = list[int | None]()
-
-    def listing(before: int | None) -> tuple[MatchRow, ...]:
-        asked.append(before)
-        return (row,) * PAGE
-
-    page = sifted(listing, MatchFilter(seats=9), 50, None)
-    assert (page.matches, page.next) == ((), row.match_id)
-    assert len(asked) * PAGE == SEARCHED
-    assert fits(row, MatchFilter(seats=len(row.seats)))

@@ -1,0 +1,73 @@
+"""The process beside a server that shows its pages: started with it, started anew when it dies, ended with it.
+
+What runs is asked of the server at a Unix socket, by the calls that everybody may make; everything else the process
+reads in the data directory. The server imports nothing of the pages, and no decision waits for them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.processes.helper import HelperFailed, helper
+from arena.processes.restart import keep
+from arena.transport.sockets import LONGEST_UNIX_PATH
+
+if TYPE_CHECKING:
+    from arena.server.config import Config
+
+MODULE: Final = "arena.web.beside_server"
+SOCKET: Final = "web.socket"
+LONG_ENOUGH: Final = 10.0
+"""Seconds after which a process that died is started anew at once: it did not die of its start."""
+
+log = structlog.get_logger("arena")
+
+
+def with_socket(config: Config) -> Config:
+    """Return a configuration by which the server listens at a Unix socket, too, where pages need one."""
+    if config.web is None or config.transport.unix_socket is not None:
+        return config
+    path = config.data.absolute() / SOCKET
+    if len(str(path).encode()) > LONGEST_UNIX_PATH:
+        path = Path(tempfile.mkdtemp(prefix="arena-")) / SOCKET
+    return replace(config, transport=replace(config.transport, unix_socket=path))
+
+
+async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
+    """Keep the process running until cancelled; starts with the pages' address. RuntimeError if it cannot begin."""
+    assert config.web is not None, "the caller has looked"
+    assert config.transport.unix_socket is not None, "see with_socket"
+    listen, unix_socket = config.web, str(config.transport.unix_socket.absolute())
+    begun = False
+
+    async def run() -> bool:
+        nonlocal begun, listen
+        started = trio.current_time()
+        try:
+            async with helper(MODULE, str(config.data.absolute()), listen, unix_socket) as process:
+                process.channel.send("where?")
+                answer: list[tuple[str, str]] = await process.channel.receive()
+                address, wrong = answer[0] if answer else ("", "the process that shows pages ended")
+                if wrong:
+                    raise HelperFailed(wrong)
+                log.info("pages", address=address, process=process.pid)
+                if not begun:
+                    begun = True
+                    listen = address.removeprefix("http://").rstrip("/")  # port 0 is the same one after a restart
+                    task_status.started(address)
+                await process.channel.receive()
+            log.error("the process that shows pages ended; it is started anew", status=process.status)
+        except HelperFailed as error:
+            if not begun:
+                raise RuntimeError(f"web: {error}") from error
+            log.error("the process that shows pages cannot be started; it is tried again", error=str(error))
+            return False
+        return trio.current_time() - started > LONG_ENOUGH
+
+    await keep(run)

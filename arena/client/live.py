@@ -1,0 +1,140 @@
+"""What a server tells of matches as they are played, and of itself, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from arena.replay.header import MatchKind
+from arena.v1 import matches_pb2, play_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRow:
+    """What a round brought, by seat."""
+
+    points: tuple[int, ...]
+    scores: tuple[int, ...]
+    """After the round."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningRow:
+    """A match that is being played."""
+
+    match_id: int
+    game: str
+    kind: MatchKind
+    started: datetime
+    bots: tuple[str, ...]
+    """By seat."""
+    rounds: tuple[PointsRow, ...]
+    """Those that are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRow:
+    """A round that is over."""
+
+    match_id: int
+    round: int
+    """From 0."""
+    points: tuple[int, ...]
+    scores: tuple[int, ...]
+    record: Mapping[str, Any]
+    """The round with everything face up: the fields of the game's message, such as `plays`; lists as tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndRow:
+    """A match that is over."""
+
+    match_id: int
+    scores: tuple[int, ...]
+    places: tuple[int, ...]
+    interrupted: str
+
+
+@dataclass(frozen=True, slots=True)
+class GameStatusRow:
+    """How a game stands on a server."""
+
+    game: str
+    waiting: int
+    """Bots that wait for a table."""
+    playing: int
+    ended: int
+    """Matches that ended in the last minute."""
+    published: datetime | None
+    """When its ladder was."""
+    news: int
+    """Results that are not in it."""
+    not_fitted_why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """How a server is."""
+
+    server: str
+    compiled: bool
+    started: datetime
+    draining: bool
+    bots: int
+    """Connected."""
+    watchers: int
+    games: tuple[GameStatusRow, ...]
+
+
+LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
+
+
+class Watch:
+    """A stream of what happens in matches. Iterating raises what the call raises."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
+        """Yield what happened, and whether all that runs has been told by then."""
+        for message in self._call:
+            yield tuple(map(_row, message.events)), message.told
+
+    def cancel(self) -> None:
+        """End it, from any thread."""
+        self._call.cancel()
+
+
+def _row(event: matches_pb2.MatchEvent) -> LiveRow:
+    match event.WhichOneof("what"):
+        case "began":
+            began = event.began
+            return RunningRow(
+                began.match_id,
+                began.game,
+                MatchKind[play_pb2.MatchKind.Name(began.kind).removeprefix("MATCH_KIND_")],
+                began.started.ToDatetime(tzinfo=UTC),
+                tuple(began.bots),
+                tuple(PointsRow(tuple(each.points), tuple(each.scores)) for each in began.rounds),
+            )
+        case "round":
+            return round_row(event.round)
+        case _:
+            over = event.over
+            return EndRow(over.match_id, tuple(over.scores), tuple(over.places), over.interrupted)
+
+
+def round_row(report: play_pb2.RoundReport) -> RoundRow:
+    """Return a report as a row."""
+    record: dict[str, Any] = {}
+    if (game := report.WhichOneof("record")) is not None:
+        message = getattr(report, game)
+        for field in message.DESCRIPTOR.fields:
+            if field.has_presence and not message.HasField(field.name):
+                record[field.name] = None
+            else:
+                value = getattr(message, field.name)
+                record[field.name] = tuple(value) if field.is_repeated else value
+    return RoundRow(report.match_id, report.round, tuple(report.points), tuple(report.scores), record)

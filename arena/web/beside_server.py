@@ -1,0 +1,39 @@
+"""The pages in a process that a server starts beside itself: `python -m arena.web.beside_server DATA LISTEN SOCKET`.
+
+It ends when the server does, however that ends.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from arena.client.directory import open_directory
+from arena.client.remote import connect
+from arena.processes.parent import Parent, connected
+from arena.web.serving import run
+
+
+def main(data: str, listen: str, unix_socket: str) -> None:
+    """Tell the server the address of the pages, or what is wrong, and show them until it ends."""
+    with connected() as parent:
+        parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
+        try:
+            run(
+                partial(open_directory, Path(data)),
+                listen,
+                "",
+                partial(_say, parent),
+                partial(connect, f"unix:{unix_socket}"),
+            )
+        except RuntimeError as error:
+            parent.send([("", str(error))])
+
+
+def _say(parent: Parent, address: str) -> None:
+    parent.send([(address, "")])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

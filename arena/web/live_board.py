@@ -1,0 +1,116 @@
+"""Boards: parts of pages that change while they are looked at, rendered once for all who look, as server-sent events.
+
+A board is a list of rows with keys. Whoever looks is sent all rows, then those that changed; who is slow skips what
+came between, so that nobody costs more memory than one message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+import anyio
+
+from arena.web.reader import Missing, Unavailable
+
+Rows: TypeAlias = Mapping[str, str]
+"""HTML of rows by key, in order."""
+
+INTERVAL: Final = 1.0
+"""Seconds between two messages to a viewer, at least."""
+SEND_LIMIT: Final = 20.0
+"""Seconds that a viewer may leave a message unread before it is dropped; its browser comes back by itself."""
+RETRY: Final = 5000
+"""Milliseconds after which a browser comes back."""
+MOST_VIEWERS: Final = 2000
+MOST_OF_ADDRESS: Final = 50
+"""Streams at once, in all and of one address other than this machine."""
+SILENCE: Final = 15.0
+"""Seconds without news after which a comment is sent, so that proxies keep the stream open."""
+
+
+class TooManyViewers(Exception):  # noqa: N818 - the name says what is the matter
+    """No more streams are opened; the message says why."""
+
+
+class Viewers:
+    """Counts streams, in all and by address."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._by_address: Counter[str] = Counter()
+
+    @contextmanager
+    def admitted(self, address: str) -> Iterator[None]:
+        """Count a stream for the block; TooManyViewers."""
+        if self.count >= MOST_VIEWERS:
+            raise TooManyViewers(f"{self.count} streams are open, the most at once; come back later")
+        if address not in ("127.0.0.1", "::1", "") and self._by_address[address] >= MOST_OF_ADDRESS:
+            raise TooManyViewers(f"{self._by_address[address]} streams of this address are open, the most at once")
+        self.count += 1
+        self._by_address[address] += 1
+        try:
+            yield
+        finally:
+            self.count -= 1
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+
+class Board:
+    """A part of a page that changes."""
+
+    def __init__(self, render: Callable[[], Awaitable[Rows]]) -> None:
+        self._render = render
+        self._rows: dict[str, str] = {}
+        self._version = 0
+        self._whole = self._changes = b""
+        self._changed = anyio.Event()
+        self._lock = anyio.Lock()
+        self.viewers = 0
+
+    async def refresh(self, *, first: bool = False) -> None:
+        """Render it anew, with `first` only if it never was, and have viewers sent what changed."""
+        async with self._lock:
+            if first and self._version:
+                return
+            try:
+                rows = dict(await self._render())
+            except (Missing, Unavailable):
+                return  # the next time, perhaps
+            if rows == self._rows and list(rows) == list(self._rows) and self._version:
+                return
+            changed = {key: html for key, html in rows.items() if self._rows.get(key) != html}
+            self._changes = _message({"order": list(rows), "rows": changed})
+            self._rows, self._whole = rows, b""
+            self._version += 1
+            self._changed.set()
+            self._changed = anyio.Event()
+
+    async def messages(self) -> AsyncGenerator[bytes, None]:
+        """Yield what a viewer is to be sent, the newest first of all; an empty comment where nothing happens."""
+        self.viewers += 1
+        try:
+            await self.refresh(first=self.viewers > 1)
+            known = -1
+            while True:
+                if known == self._version:
+                    with anyio.move_on_after(SILENCE):
+                        await self._changed.wait()
+                    if known == self._version:
+                        yield b":\n\n"
+                        continue
+                one_behind, known = known == self._version - 1, self._version
+                if not self._whole and not one_behind:
+                    self._whole = _message({"order": list(self._rows), "rows": self._rows})
+                yield self._changes if one_behind else self._whole
+        finally:
+            self.viewers -= 1
+
+
+def _message(content: object) -> bytes:
+    return b"event: rows\ndata: " + json.dumps(content, separators=(",", ":")).encode() + b"\n\n"

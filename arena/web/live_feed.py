@@ -1,0 +1,132 @@
+"""What a server tells of running matches, kept for all pages: one stream to the server, however many look.
+
+Where there is no server, or it does not answer, nothing is running that anybody could be shown, and the feed says why.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeAlias
+
+import anyio
+from anyio.from_thread import run_sync as in_loop
+from anyio.to_thread import run_sync as in_thread
+
+from arena.client.live import EndRow, LiveRow, PointsRow, RoundRow, RunningRow
+from arena.client.remote import Client, NoAnswer
+from arena.store.errors import Refused
+
+OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
+
+KEPT_ROUNDS: Final = 60
+"""The newest rounds that are kept to be shown."""
+FIRST_PAUSE: Final = 0.5
+LONGEST_PAUSE: Final = 5.0
+"""Seconds before a server that did not answer is asked again: the first pause, doubled each time, and its limit."""
+NO_SERVER: Final = (
+    "These pages read a data directory only, and running matches are not in it. "
+    "`arena serve --web` and `arena web --server` show them."
+)
+NOT_YET: Final = "The server has not answered yet."
+
+
+@dataclass(slots=True)
+class LiveTable:
+    """A match that is being played."""
+
+    match_id: int
+    game: str
+    kind: str
+    bots: tuple[str, ...]
+    points: list[PointsRow]
+    """Of the rounds that are over, in order."""
+    rounds: list[RoundRow] = field(default_factory=list)
+    """Those of them that were seen whole, in order."""
+
+
+class LiveFeed:
+    """The matches that a server plays. `changed` is set, and replaced, when something happened."""
+
+    def __init__(self, open_server: OpenServer | None) -> None:
+        self._open = open_server
+        self.tables: dict[int, LiveTable] = {}
+        """By number."""
+        self.newest: deque[tuple[LiveTable, RoundRow]] = deque(maxlen=KEPT_ROUNDS)
+        """The newest rounds that were seen, the newest last."""
+        self.seen = 0
+        """How many rounds were seen in all."""
+        self.ended: dict[str, int] = {}
+        """By game, how many matches were seen to end."""
+        self.silent = NO_SERVER if open_server is None else NOT_YET
+        """Why nothing is told; empty while the server tells."""
+        self.changed = anyio.Event()
+
+    async def run(self) -> None:
+        """Follow the server until cancelled."""
+        if self._open is None:
+            return
+        pause = FIRST_PAUSE
+        while True:
+            with anyio.CancelScope():
+                self.silent, told = await in_thread(self._follow, abandon_on_cancel=True)
+            self._change()
+            pause = FIRST_PAUSE if told else min(LONGEST_PAUSE, 2 * pause)
+            await anyio.sleep(pause)
+
+    def _follow(self) -> tuple[str, bool]:
+        """Follow the server until it ends the stream; why, and whether it told anything. In a thread."""
+        assert self._open is not None
+        told = False
+        fresh: list[LiveRow] = []
+        try:
+            with self._open() as client, client.watch() as watch:
+                for events, complete in watch:
+                    if told:
+                        in_loop(self._take, events)
+                        continue
+                    fresh += events
+                    if complete:
+                        in_loop(partial(self._begin_anew, fresh))
+                        told = True
+        except (NoAnswer, Refused) as error:
+            return f"{error}; it is tried again.", told
+        return "The server ended the stream; it is tried again.", told
+
+    def _begin_anew(self, events: list[LiveRow]) -> None:
+        """Take what runs as the whole truth: what is known of other matches is over."""
+        known, self.tables = self.tables, {}
+        self._take(events)
+        for match_id, table in self.tables.items():
+            if match_id in known:
+                table.rounds = known[match_id].rounds
+        for match_id, table in known.items():
+            if match_id not in self.tables:
+                self.ended[table.game] = self.ended.get(table.game, 0) + 1
+        self.silent = ""
+        self._change()
+
+    def _take(self, events: tuple[LiveRow, ...] | list[LiveRow]) -> None:
+        for event in events:
+            match event:
+                case RunningRow():
+                    self.tables[event.match_id] = LiveTable(
+                        event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
+                    )
+                case RoundRow():
+                    table = self.tables[event.match_id]
+                    table.points.append(PointsRow(event.points, event.scores))
+                    table.rounds.append(event)
+                    self.newest.append((table, event))
+                    self.seen += 1
+                case EndRow():
+                    table = self.tables.pop(event.match_id)
+                    self.ended[table.game] = self.ended.get(table.game, 0) + 1
+        self._change()
+
+    def _change(self) -> None:
+        self.changed.set()
+        self.changed = anyio.Event()

@@ -1,0 +1,137 @@
+"""Parts of pages that change: rendered once for all, whole first, then what changed; who does not read is dropped."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+import trio
+from starlette.types import Message
+from trio.testing import MockClock
+
+from arena.web import live_board
+from arena.web.live_board import RETRY, SEND_LIMIT, Board, Viewers
+from arena.web.live_pages import EventStream
+
+
+class Rig:
+    """A board whose rows a test chooses, and how often it was rendered."""
+
+    def __init__(self) -> None:
+        self.rows = {"a": "<tr>1</tr>", "b": "<tr>2</tr>"}
+        self.rendered = 0
+        self.board = Board(self._render)
+        self.viewers = Viewers()
+
+    async def _render(self) -> dict[str, str]:
+        self.rendered += 1
+        return dict(self.rows)
+
+    async def change(self, **rows: str) -> None:
+        self.rows |= rows
+        await self.board.refresh()
+
+
+class Viewer:
+    """A browser at a board; it reads when it may."""
+
+    def __init__(self, rig: Rig, address: str = "192.0.2.1") -> None:
+        self.stream = EventStream(rig.board, rig.viewers, address)
+        self.bodies: list[bytes] = []
+        self.status = 0
+        self.reads = True
+        self.left = trio.Event()
+
+    async def run(self) -> None:
+        await self.stream({"type": "http", "method": "GET", "headers": []}, self._receive, self._send)
+
+    async def _receive(self) -> Message:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if not self.reads:
+            await trio.sleep(math.inf)
+        self.status = message.get("status", self.status)
+        self.bodies.append(message.get("body", b""))
+
+    @property
+    def sent(self) -> list[Any]:
+        return [json.loads(body.partition(b"data: ")[2]) for body in self.bodies if body.startswith(b"event: rows")]
+
+
+async def test_all_rows_come_first_then_those_that_changed_rendered_once_for_all(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig()
+    viewers = [Viewer(rig) for _ in range(5)]
+    for viewer in viewers:
+        nursery.start_soon(viewer.run)
+    await trio.sleep(2)
+    await rig.change(b="<tr>3</tr>", c="<tr>4</tr>")
+    await trio.sleep(2)
+    before = rig.rendered
+    await rig.board.refresh()
+    await trio.sleep(2)
+    assert rig.rendered == before + 1
+    for viewer in viewers:
+        assert b"retry: %d\n\n" % RETRY in viewer.bodies
+        assert viewer.sent == [
+            {"order": ["a", "b"], "rows": {"a": "<tr>1</tr>", "b": "<tr>2</tr>"}},
+            {"order": ["a", "b", "c"], "rows": {"b": "<tr>3</tr>", "c": "<tr>4</tr>"}},
+        ], "what did not change is not sent"
+    assert all(one.bodies[2] is viewers[0].bodies[2] for one in viewers), "one message for all"
+    assert rig.rendered == 3
+
+
+async def test_who_is_slow_skips_what_came_between_and_has_all_rows_then(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig()
+    viewer = Viewer(rig)
+    nursery.start_soon(viewer.run)
+    await trio.sleep(0.1)  # it is read to again in a second
+    await rig.change(a="<tr>5</tr>")
+    await rig.change(a="<tr>6</tr>")
+    await trio.sleep(2)
+    assert viewer.sent[1:] == [{"order": ["a", "b"], "rows": {"a": "<tr>6</tr>", "b": "<tr>2</tr>"}}]
+
+
+async def test_a_viewer_that_never_reads_is_dropped_and_one_that_leaves_is_forgotten(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    rig = Rig()
+    lazy, leaving = Viewer(rig), Viewer(rig)
+    for viewer in (lazy, leaving):
+        nursery.start_soon(viewer.run)
+    await trio.sleep(2)
+    lazy.reads = False
+    await rig.change(a="<tr>7</tr>")
+    await trio.sleep(SEND_LIMIT / 2)
+    assert (rig.board.viewers, rig.viewers.count) == (2, 2)
+    await trio.sleep(SEND_LIMIT)
+    assert (rig.board.viewers, rig.viewers.count) == (1, 1)
+    leaving.left.set()
+    await trio.sleep(1)
+    assert (rig.board.viewers, rig.viewers.count) == (0, 0)
+
+
+async def test_streams_are_limited_in_all_and_by_address_and_this_machine_is_free(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_board, "MOST_OF_ADDRESS", 2)
+    monkeypatch.setattr(live_board, "MOST_VIEWERS", 6)
+    rig = Rig()
+    viewers = [Viewer(rig) for _ in range(3)] + [Viewer(rig, "127.0.0.1") for _ in range(5)]
+    for viewer in viewers:
+        nursery.start_soon(viewer.run)
+        await trio.sleep(0.1)
+    assert [viewer.status for viewer in viewers] == [200, 200, 503, 200, 200, 200, 200, 503]
+    assert viewers[2].bodies[1:] == [b"2 streams of this address are open, the most at once\n"]
+    assert viewers[7].bodies[1:] == [b"6 streams are open, the most at once; come back later\n"]
+    for viewer in viewers:
+        viewer.left.set()
+    await trio.sleep(1)
+    assert rig.viewers.count == 0

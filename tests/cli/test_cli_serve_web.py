@@ -1,0 +1,260 @@
+"""`arena serve --web`: pages beside a real server with real bots, what they stream, how the two live and die."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+from tests.cli.cli_rig import ARENA, PATIENCE, processes_of
+
+
+class Server:
+    """A server with pages."""
+
+    def __init__(self, process: subprocess.Popen[bytes], data: Path, log: Path) -> None:
+        self.process = process
+        self.data = data
+        self._log = log
+        self.address = self._said(r"Arena listens on (\S+:\d+),")
+        self.host, port = self._said(r"Pages at http://(\S+)/").split(":")
+        self.port = int(port)
+
+    def _said(self, pattern: str) -> str:
+        assert self.process.stdout is not None
+        assert select.select([self.process.stdout], [], [], PATIENCE)[0], "the server says nothing"
+        line = self.process.stdout.readline().decode()
+        found = re.match(pattern, line)
+        assert found, (line, self.log)
+        return found[1]
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def beside(self) -> int:
+        """The process that shows the pages."""
+        return int(re.findall(r'"process": (\d+), "event": "pages"', self.log)[-1])
+
+    def get(self, path: str, method: str = "GET") -> tuple[HTTPResponse, str]:
+        with closing(HTTPConnection(self.host, self.port, timeout=PATIENCE)) as connection:
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return answer, answer.read().decode()
+
+
+@contextmanager
+def serving(data: Path, *options: str) -> Iterator[Server]:
+    log = data.with_name("server.log")
+    command = [*ARENA, "serve", "--data", str(data), "--address", "127.0.0.1:0", "--web", "127.0.0.1:0", *options]
+    with log.open("a") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, bufsize=0)
+    try:
+        yield Server(process, data, log)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@contextmanager
+def bots(server: Server, directory: Path, *names: str, matches: int = 1000) -> Iterator[None]:
+    """Sample bots that play until the block ends."""
+    programs = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "arena_client.samples.random_bot", "--quiet", "--server", server.address),
+                *("--name", name, "--token-file", str(directory / f"{name}.token"), "--game", "sixth_sense"),
+                *("--capacity", "1", "--matches", str(matches)),
+            ],
+            stderr=subprocess.DEVNULL,
+        )
+        for name in names
+    ]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def until(done: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + PATIENCE
+    while not (found := done()):
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.05)
+    return found
+
+
+class Stream:
+    """A stream of server-sent events, read as a browser does."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self._connection = HTTPConnection(server.host, server.port, timeout=PATIENCE)
+        self._connection.request("GET", f"/live/events/{name}", headers={"accept-encoding": "gzip"})
+        self.answer = self._connection.getresponse()
+        self.rows: dict[str, str] = {}
+        """As the page would have them."""
+        self.keys: list[list[str]] = []
+        """The order after each message."""
+
+    def read(self) -> dict[str, str]:
+        """The rows after the next message."""
+        fields: dict[str, str] = {}
+        while True:
+            line = self.answer.readline().decode().rstrip("\n")
+            if not line and fields.get("event") == "rows":
+                break
+            name, _, value = line.partition(": ")
+            fields = {**fields, name: value} if line else {}
+        sent = json.loads(fields["data"])
+        self.rows = {key: sent["rows"].get(key, self.rows.get(key)) for key in sent["order"]}
+        assert None not in self.rows.values(), "a row that never came"
+        self.keys.append(sent["order"])
+        return self.rows
+
+    def until(self, done: Callable[[dict[str, str]], Any]) -> Any:
+        while not (found := done(self.rows)):
+            self.read()
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_match_is_on_the_pages_from_its_beginning_to_the_ladder(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        until(lambda: "No match is being played." in server.get("/live")[1], "the server's first word")
+        running, ladder = Stream(server, "matches"), Stream(server, "ladder/sixth_sense")
+        assert running.answer.headers["content-type"] == "text/event-stream"
+        assert running.answer.headers["content-encoding"] is None, "a compressed stream would wait for more"
+        assert (running.read(), ladder.read()) == ({}, {})
+        with bots(server, tmp_path, "ann", "bob"):
+            key = running.until(lambda rows: next(iter(rows), None))
+            one = Stream(server, f"matches/{key}")
+            one.until(lambda rows: any(name.startswith("round-") for name in rows) or "over" in rows)
+            rounds = [int(name.removeprefix("round-")) for name in one.rows if name != "over"]
+            assert rounds == list(range(len(rounds)))[::-1], "every round that is over, the newest first"
+            one.until(lambda rows: "over" in rows)
+            assert f"/matches/{key}" in one.rows["over"]
+            ladder.until(lambda rows: {*rows} == {"ann", "bob"})
+            running.until(lambda rows: rows and key not in rows)
+        for stream in (running, ladder, one):
+            stream.close()
+        answer, _ = server.get(f"/live/matches/{key}")
+        assert (answer.status, answer.headers["location"]) == (303, f"/matches/{key}"), "it has a page of its own now"
+        for path in ("/live", "/tv", "/status", "/ladder/sixth_sense"):
+            answer, text = server.get(path)
+            assert answer.status == 200
+            assert re.search(r'data-live="/live/events/[a-z_/]+"', text), path
+        assert '<span class="unseen"> takes it</span>' in server.get("/tv")[1], "a finished round lies open"
+        assert re.search(r'data-key="sixth_sense">.*?class="number">0<', server.get("/status")[1], re.DOTALL)
+
+
+def test_what_is_unknown_is_said_and_a_head_does_not_stream(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        for path in (
+            "/live/matches/7",
+            "/live/events/matches/x",
+            "/live/events/chess",
+            "/live/matches/99999999999999999",
+        ):
+            assert server.get(path)[0].status == 404, path
+        answer, _ = server.get("/live/events/matches", "HEAD")
+        assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream")
+
+
+def refused(*options: str) -> tuple[int, str]:
+    """How a server that cannot begin ends, and what it says."""
+    command = [*ARENA, "serve", "--no-house", "--seats", "2", *options]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return ended.returncode, ended.stderr
+
+
+def test_a_taken_port_is_named_and_no_server_begins(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        status, text = refused("--data", data, "--address", "127.0.0.1:0", "--web", place)
+    assert status == 1
+    assert f"web: cannot listen at {place}" in text
+    assert processes_of(tmp_path) == []
+    status, text = refused("--data", data, "--web", "8080")
+    assert status == 2
+    assert "web: '8080' is no HOST:PORT" in text
+
+
+def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        first = server.beside
+        assert server.get("/live")[0].status == 200
+        os.kill(first, signal.SIGKILL)
+        until(lambda: server.beside != first, "the next one")
+        assert "the process that shows pages ended; it is started anew" in server.log
+        assert server.get("/status")[0].status == 200
+
+
+def test_pages_end_with_the_server_also_when_it_is_killed(tmp_path: Path) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+            beside = server.beside
+            viewer = Stream(server, "status")
+            assert "server" in viewer.read(), "somebody looks meanwhile"
+            server.process.send_signal(number)
+            assert server.process.wait(PATIENCE) == (0 if number == signal.SIGTERM else -number)
+            until(partial(gone, beside), "the end of the pages")
+            viewer.close()
+    until(lambda: processes_of(tmp_path) == [], "the end of all")
+
+
+def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> None:
+    """`arena web --server` outlives a server, says that nothing answers, and shows what runs when it is back."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = ("--no-house", "--seats", "2", "--address", address)
+    with serving(tmp_path / "data", *options) as server:
+        command = [*ARENA, "web", "--listen", "127.0.0.1:0", "--server", address]
+        pages = subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0)
+        assert pages.stdout is not None
+        assert select.select([pages.stdout], [], [], PATIENCE)[0]
+        found = re.match(r"Pages at http://([\d.]+):(\d+)/", pages.stdout.readline().decode())
+        assert found
+        server.host, server.port = found[1], int(found[2])
+        until(lambda: "No match is being played." in server.get("/live")[1], "the first server")
+        viewer = Stream(server, "matches")
+        viewer.read()
+        server.process.kill()
+        server.process.wait()
+        until(lambda: "it is tried again" in server.get("/live")[1], "word that nothing answers")
+        place = server.host, server.port
+    with serving(tmp_path / "data", *options) as server, bots(server, tmp_path, "ann", "bob"):
+        assert viewer.until(lambda rows: rows), "the same viewer sees what the new server plays"
+        server.host, server.port = place
+        assert "data-key" in server.get("/live")[1]
+    viewer.close()
+    pages.send_signal(signal.SIGINT)
+    assert pages.wait(PATIENCE) == 0
+    pages.stdout.close()

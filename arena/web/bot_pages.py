@@ -24,6 +24,8 @@ LAST: Final = 150
 LISTED: Final = 20
 """Newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
+AGE: Final = 10.0
+"""Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
 EVENTS: Final = 1000
 """Newest decisions of the operator among which those about a bot are looked for."""
 
@@ -72,7 +74,7 @@ async def bot(request: Request) -> Response:
     called = found.profile.bot if found else entry.name if entry else name
     ladder = record = None
     if found is not None:
-        ladder = await state.fresh.read(("ladder", found.game), lambda source: source.ladder(found.game))
+        ladder = await state.fresh.read(("ladder", found.game), lambda source: source.ladder(found.game), AGE)
         finished = [row for row in found.matches if row.state is MatchState.FINISHED and not row.pruned]
         record = state.bot_records.record(finished, called)
     standing = next((row for row in ladder.standings if row.bot == called), None) if ladder else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from math import inf
 from time import monotonic
 from typing import Any, Final, TypeVar
 
@@ -20,20 +21,20 @@ Found = TypeVar("Found")
 
 
 class FreshRows:
-    """Results of queries of the last second. Who asks for what is just being read waits for it, in no thread."""
+    """Results of queries of the last seconds. Who asks for what is just being read waits for it, in no thread."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._kept: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
         self._turns: dict[Hashable, anyio.Lock] = {}
 
-    async def read(self, key: Hashable, query: Callable[[DataSource], Found]) -> Found:
-        """Return what a query returned within the last second; `key` says which query it is."""
+    async def read(self, key: Hashable, query: Callable[[DataSource], Found], age: float = SECONDS) -> Found:
+        """Return what a query returned, at most so many seconds ago; `key` says which query it is."""
         async with self._turns.setdefault(key, anyio.Lock()):
-            until, found = self._kept.get(key, (0.0, None))
-            if monotonic() >= until:
+            at, found = self._kept.get(key, (-inf, None))
+            if monotonic() - at >= age:
                 found = await self._reader.read(query)
-                self._kept[key] = monotonic() + SECONDS, found
+                self._kept[key] = monotonic(), found
                 self._kept.move_to_end(key)
         if len(self._kept) > KEPT:
             oldest, _ = self._kept.popitem(last=False)

@@ -38,6 +38,7 @@ ROUTES: Final = (
     Route("/matches/{number:int}/analysis", review_pages.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    Route("/duels", rules_pages.duels),
 )
 
 

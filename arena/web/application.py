@@ -14,10 +14,23 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from arena.web import bot_pages, ladder_pages, live_pages, match_list_pages, match_pages, rules_pages
+from arena.web import (
+    bot_pages,
+    ladder_pages,
+    live_pages,
+    match_list_pages,
+    match_pages,
+    proof_pages,
+    review_pages,
+    rules_pages,
+)
+from arena.web.bot_records import BotRecords
+from arena.web.fresh import FreshRows
 from arena.web.live_feed import OpenServer
-from arena.web.reader import Missing, OpenSource, Reader, Unavailable
+from arena.web.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
+from arena.web.ready_replays import ReadyReplays
 from arena.web.responses import WithHeaders, page
+from arena.web.reviews import Reviews
 
 ROUTES: Final = (
     Route("/", ladder_pages.home),
@@ -29,8 +42,13 @@ ROUTES: Final = (
     Route("/matches/{number:int}/steps/{step:int}", match_pages.step),
     Route("/matches/{number:int}/rounds/{round:int}", match_pages.round_frames),
     Route("/matches/{number:int}/replay", match_pages.replay),
+    Route("/matches/{number:int}/faults", match_pages.first_fault),
+    Route("/matches/{number:int}/check", proof_pages.check),
+    Route("/matches/{number:int}/analysis", review_pages.analysis, methods=["GET"]),
+    Route("/matches/{number:int}/analysis", review_pages.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    Route("/duels", rules_pages.duels),
     *live_pages.ROUTES,
 )
 
@@ -47,17 +65,41 @@ def application(open_source: OpenSource, root: str = "", open_server: OpenServer
         routes=[*ROUTES, Mount("/static", static)],
         middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
         lifespan=live.running,
-        exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
+        exception_handlers={
+            Missing: _missing,
+            Removed: _gone,
+            NotShown: _not_shown,
+            Busy: _busy,
+            Unavailable: _unavailable,
+            HTTPException: _refused,
+        },
     )
     made.state.reader = reader
     made.state.live = live
-    made.state.replays = match_pages.ReadyReplays()
+    made.state.replays = ReadyReplays()
+    made.state.reviews = Reviews()
+    made.state.fresh = FreshRows(reader)
+    made.state.bot_records = BotRecords(open_source)
     made.state.table_ladders = ladder_pages.TableLadders(reader)
     return made
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     return page(request, "error.html", 404, title="Not here", why=str(error))
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return page(request, "error.html", 410, title="Gone", why=str(error))
+
+
+async def _not_shown(request: Request, error: Exception) -> Response:
+    return page(request, "error.html", 501, title="Cannot be shown", why=str(error))
+
+
+async def _busy(request: Request, error: Exception) -> Response:
+    answer = page(request, "error.html", 503, title="Busy", why=str(error))
+    answer.headers["retry-after"] = "60"
+    return answer
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""The rules of a game in three languages, and how to write a bot."""
+"""The rules of a game in three languages, how to write a bot, and results from the viewer's own machine."""
 
 from __future__ import annotations
 
@@ -48,6 +48,11 @@ async def rules(request: Request) -> Response:
 async def write_a_bot(request: Request) -> Response:
     """Show the shortest bot and how it gets on the ladder."""
     return page(request, "write_a_bot.html", bot=FIRST_BOT)
+
+
+async def duels(request: Request) -> Response:
+    """Show where the viewer's own browser shows results of the match runner."""
+    return page(request, "duels.html")
 
 
 @lru_cache(maxsize=16)

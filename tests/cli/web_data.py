@@ -33,15 +33,16 @@ NAMES = ("bot-0", "bot-1", "bot-2", "bot-3")
 def directory_of(path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool = True) -> Path:
     """Make a data directory with a finished match for each number of seats, each a day after the one before."""
 
-    async def make() -> None:
+    async def opened() -> None:
         async with open_store(path, STARTED):
             pass
 
-    trio.run(make)
+    trio.run(opened)
     with open_to_amend(path) as connection:
         own = [bots.register(connection, name, f"owner-{name}", STARTED).bot.id for name in NAMES]
         for number, seats in enumerate(tables):
             finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs)
+    trio.run(opened)  # which signs the log's head
     return path
 
 

@@ -37,8 +37,13 @@ class WebPages:
         scope |= {"root_path": "", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
         sent = list[MutableMapping[str, Any]]()
 
+        asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
         async def receive() -> MutableMapping[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            for message in asked:
+                return message
+            await trio.sleep_forever()  # nobody goes away
+            raise AssertionError
 
         async def send(message: MutableMapping[str, Any]) -> None:
             sent.append(message)

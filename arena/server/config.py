@@ -49,13 +49,6 @@ class Config:
     data: Path = field(
         default=Path("arena-data"), metadata={"help": "Directory of the database and journal; made if missing."}
     )
-    web: str | None = field(
-        default=None,
-        metadata={
-            "help": "Where browsers connect, as HOST:PORT: a process beside the server shows the pages of `arena web` "
-            "there, with the matches that are being played."
-        },
-    )
     registration: Literal["open", "invited"] = field(
         default="open",
         metadata={"help": "Who may register a bot: anybody, or holders of an invitation (`arena bots invite`)."},
@@ -167,6 +160,13 @@ class Config:
     )
     drain: float = field(
         default=10.0, metadata={"unit": "s", "help": "How long a stopping server lets running matches go on."}
+    )
+    web: str | None = field(
+        default=None,
+        metadata={
+            "help": "Where browsers connect, as HOST:PORT: a process beside the server shows the pages of `arena web` "
+            "there, with the matches that are being played."
+        },
     )
     log_json: bool = field(
         default=False, metadata={"help": "Log as JSON lines, as it is done when standard error is no terminal."}

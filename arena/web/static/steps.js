@@ -10,18 +10,29 @@ const WAYS = {
   ArrowRight: "next", ArrowLeft: "previous", ArrowDown: "next part", ArrowUp: "previous part",
   r: "next round", R: "previous round", f: "next forced",
 };
+const FOCUSED = "a[href], [tabindex]";
+const SETTLED = 150; // ms
 const frames = new Map();
-const asked = new Set();
+const asked = new Map();
 let index = Number(steps.dataset.step);
 let round = Number(steps.dataset.round);
+let rounds = Infinity; // until the last one is there
+let wanted = index;
+let settled = 0;
 
-async function fetched(wanted) {
-  if (wanted < 1 || asked.has(wanted)) return;
-  asked.add(wanted);
-  const answer = await fetch(`${base}/rounds/${wanted}${query}`);
+function fetched(number) {
+  if (number >= 1 && number <= rounds && !asked.has(number)) {
+    asked.set(number, asking(number).catch(() => asked.delete(number)));
+  }
+  return asked.get(number);
+}
+
+async function asking(number) {
+  const answer = await fetch(`${base}/rounds/${number}${query}`);
   if (!answer.ok) return;
   const found = await answer.json();
-  found.frames.forEach((each, place) => frames.set(found.first + place, { ...each, round: wanted }));
+  found.frames.forEach((each, place) => frames.set(found.first + place, { ...each, round: number }));
+  if (found.first + found.frames.length > last) rounds = number;
 }
 
 const address = (step) => `${base}/steps/${step}${query}`;
@@ -29,17 +40,25 @@ const address = (step) => `${base}/steps/${step}${query}`;
 function shown(step) {
   const found = frames.get(step);
   if (found === undefined) return false;
+  const held = frame.contains(document.activeElement) ? [...frame.querySelectorAll(FOCUSED)].indexOf(document.activeElement) : -1;
   frame.innerHTML = found.html;
+  if (held >= 0) frame.querySelectorAll(FOCUSED)[held]?.focus({ preventScroll: true });
   at.textContent = step;
   index = step;
   round = found.round;
-  history.replaceState(null, "", address(step));
+  // Browsers refuse a page that changes its address a hundred times within half a minute: it waits for a held key.
+  clearTimeout(settled);
+  settled = setTimeout(() => history.replaceState(null, "", address(index)), SETTLED);
   for (const link of steps.querySelectorAll("[data-way]")) {
     const to = found.ways[link.dataset.way];
-    if (to === null) link.setAttribute("aria-disabled", "true");
-    else link.removeAttribute("aria-disabled");
-    if (to === null) link.removeAttribute("href");
-    else link.href = address(to);
+    if (to === null) {
+      if (link === document.activeElement) link.tabIndex = 0; // or the focus would be lost where there is no way on
+      link.setAttribute("aria-disabled", "true");
+      link.removeAttribute("href");
+    } else {
+      link.removeAttribute("aria-disabled");
+      link.href = address(to);
+    }
     link.dataset.to = to ?? "";
   }
   for (const link of steps.querySelectorAll("[data-eyes]")) {
@@ -51,9 +70,12 @@ function shown(step) {
   return true;
 }
 
-function go(step) {
+async function go(step) {
+  wanted = step;
   if (step < 1 || step > last || shown(step)) return;
-  location.href = address(step);
+  // A held key would begin to load a page again and again: what was asked for is awaited.
+  await Promise.all([fetched(round), fetched(round + 1), fetched(round - 1)]);
+  if (step === wanted && step !== index && !shown(step)) location.href = address(step);
 }
 
 function follow(way) {
@@ -71,8 +93,9 @@ document.addEventListener("keydown", (event) => {
 
 steps.addEventListener("click", (event) => {
   const link = event.target.closest("[data-way]");
-  if (link !== null && link.dataset.to && shown(Number(link.dataset.to))) event.preventDefault();
+  if (link === null || !link.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
+  go(Number(link.dataset.to));
+  event.preventDefault();
 });
 
-fetched(round);
-fetched(round + 1);
+fetched(round).then(() => fetched(round + 1));

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from arena.client.source import DataSource
 from arena.replay.read import read
+from arena.replay.render.rich_html import html
 from arena.replay.render.show import ShowError, part_name, show_match, show_step, stops, table_scene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.replay import Replay
@@ -22,7 +23,6 @@ from arena.store.rows import MatchRow, MatchState
 from arena.web.asked import known_game, number_asked
 from arena.web.reader import Missing
 from arena.web.responses import page
-from arena.web.rich_html import html
 
 LISTED: Final = 50
 KEPT: Final = 16

@@ -15,11 +15,10 @@ from rich.text import Text
 from arena.cli.data_source import DataPlace
 from arena.cli.ladder_table import ladder_table
 from arena.cli.match_counter import MatchCounter
-from arena.cli.replay import verified
 from arena.cli.replay_source import finished
-from arena.cli.verify_proofs import prove
 from arena.cli.verify_report import drawn_verdict
 from arena.client.directory import open_directory
+from arena.client.verdict import prove, verified
 from arena.replay.read import read
 from arena.replay.render.show import part_name, show_part
 from arena.replay.steps import Course

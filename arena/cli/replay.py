@@ -17,10 +17,8 @@ from arena.cli.replay_source import finished, is_match, read_replay, replay_cont
 from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from arena.cli.data_source import DataPlace
-    from arena.cli.verify_proofs import Proofs
+    from arena.client.verdict import Proofs
     from arena.replay.replay import Replay
     from arena.replay.verify import ReplayVerdict
 
@@ -163,8 +161,9 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
         difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
         print_json(dict.fromkeys(_VERDICT) | {"source": name, "verified": False, "difference": difference})
         context.exit(1)
+    from arena.client.verdict import Proofs, prove, verified
+
     verdict = verified(replay)
-    from arena.cli.verify_proofs import Proofs, prove
 
     asks_log = is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
     proofs = Proofs()
@@ -207,27 +206,6 @@ def export(match_id: int, output: Path | None, place: DataPlace) -> None:
 
 command.add_command(ask)
 command.add_command(diff)
-
-
-def verified(replay: Replay) -> ReplayVerdict:
-    """Verify a replay by playing it again, including its live ratings."""
-    from arena.ladder import live
-    from arena.replay.replay import RecordedRating
-    from arena.replay.verify import verify as verify_replay
-
-    def rate(
-        before: Sequence[RecordedRating],
-        places: Sequence[int],
-        bots: Sequence[str],
-        counts: Sequence[bool],
-        spoilt: Sequence[bool],
-        beyond_quota: Collection[tuple[int, int]],
-    ) -> list[RecordedRating]:
-        ratings = [live.Rating(rating.value, rating.deviation) for rating in before]
-        after = live.update(ratings, places, bots, counts, spoilt, beyond_quota)
-        return [RecordedRating(rating.value, rating.deviation) for rating in after]
-
-    return verify_replay(replay, rate)
 
 
 _VERDICT = (

@@ -82,8 +82,9 @@ def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPl
         raise click.UsageError("--slowest is about time; leave it out with --game")
     from dataclasses import replace
 
-    from arena.cli.game_review import GameReview, costly_in_words, document, rounds_table, seats_beside_house
+    from arena.cli.game_review import costly_in_words, rounds_table, seats_beside_house, shown_progress
     from arena.cli.replay_source import read_replay
+    from arena.client.game_review import GameReview, document
 
     try:
         review = GameReview(read_replay(source, place))
@@ -92,7 +93,8 @@ def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPl
     seats = review.seats()
     if seat is not None:
         _check_seat(seat, len(seats))
-        seats = [replace(seats[seat], costly=review.costly(seat, screen(stderr=True)))]
+        with shown_progress(screen(stderr=True), f"Seat {seat}: playing its choices again") as looked:
+            seats = [replace(seats[seat], costly=review.costly(seat, looked))]
     if as_json:
         print_json(document(review, seats))
         return

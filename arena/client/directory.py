@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena.store import bots, kept_ladders, log, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
+from arena.store.match_search import search
 from arena.store.rows import microseconds
 from arena.store.store import open_readonly
 from arena.store.version_standings import version_standings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.log.head import LogEntry, LogState
+    from arena.store.match_search import MatchFilter, MatchPage
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 
@@ -87,6 +89,12 @@ class Directory:
         if game:
             _require(game)
         return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
+
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        """See `arena.store.match_search.search`."""
+        if wanted.game:
+            _require(wanted.game)
+        return search(self._connection, wanted, limit, before)
 
     def bots(self) -> tuple[BotRow, ...]:
         """See `Client.bots`."""

@@ -11,8 +11,11 @@ from typing import Final, cast
 import grpc
 from google.protobuf.message import Message
 
+from arena.client.match_search import PAGE as SIFTED
+from arena.client.match_search import sifted
 from arena.log.head import LogEntry, LogHead, LogState
 from arena.store.errors import Refused
+from arena.store.match_search import MatchFilter, MatchPage
 from arena.store.rows import (
     BotEventRow,
     BotRow,
@@ -162,6 +165,10 @@ class Client:
         with self._translated_errors():
             answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, MatchRow) for match in answer.matches)
+
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        """See `arena.store.match_search.search`: game and bot the server filters, the rest is looked at here."""
+        return sifted(lambda below: self.matches(wanted.game, wanted.bot, SIFTED, below), wanted, limit, before)
 
     def bots(self) -> tuple[BotRow, ...]:
         """Return the bots that are neither hidden nor deleted, by name."""

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from arena.log.head import LogEntry, LogState
+    from arena.store.match_search import MatchFilter, MatchPage
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 
 
@@ -22,6 +23,7 @@ class DataSource(Protocol):
     def matches(  # noqa: D102
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]: ...
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage: ...  # noqa: D102
     def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
     def replay(self, match_id: int) -> bytes: ...  # noqa: D102

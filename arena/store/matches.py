@@ -209,7 +209,7 @@ def list_matches(
     if before is not None:
         query = query.where(number < before)
     query = query.order_by(number.desc()).limit(limit)
-    return _with_seats(connection, connection.execute(query).all())
+    return with_seats(connection, connection.execute(query).all())
 
 
 def has_finished(connection: Connection, bot_id: int) -> bool:
@@ -223,7 +223,7 @@ def get_match(connection: Connection, match_id: int) -> MatchRow:
     rows = connection.execute(select(schema.matches).where(schema.matches.c.id == match_id)).all()
     if not rows:
         raise UnknownMatch(match_id)
-    return _with_seats(connection, rows)[0]
+    return with_seats(connection, rows)[0]
 
 
 def get_replay(connection: Connection, match_id: int) -> bytes:
@@ -247,7 +247,8 @@ def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchSt
     return game, MatchState(state)
 
 
-def _with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
+def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
+    """Return the matches of these rows of their table, with their seats."""
     taken = schema.match_seats.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
     bot = schema.bots.c

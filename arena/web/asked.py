@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time
+
 from starlette.requests import Request
 
 from arena.client.directory import games_named
@@ -31,3 +33,19 @@ def number_asked(request: Request, name: str, largest: int = (1 << 63) - 1) -> i
     if not typed.isascii() or not typed.isdigit() or int(typed[:20]) > largest:
         raise Missing(f"{name} is a whole number from 0 to {largest}, not {typed[:40]!r}")
     return int(typed)
+
+
+def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
+    """Return an instant, in UTC where nothing else is said; of a day its end, or its beginning where that is what is
+    wanted. None, Missing as above.
+    """
+    typed = request.query_params.get(name, "")
+    if not typed:
+        return None
+    try:
+        found = datetime.fromisoformat(typed)
+        if len(typed) <= len("2026-11-23"):
+            found = datetime.combine(found, time.min if begins else time.max)
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise Missing(f"{name} is a date or an instant such as 2026-11-23T18:30, not {typed[:40]!r}") from None

@@ -1,140 +1,96 @@
-"""The list of matches, one match, and its replay step by step."""
+"""One match, and its replay step by step."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Sequence
-from threading import Lock
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from arena.client.figures import CONFIDENCE
 from arena.client.source import DataSource
-from arena.replay.read import read
 from arena.replay.render.rich_html import html
-from arena.replay.render.show import ShowError, part_name, show_match, show_step, stops, table_scene
+from arena.replay.render.show import ShowError, part_name, show_match, show_step, table_scene
 from arena.replay.render.table_svg import table_svg
-from arena.replay.replay import Replay
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
-from arena.web.asked import known_game, number_asked
-from arena.web.reader import Missing
+from arena.web.asked import number_asked
+from arena.web.reader import Missing, NotShown
+from arena.web.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.responses import page
-
-LISTED: Final = 50
-KEPT: Final = 16
-"""Replays kept ready to be stepped through."""
+from arena.web.reviews import Review
 
 
-class ReadyReplay:
-    """A replay played through, and where one goes in it."""
+class Shown(NamedTuple):
+    """What is drawn of a match."""
 
-    def __init__(self, replay: Replay) -> None:
-        self.course = course = Course(replay)
-        self._parts = [stop + 1 for stop in stops(course)]
-        self._rounds = [course.begins(each) + 1 for each in range(course.rounds)]
-        self._forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
-
-    def ways(self, index: int) -> dict[str, int | None]:
-        """Return the steps to go to from one, by what they are called; None where there is none."""
-        return {
-            "previous round": _before(self._rounds, index),
-            "previous part": _before(self._parts, index),
-            "previous": index - 1 or None,
-            "next": index + 1 if index < len(self.course.steps) else None,
-            "next part": _after(self._parts, index),
-            "next round": _after(self._rounds, index),
-            "next forced": _after(self._forced, index),
-        }
-
-
-class ReadyReplays:
-    """The replays that were looked at last, ready to be stepped through. For several threads."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[int, ReadyReplay] = OrderedDict()
-        self._lock = Lock()
-
-    def ready(self, source: DataSource, number: int) -> ReadyReplay:
-        """Return a finished match's replay; Refused if it has none."""
-        with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-                return self._kept[number]
-        made = ReadyReplay(read(source.replay(number)))
-        with self._lock:
-            self._kept[number] = made
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return made
-
-
-async def matches(request: Request) -> Response:
-    """List matches, the newest first."""
-    game, bot = request.query_params.get("game", ""), request.query_params.get("bot", "")
-    before = number_asked(request, "before")
-    if game:
-        known_game(game)
-    rows = await request.app.state.reader.read(
-        lambda source: source.matches(game=game, bot=bot, limit=LISTED, before=before)
-    )
-    older = rows[-1].match_id if len(rows) == LISTED else None
-    return page(request, "matches.html", matches=rows, game=game, bot=bot, older=older)
+    match: MatchRow
+    drawn: Markup | None
+    """Points by round; None where there is no replay."""
+    rounds: Sequence[int]
+    """The step with which each round begins."""
+    why_not: str
+    """Why its replay cannot be shown here; empty if it can, and where there is none."""
 
 
 async def match(request: Request) -> Response:
     """Show one match: its result, and points by round where its replay is kept."""
     number = request.path_params["number"]
 
-    def query(source: DataSource) -> tuple[MatchRow, Markup | None, int]:
-        row = _row(source, number)
+    def query(source: DataSource) -> Shown:
+        row = match_row(source, number)
         if row.state is not MatchState.FINISHED or row.pruned:
-            return row, None, 0
-        course = request.app.state.replays.ready(source, number).course
-        return row, html(show_match(course)), course.rounds
+            return Shown(row, None, (), "")
+        try:
+            ready = request.app.state.replays.ready(source, number)
+            return Shown(row, html(show_match(ready.course)), ready.rounds, "")
+        except (NotShown, ShowError) as error:
+            return Shown(row, None, (), str(error))
 
-    row, drawn, rounds = await request.app.state.reader.read(query)
-    return page(request, "match.html", match=row, drawn=drawn, rounds=rounds)
+    shown = await request.app.state.reader.read(query)
+    return page(request, "match.html", **shown._asdict())
 
 
 async def step(request: Request) -> Response:
     """Show one step of a match as a seat saw it, or with all hands open."""
     number, index = request.path_params["number"], request.path_params["step"]
     seat = number_asked(request, "seat", 100)
+    review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
         ready = request.app.state.replays.ready(source, number)
-        course = ready.course
-        frame = _frame(course, index, seat)
+        course, costly = ready.course, _costly(ready, review, seat)
+        frame = _frame(course, index, seat, costly)
         return {
             "frame": frame,
             "header": course.replay.header,
             "round": course.steps[index - 1].round + 1,
+            "rounds": ready.rounds,
             "last": len(course.steps),
             "part": part_name(course),
-            "ways": ready.ways(index),
+            "ways": ready.ways(index, sorted(costly)),
         }
 
     shown = await request.app.state.reader.read(_named(query))
-    return page(request, "step.html", number=number, index=index, seat=seat, **shown)
+    return page(request, "step.html", number=number, index=index, seat=seat, review=review, **shown)
 
 
 async def round_frames(request: Request) -> Response:
     """Return all steps of a round as they are drawn, for a page that steps through them without asking again."""
     number, wanted = request.path_params["number"], request.path_params["round"]
     seat = number_asked(request, "seat", 100)
+    review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
         ready = request.app.state.replays.ready(source, number)
-        course = ready.course
+        course, costly = ready.course, _costly(ready, review, seat)
         if not 1 <= wanted <= course.rounds:
             raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {wanted}")
         first = course.begins(wanted - 1) + (2 if wanted > 1 else 1)
-        steps = range(first, course.ends(wanted - 1) + 2)
-        frames = [{"html": _frame(course, each, seat), "ways": ready.ways(each)} for each in steps]
+        places, sure = sorted(costly), range(first, course.ends(wanted - 1) + 2)
+        frames = [{"html": _frame(course, each, seat, costly), "ways": ready.ways(each, places)} for each in sure]
         return {"first": first, "frames": frames}
 
     return JSONResponse(await request.app.state.reader.read(_named(query)))
@@ -143,7 +99,7 @@ async def round_frames(request: Request) -> Response:
 async def replay(request: Request) -> Response:
     """Return the replay file of a finished match."""
     number = request.path_params["number"]
-    content = await request.app.state.reader.read(lambda source: source.replay(number))
+    content = await request.app.state.reader.read(lambda source: replay_file(source, number))
     name = f"match-{number}.replay"
     return Response(
         content,
@@ -162,28 +118,49 @@ def _named(query: Any) -> Any:
     return named
 
 
-def _row(source: DataSource, number: int) -> MatchRow:
-    rows = source.matches(limit=1, before=number + 1) if number < (1 << 63) - 1 else ()
-    if not rows or rows[0].match_id != number:
-        raise Missing(f"there is no match {number}")
-    return rows[0]
+def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:
+    """Return what the analysis has found, by step: of one seat, or of all."""
+    if review is None or review.found is None:
+        return {}
+    of_seats = [each for each in review.found["seats"] if seat is None or each["seat"] == seat]
+    choices = [choice for each in of_seats for choice in each["costly"] or ()]
+    return {place: each for each in choices if (place := ready.step_of(each["decision"])) is not None}
 
 
-def _frame(course: Course, index: int, seat: int | None) -> Markup:
-    """Return one step as HTML: the table, and below it the same in words."""
+def _frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> Markup:
+    """Return one step as HTML: the table, below it the same in words, and what may be chosen next."""
     words = html(show_step(course, index, seat))
     scene = table_scene(course, index, seat)
+    after = _cost(costly.get(index)) + _legal(course, index, seat)
     if scene is None:
-        return words
+        return words + after
     picture = Markup(table_svg(scene, f"The table at step {index}"))  # noqa: S704 - it escapes what it is given
-    return Markup('<figure class="seats">{}</figure>{}').format(picture, words)
+    return Markup('<figure class="seats">{}</figure>{}{}').format(picture, words, after)
 
 
-def _before(places: Sequence[int], index: int) -> int | None:
-    at = bisect_left(places, index)
-    return places[at - 1] if at else None
+def _cost(choice: Mapping[str, Any] | None) -> Markup:
+    """Say what the analysis found of the choice that led here; empty if it found nothing."""
+    if choice is None:
+        return Markup("")
+    return Markup('<p class="costly">This choice, {}, cost {:.1f} ± {:.1f} points against {}.</p>').format(
+        choice["name"], choice["cost"], CONFIDENCE * choice["error"], choice["better_name"]
+    )
 
 
-def _after(places: Sequence[int], index: int) -> int | None:
-    at = bisect_right(places, index)
-    return places[at] if at < len(places) else None
+def _legal(course: Course, index: int, seat: int | None) -> Markup:
+    """List what may be chosen next, the choice that follows marked; of one seat only its own."""
+    step, parts = course.steps[index - 1], Markup("")
+    names, bots = course.replay.header.game.actions, course.replay.header.bots
+    following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}
+    for owing in step.state.waiting():
+        if seat not in (None, owing):
+            continue
+        choices = Markup(" · ").join(
+            Markup("<strong>{}</strong>").format(names[action].name)
+            if action == following.get(owing)
+            else escape(names[action].name)
+            for action in step.state.legal(owing)
+        )
+        when = "In the next round " if step.ended is not None else ""
+        parts += Markup('<p class="legal">{}{} {} may choose: {}</p>').format(when, owing, bots[owing].name, choices)
+    return parts

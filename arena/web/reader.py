@@ -25,6 +25,18 @@ class Missing(Exception):  # noqa: N818 - the name says what is the matter
     """There is nothing of what was asked for; the message says what."""
 
 
+class Removed(Missing):
+    """What was asked for was removed for good; the message says what."""
+
+
+class NotShown(Exception):  # noqa: N818
+    """What is there cannot be shown here; the message says why."""
+
+
+class Busy(Exception):  # noqa: N818
+    """More was asked for than is worked on at a time; the message says when to come back."""
+
+
 class Unavailable(Exception):  # noqa: N818
     """The data source does not answer; the message says why."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.client.figures import CONFIDENCE, is_house, share_in_words
+from arena.client.flags import sentence
 from arena.version import __version__
 from engine.registry import GAMES
 
@@ -77,6 +78,20 @@ def _instant(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _stamp(at: datetime) -> str:
+    """Return an instant as an address names it."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat()
+
+
+def _long(time: timedelta) -> str:
+    """Return a length of time in words, to the minute."""
+    minutes = time // timedelta(minutes=1)
+    for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size or unit == "minute":
+            break
+    return f"{minutes // size} {unit}{'' if minutes // size == 1 else 's'}"
+
+
 def _signed(value: float, digits: int = 0) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
@@ -89,6 +104,13 @@ _TEMPLATES: Final = Environment(
     lstrip_blocks=True,
 )
 _TEMPLATES.filters.update(
-    at=_instant, margin=_margin, signed=_signed, share=share_in_words, segment=lambda text: quote(text, safe="")
+    at=_instant,
+    flag_in_words=sentence,
+    long=_long,
+    margin=_margin,
+    segment=lambda text: quote(text, safe=""),
+    share=share_in_words,
+    signed=_signed,
+    stamp=_stamp,
 )
 _TEMPLATES.globals.update(games=GAMES, is_house=is_house, server_version=__version__)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from arena.cli.flags_table import MARK, flags_table, sentence
+from arena.cli.flags_table import MARK, flags_table
 from arena.cli.ladder_table import ladder_table
+from arena.client.flags import sentence
 from arena.ladder.ladder import FlagKind
 from arena.store import pruning
 from arena.store.fits import Fits

@@ -188,7 +188,7 @@ def test_why_the_game_was_lost_beside_the_house(file: Path) -> None:
 
 
 def test_why_a_game_was_lost_that_no_house_bot_plays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.cli.game_review.HOUSE_BOTS", {})
+    monkeypatch.setattr("arena.client.game_review.HOUSE_BOTS", {})
     result = arena("why", file, "--game")
     assert result.exit_code == 1
     assert result.output == "Error: no house bot plays 6th Sense, so there is none to compare with\n"

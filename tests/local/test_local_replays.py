@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.cli.replay import verified
+from arena.client.verdict import verified
 from arena.local.design import Design
 from arena.local.errors import LocalMatchError
 from arena.local.replays import set_replays, write_replays

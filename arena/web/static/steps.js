@@ -8,10 +8,14 @@ const last = Number(steps.dataset.last);
 const query = seat === "" ? "" : `?seat=${seat}`;
 const WAYS = {
   ArrowRight: "next", ArrowLeft: "previous", ArrowDown: "next part", ArrowUp: "previous part",
-  r: "next round", R: "previous round", f: "next forced",
+  "]": "next part", "[": "previous part",
+  r: "next round", R: "previous round", f: "next forced", c: "next costly",
 };
 const FOCUSED = "a[href], [tabindex]";
 const SETTLED = 150; // ms
+const scrub = document.getElementById("scrub");
+const slider = scrub.querySelector("input");
+const SWIPE = 40; // pixels
 const frames = new Map();
 const asked = new Map();
 let index = Number(steps.dataset.step);
@@ -44,6 +48,7 @@ function shown(step) {
   frame.innerHTML = found.html;
   if (held >= 0) frame.querySelectorAll(FOCUSED)[held]?.focus({ preventScroll: true });
   at.textContent = step;
+  slider.value = step;
   index = step;
   round = found.round;
   // Browsers refuse a page that changes its address a hundred times within half a minute: it waits for a held key.
@@ -61,6 +66,10 @@ function shown(step) {
     }
     link.dataset.to = to ?? "";
   }
+  for (const link of steps.querySelectorAll("[data-round][data-to]")) {
+    if (Number(link.dataset.round) === round) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
   for (const link of steps.querySelectorAll("[data-eyes]")) {
     const eyes = new URL(link.href).search;
     link.href = `${base}/steps/${step}${eyes}`;
@@ -70,11 +79,16 @@ function shown(step) {
   return true;
 }
 
+function roundOf(step) {
+  const starts = [...steps.querySelectorAll("[data-round][data-to]")].map((link) => Number(link.dataset.to));
+  return Math.max(1, starts.filter((start) => start < step).length);
+}
+
 async function go(step) {
   wanted = step;
   if (step < 1 || step > last || shown(step)) return;
-  // A held key would begin to load a page again and again: what was asked for is awaited.
-  await Promise.all([fetched(round), fetched(round + 1), fetched(round - 1)]);
+  // A key that is held, or the slider, would begin to load a page again and again: what was asked for is awaited.
+  await fetched(roundOf(step));
   if (step === wanted && step !== index && !shown(step)) location.href = address(step);
 }
 
@@ -85,6 +99,12 @@ function follow(way) {
 
 document.addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  if (event.key === "?") {
+    const keys = document.getElementById("keys");
+    keys.open = !keys.open;
+    if (keys.open) keys.querySelector("summary").focus();
+    return;
+  }
   const way = WAYS[event.key];
   if (way === undefined) return;
   follow(way);
@@ -92,10 +112,27 @@ document.addEventListener("keydown", (event) => {
 });
 
 steps.addEventListener("click", (event) => {
-  const link = event.target.closest("[data-way]");
+  const link = event.target.closest("[data-to]");
   if (link === null || !link.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
   go(Number(link.dataset.to));
   event.preventDefault();
 });
+
+let touched = null;
+frame.addEventListener("touchstart", (event) => {
+  const alone = event.touches.length === 1 && !event.target.closest(".wide");
+  touched = alone ? { x: event.touches[0].clientX, y: event.touches[0].clientY } : null;
+}, { passive: true });
+frame.addEventListener("touchend", (event) => {
+  if (touched === null) return;
+  const across = event.changedTouches[0].clientX - touched.x;
+  const along = event.changedTouches[0].clientY - touched.y;
+  touched = null;
+  if (Math.abs(across) >= SWIPE && Math.abs(across) > 2 * Math.abs(along)) follow(across < 0 ? "next" : "previous");
+}, { passive: true });
+
+slider.addEventListener("input", () => go(Number(slider.value)));
+slider.value = index;
+scrub.hidden = false;
 
 fetched(round).then(() => fetched(round + 1));

@@ -1,0 +1,36 @@
+"""What stands out in the results of a ladder, in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arena.ladder.ladder import FlagKind
+from arena.store.rows import FlagRow
+
+MEANING: Final = (
+    "A flag says that results stand out from what the ratings expect, by how much and how surely. It is no verdict: "
+    "bots may suit or learn from each other, and of many honest ones some stand out by chance. No rating depends on "
+    "it; only the operator takes results back, with a reason that everybody sees."
+)
+
+
+def sentence(flag: FlagRow) -> str:
+    """Say what a flag is about, in one sentence without its errors."""
+    bot = flag.bot + (f" of {flag.owner}" if flag.owner not in {"", flag.bot} else "")
+    other = flag.other + (f" of {flag.other_owner}" if flag.other_owner not in {"", flag.other} else "")
+    match flag.kind:
+        case FlagKind.PAIR:
+            return f"{bot} scores {100 * flag.size:.0f} points in 100 more against {other} than their ratings say"
+        case FlagKind.OWNERS:
+            who = f"{flag.owner or flag.bot} score {100 * flag.size:.0f} points in 100 more against those of"
+            return f"The bots of {who} {flag.other_owner or flag.other} than their ratings say, most of all {flag.bot}"
+        case FlagKind.LIFT:
+            alone = flag.other_owner in {"", flag.other}
+            whom = flag.other if alone else f"the bots of {flag.other_owner}, such as {flag.other}"
+            return f"{bot} would stand {flag.size:.0f} Elo lower without its results against {whom}"
+        case FlagKind.CHANGE:
+            version = f" as {flag.version}" if flag.version else ""
+            how = "better" if flag.size > 0 else "worse"
+            return (
+                f"{bot}{version} was {abs(flag.size):.0f} Elo {how} in the newer half of its results than in the older"
+            )

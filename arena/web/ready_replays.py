@@ -1,0 +1,131 @@
+"""Replays played through and kept for a while, ready to be stepped through."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Final
+
+from arena.client.source import DataSource
+from arena.client.verdict import verified
+from arena.replay.read import read
+from arena.replay.render.show import stops
+from arena.replay.replay import Replay, ReplayError
+from arena.replay.steps import Course
+from arena.replay.verify import ReplayVerdict
+from arena.store.errors import Refused, StoreError
+from arena.store.rows import MatchRow, MatchState
+from arena.web.reader import Missing, NotShown, Removed
+
+KEPT: Final = 16
+"""Replays kept ready to be stepped through."""
+
+
+class ReadyReplay:
+    """A replay played through, and where one goes in it."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.course = course = Course(replay)
+        self._parts = [stop + 1 for stop in stops(course)]
+        self._rounds = [course.begins(each) + 1 for each in range(course.rounds)]
+        self._forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
+        self._by_decision = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
+
+    @cached_property
+    def verdict(self) -> ReplayVerdict:
+        """Whether it is consistent in itself."""
+        return verified(self.course.replay)
+
+    @property
+    def rounds(self) -> Sequence[int]:
+        """The step with which each round begins."""
+        return self._rounds
+
+    def step_of(self, decision: int) -> int | None:
+        """Return the step to which a decision led; None for one that was never made."""
+        return self._by_decision.get(decision)
+
+    def ways(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
+        """Return the steps to go to from one, by what they are called; None where there is none.
+
+        `costly` are the steps of choices that cost most, in order.
+        """
+        return {
+            "previous round": _before(self._rounds, index),
+            "previous part": _before(self._parts, index),
+            "previous": index - 1 or None,
+            "next": index + 1 if index < len(self.course.steps) else None,
+            "next part": _after(self._parts, index),
+            "next round": _after(self._rounds, index),
+            "next forced": _after(self._forced, index),
+            "next costly": _after(costly, index),
+        }
+
+
+class ReadyReplays:
+    """The replays that were looked at last, ready to be stepped through. For several threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, ReadyReplay] = OrderedDict()
+        self._lock = Lock()
+
+    def ready(self, source: DataSource, number: int) -> ReadyReplay:
+        """Return a finished match's replay. Missing, Removed; NotShown for one that this version cannot read."""
+        with self._lock:
+            if number in self._kept:
+                self._kept.move_to_end(number)
+                return self._kept[number]
+        made = ReadyReplay(_read(source, number))
+        with self._lock:
+            self._kept[number] = made
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+
+def match_row(source: DataSource, number: int) -> MatchRow:
+    """Return a match; Missing."""
+    rows = source.matches(limit=1, before=number + 1) if number < (1 << 63) - 1 else ()
+    if not rows or rows[0].match_id != number:
+        raise Missing(f"there is no match {number}")
+    return rows[0]
+
+
+def replay_file(source: DataSource, number: int) -> bytes:
+    """Return the replay file of a finished match. Missing, Removed; NotShown for one that is damaged."""
+    try:
+        return source.replay(number)
+    except StoreError as error:
+        raise NotShown(str(error)) from error
+    except Refused as error:
+        row = match_row(source, number)
+        if row.pruned:
+            raise Removed(f"the replay of match {number} was removed to save room; its result stays") from error
+        if row.state is MatchState.PLAYING:
+            raise Missing(f"match {number} is still being played; its replay is there when it is over") from error
+        if row.state is MatchState.INTERRUPTED:
+            raise Missing(f"match {number} was interrupted and has no replay: {row.reason}") from error
+        raise
+
+
+def _read(source: DataSource, number: int) -> Replay:
+    try:
+        found = read(replay_file(source, number), f"match {number}")
+    except ReplayError as error:
+        raise NotShown(f"the replay cannot be shown here, only downloaded: {error}") from error
+    if found.header.match_id != number:
+        raise NotShown(f"the replay stored of match {number} is one of match {found.header.match_id}")
+    return found
+
+
+def _before(places: Sequence[int], index: int) -> int | None:
+    at = bisect_left(places, index)
+    return places[at - 1] if at else None
+
+
+def _after(places: Sequence[int], index: int) -> int | None:
+    at = bisect_right(places, index)
+    return places[at] if at < len(places) else None

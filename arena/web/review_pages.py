@@ -1,0 +1,46 @@
+"""What the analysis of a match says: points beside a house bot's, bids, and the choices that cost most."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from arena.client.source import DataSource
+from arena.web.reader import Busy
+from arena.web.ready_replays import replay_file
+from arena.web.responses import page
+from arena.web.reviews import TooManyReviews
+
+AGAIN = 5
+"""Seconds after which a page that waits for an analysis is asked for again."""
+
+
+async def analysis(request: Request) -> Response:
+    """Show an analysis as far as it has come, or a button that asks for it."""
+    number = request.path_params["number"]
+    review = request.app.state.reviews.of(number)
+
+    def query(source: DataSource) -> dict[str, Any]:
+        ready = request.app.state.replays.ready(source, number)
+        found = None if review is None else review.found
+        decisions = [each["decision"] for seat in (found or {"seats": []})["seats"] for each in seat["costly"] or ()]
+        return {"header": ready.course.replay.header, "steps": {each: ready.step_of(each) for each in decisions}}
+
+    shown = await request.app.state.reader.read(query)
+    answer = page(request, "analysis.html", number=number, review=review, **shown)
+    if review is not None and not review.over:
+        answer.headers["refresh"] = str(AGAIN)
+    return answer
+
+
+async def ask(request: Request) -> Response:
+    """Have a match analysed, and show what comes of it. Busy."""
+    number = request.path_params["number"]
+    content = await request.app.state.reader.read(lambda source: replay_file(source, number))
+    try:
+        request.app.state.reviews.ask(number, content)
+    except TooManyReviews as error:
+        raise Busy(str(error)) from error
+    return RedirectResponse(f"{request.scope['root']}/matches/{number}/analysis", 303)

@@ -1,0 +1,97 @@
+"""Ladders of the past on the pages, and how old the present one is when newer results cannot be fitted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+
+from arena.client.directory import Directory, open_directory
+from arena.client.source import DataSource
+from arena.ladder.ladder import FlagKind
+from arena.store.rows import FlagRow, LadderRows
+from tests.cli.cli_rig import Played
+from tests.cli.web_rig import WebPages
+
+GAME = "sixth_sense"
+
+
+class _Changed:
+    """A directory whose present ladder says something else, too."""
+
+    def __init__(self, directory: Directory, **changes: object) -> None:
+        self._directory, self._changes = directory, changes
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._directory, name)
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        return replace(self._directory.ladder(game, seats), **self._changes)  # type: ignore[arg-type]
+
+
+def pages(played: Played, **changes: object) -> WebPages:
+    @contextmanager
+    def source() -> Iterator[DataSource]:
+        with open_directory(played.data) as directory:
+            yield _Changed(directory, **changes)  # type: ignore[misc]
+
+    return WebPages(source)
+
+
+def test_a_ladder_of_the_past_is_the_one_published_until_then(played: Played) -> None:
+    with open_directory(played.data) as directory:
+        kept = directory.past_ladder(GAME, datetime.now(UTC))
+    assert kept.published is not None
+    browser = pages(played)
+    page = browser.get(f"/ladder/{GAME}?at=2999-01-01")
+    assert page.status == 200
+    assert f"up to event {kept.through}" in page.text
+    for row in kept.standings:
+        assert f"<strong>{row.rating:.0f}</strong>" in page.text
+    stamp = re.search(r"\?at=(\S+)\">the one before", page.text)
+    assert stamp
+    before = datetime.fromisoformat(stamp[1]).replace(tzinfo=UTC)
+    assert before == kept.published - timedelta(microseconds=1)
+    assert f"up to event {kept.through}" not in browser.get(f"/ladder/{GAME}?at={stamp[1]}").text
+    assert "No ladder is kept that was published until 2001-02-03 23:59:59 UTC" in (
+        browser.get(f"/ladder/{GAME}?at=2001-02-03").text
+    )
+    zoned = kept.published.astimezone().isoformat()
+    assert f"up to event {kept.through}" in browser.get(f"/ladder/{GAME}?at={quote(zoned)}").text
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("at=yesterday", "at is a date or an instant such as 2026-11-23T18:30, not &#39;yesterday&#39;"),
+        ("at=9999-12-31T23:59-05:00", "at is a date or an instant"),
+        ("at=2026-01-01&seats=3", "ladders of the past are of all tables"),
+    ],
+)
+def test_what_is_no_instant_is_named(played: Played, query: str, why: str) -> None:
+    answer = pages(played).get(f"/ladder/{GAME}?{query}")
+    assert (answer.status, why in answer.text) == (404, True), answer.text
+
+
+def test_a_ladder_that_is_not_fitted_any_more_says_how_old_it_is_and_why(played: Played) -> None:
+    published = datetime.now(UTC) - timedelta(hours=5, minutes=1)
+    since = datetime(2026, 11, 23, 18, tzinfo=UTC)
+    page = pages(played, published=published, not_fitted_since=since, not_fitted_why="no memory <was> left")
+    text = page.get(f"/ladder/{GAME}").text
+    assert "This ladder is 5 hours old." in text
+    assert "Newer results are not fitted since 2026-11-23 18:00:00 UTC: no memory &lt;was&gt; left" in text
+    assert "not fitted" not in pages(played).get(f"/ladder/{GAME}").text
+
+
+def test_what_stands_out_is_a_sentence_and_no_verdict(played: Played) -> None:
+    flag = FlagRow(FlagKind.PAIR, "rules", "", "rules", "random", "random", 312, 0.181, 8.12)
+    text = pages(played, flags=(flag,)).get(f"/ladder/{GAME}").text
+    assert "rules scores 18 points in 100 more against random than their ratings say" in text
+    assert "in 312 results; 8.1 standard errors" in text
+    assert "It is no verdict" in text
+    assert text.count('href="#flags"') == 1

@@ -1,0 +1,129 @@
+"""The list of matches: what it filters by, and that further pages keep the filters."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from arena.client.match_search import PAGE, fits, sifted
+from arena.store import match_search, matches
+from arena.store.match_search import SEARCHED, MatchFilter, NoSuchSearch, search
+from arena.store.rows import MatchRow, MatchState
+from arena.store.store import open_readonly, open_to_amend
+from arena.web import match_list_pages
+from tests.cli.web_data import directory_of, pages_of
+from tests.cli.web_rig import WebPages
+from tests.replay.recorded import STARTED
+
+TABLES = (2, 3, 4, 4, 2)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return directory_of(tmp_path_factory.mktemp("list") / "data", *TABLES)
+
+
+def listed(pages: WebPages, query: str) -> list[int]:
+    answer = pages.get(f"/matches?{query}")
+    assert answer.status == 200, answer.text
+    return [int(number) for number in re.findall(r'<a href="/matches/(\d+)">\1</a>', answer.text)]
+
+
+def test_matches_are_found_by_size_bots_days_faults_and_place(data: Path) -> None:
+    pages = pages_of(data)
+    with open_readonly(data) as connection:
+        rows = {row.match_id: row for row in matches.list_matches(connection)}
+    assert listed(pages, "") == [5, 4, 3, 2, 1]
+    assert listed(pages, "seats=4") == [4, 3]
+    assert listed(pages, "bot=bot-2") == [4, 3, 2]
+    assert listed(pages, "bot=bot-0&opponent=BOT-3") == [4, 3]
+    forced = [number for number, row in rows.items() if row.seats[1].forced]
+    assert listed(pages, "bot=bot-1&faults=1") == forced
+    assert forced
+    lost = [number for number, row in rows.items() if row.seats[0].place == max(seat.place or 0 for seat in row.seats)]
+    assert listed(pages, "bot=bot-0&lost=1") == lost
+    assert 0 < len(lost) < len(rows)
+    second = datetime.fromtimestamp(STARTED / 1e6 + 86400, UTC).date()
+    assert listed(pages, f"since={second}&until={second}") == [2]
+    assert listed(pages, f"until={second}") == [2, 1]
+    assert listed(pages, "state=interrupted") == []
+
+
+def test_further_pages_keep_the_filters(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_list_pages, "LISTED", 1)
+    pages, found = pages_of(data), []
+    query: str | None = "bot=bot-0&opponent=bot-3&seats=4"
+    while query is not None:
+        text = pages.get(f"/matches?{query}").text
+        found += listed(pages, query)
+        further = re.search(r'<a rel="next" href="/matches\?([^"]+)"', text)
+        query = unescape(further[1]) if further else None
+        if query is not None:
+            assert query.startswith("bot=bot-0&opponent=bot-3&seats=4&before=")
+            assert 'name="opponent" value="bot-3"' in pages.get(f"/matches?{query}").text
+    assert found == [4, 3]
+
+
+def test_a_page_says_when_it_looked_through_many_matches_in_vain(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(match_search, "SEARCHED", 1)
+    text = pages_of(data).get("/matches?seats=4").text
+    assert "None among the 2000 matches that were looked through; there are older ones." in text
+    assert 'rel="next"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("lost=1", "a search for lost matches needs a bot; name one"),
+        ("bot=bot-0&faults=yes", "faults is 1 or 0, not &#39;yes&#39;"),
+        ("state=void", "a match is finished, playing, interrupted, not &#39;void&#39;"),
+        ("since=soon", "since is a date or an instant"),
+        ("seats=many", "seats is a whole number"),
+    ],
+)
+def test_what_cannot_be_filtered_by_is_named(data: Path, query: str, why: str) -> None:
+    answer = pages_of(data).get(f"/matches?{query}")
+    assert (answer.status, why in answer.text) == (404, True), answer.text
+
+
+FILTERS = [
+    MatchFilter(seats=4),
+    MatchFilter(bot="bot-0", opponent="bot-3"),
+    MatchFilter(bot="bot-1", faults=True),
+    MatchFilter(bot="bot-0", lost=True),
+    MatchFilter(since=STARTED + 86_400_000_000, until=STARTED + 3 * 86_400_000_000),
+    MatchFilter(bot="bot-0", state=MatchState.FINISHED, seats=2),
+]
+
+
+@pytest.mark.parametrize("wanted", FILTERS, ids=str)
+def test_what_a_server_lists_is_sifted_as_a_directory_is_searched(data: Path, wanted: MatchFilter) -> None:
+    with open_readonly(data) as connection:
+
+        def listing(before: int | None) -> tuple[MatchRow, ...]:
+            return matches.list_matches(connection, game=wanted.game, bot=wanted.bot, limit=PAGE, before=before)
+
+        assert sifted(listing, wanted, 50, None) == search(connection, wanted)
+        first = sifted(listing, wanted, 1, None)
+        assert first.matches == search(connection, wanted, 1).matches
+        with pytest.raises(NoSuchSearch, match="needs a bot"):
+            sifted(listing, MatchFilter(lost=True), 1, None)
+
+
+def test_a_server_is_asked_for_no_more_than_so_many_matches(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        [row] = matches.list_matches(connection, limit=1)
+    asked = list[int | None]()
+
+    def listing(before: int | None) -> tuple[MatchRow, ...]:
+        asked.append(before)
+        return (row,) * PAGE
+
+    page = sifted(listing, MatchFilter(seats=9), 50, None)
+    assert (page.matches, page.next) == ((), row.match_id)
+    assert len(asked) * PAGE == SEARCHED
+    assert fits(row, MatchFilter(seats=len(row.seats)))

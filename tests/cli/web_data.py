@@ -1,0 +1,84 @@
+"""A data directory with whole matches, played by chance in this process: no server, no bot, no second to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+from sqlalchemy import Connection
+
+from arena.client.directory import open_directory
+from arena.client.source import DataSource
+from arena.ladder.live import RatingChange
+from arena.match.effects import Force, Over
+from arena.replay.hash_chain import PackedReplay, pack_replay, without_chain
+from arena.replay.header import MatchKind
+from arena.replay.record import encode
+from arena.store import bots, matches
+from arena.store.bots import BotId
+from arena.store.store import open_store, open_to_amend
+from engine.game import Game
+from engine.sixth_sense import SIXTH_SENSE
+from tests.cli.web_rig import WebPages
+from tests.replay.recorded import STARTED, lines_of, play
+
+DAY = 86_400_000_000
+NAMES = ("bot-0", "bot-1", "bot-2", "bot-3")
+"""Bots by seat: those of `tests.replay.recorded`."""
+
+
+def directory_of(path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool = True) -> Path:
+    """Make a data directory with a finished match for each number of seats, each a day after the one before."""
+
+    async def opened() -> None:
+        async with open_store(path, STARTED):
+            pass
+
+    trio.run(opened)
+    with open_to_amend(path) as connection:
+        own = [bots.register(connection, name, f"owner-{name}", STARTED).bot.id for name in NAMES]
+        for number, seats in enumerate(tables):
+            finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs)
+    trio.run(opened)  # which signs the log's head
+    return path
+
+
+def finished(connection: Connection, own: list[BotId], game: Game, chance: int, at: int, errs: bool = True) -> int:
+    """Store a finished match; return its number."""
+    header, entries = play(len(own), game=game, chance=chance, errs=errs)
+    number = matches.begin(connection, game.name, dict(header.options), own, at)
+    header = replace(header, match_id=number, started=at)
+    [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]
+    made = [effect for _, effects in entries for effect in effects if isinstance(effect, Force)]
+    forced = [sum(effect.seat == seat for effect in made) for seat in range(len(own))]
+
+    def packed(changes: tuple[RatingChange, ...]) -> PackedReplay:
+        return pack_replay(without_chain(line) or "" for line in lines_of(encode(header, entries, changes)))
+
+    matches.finish(
+        connection,
+        number,
+        scores=over.scores,
+        places=over.places,
+        forced=forced,
+        counts=over.counts,
+        spoilt=over.spoilt,
+        at=at + 1_000_000,
+        replay=packed,
+        kind=MatchKind.RATED,
+    )
+    return number
+
+
+def pages_of(path: Path) -> WebPages:
+    """The pages over a data directory."""
+
+    @contextmanager
+    def source() -> Iterator[DataSource]:
+        with open_directory(path) as directory:
+            yield directory
+
+    return WebPages(source)

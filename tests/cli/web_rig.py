@@ -1,0 +1,49 @@
+"""Asks the pages for something without a socket: the application in this process, over any data source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+import trio
+from starlette.types import ASGIApp
+
+from arena.web.application import application
+from arena.web.reader import OpenSource
+
+
+class WebAnswer(NamedTuple):
+    """What the pages answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+class WebPages:
+    """The pages over a data source."""
+
+    def __init__(self, open_source: OpenSource) -> None:
+        self.app: ASGIApp = application(open_source)
+
+    def get(self, path: str, method: str = "GET") -> WebAnswer:
+        """Ask for a path with its query."""
+        return trio.run(self._asked, path, method)
+
+    async def _asked(self, path: str, method: str) -> WebAnswer:
+        place, _, query = path.partition("?")
+        scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method}
+        scope |= {"scheme": "http", "path": place, "raw_path": place.encode(), "query_string": query.encode()}
+        scope |= {"root_path": "", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
+        sent = list[MutableMapping[str, Any]]()
+
+        async def receive() -> MutableMapping[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        content = b"".join(message.get("body", b"") for message in sent[1:])
+        return WebAnswer(sent[0]["status"], headers, content.decode())

@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "turns --compiled",
     "ladder",
     "listings",
+    "pages",
     "local",
     "local_commands",
 )

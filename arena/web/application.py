@@ -15,6 +15,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from arena.web import bot_pages, ladder_pages, match_list_pages, match_pages, proof_pages, review_pages, rules_pages
+from arena.web.bot_records import BotRecords
+from arena.web.fresh import FreshRows
 from arena.web.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
 from arena.web.ready_replays import ReadyReplays
 from arena.web.responses import WithHeaders, page
@@ -30,6 +32,7 @@ ROUTES: Final = (
     Route("/matches/{number:int}/steps/{step:int}", match_pages.step),
     Route("/matches/{number:int}/rounds/{round:int}", match_pages.round_frames),
     Route("/matches/{number:int}/replay", match_pages.replay),
+    Route("/matches/{number:int}/faults", match_pages.first_fault),
     Route("/matches/{number:int}/check", proof_pages.check),
     Route("/matches/{number:int}/analysis", review_pages.analysis, methods=["GET"]),
     Route("/matches/{number:int}/analysis", review_pages.ask, methods=["POST"]),
@@ -56,6 +59,8 @@ def application(open_source: OpenSource, root: str = "") -> Starlette:
     made.state.reader = reader = Reader(open_source)
     made.state.replays = ReadyReplays()
     made.state.reviews = Reviews()
+    made.state.fresh = FreshRows(reader)
+    made.state.bot_records = BotRecords(open_source)
     made.state.table_ladders = ladder_pages.TableLadders(reader)
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -12,27 +13,33 @@ from starlette.responses import Response
 from arena.client.profile import BotProfile, profile
 from arena.client.source import DataSource
 from arena.store.errors import Refused
-from arena.store.rows import BotRow, LadderRow, MatchRow, RatedRow, VersionRow
+from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
 from arena.web.asked import known_game
 from arena.web.curve_svg import rating_curve
 from arena.web.reader import Missing
 from arena.web.responses import page
 
-LAST: Final = 500
-"""Newest matches that a profile sums up."""
+LAST: Final = 150
+"""Newest matches that a profile sums up, and over which its rating is drawn."""
 LISTED: Final = 20
+"""Newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
+AGE: Final = 10.0
+"""Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
+EVENTS: Final = 1000
+"""Newest decisions of the operator among which those about a bot are looked for."""
 
 
 class InGame(NamedTuple):
     """A bot in one game."""
 
     game: str
-    standing: LadderRow | None
     profile: BotProfile
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
+    faults: tuple[tuple[int, int, int], ...]
+    """Newest matches in which decisions were made for it: match, seat, and how many."""
 
     @property
     def curve(self) -> Markup:
@@ -42,26 +49,69 @@ class InGame(NamedTuple):
 
 async def bots(request: Request) -> Response:
     """List the bots."""
-    rows = await request.app.state.reader.read(lambda source: source.bots())
+    rows = await request.app.state.fresh.read("bots", lambda source: source.bots())
     return page(request, "bots.html", bots=rows)
 
 
 async def bot(request: Request) -> Response:
-    """Show one bot in the games that it plays, or in the one that is asked for."""
-    name, asked = request.path_params["name"], request.query_params.get("game", "")
+    """Show one bot in the game of its newest match, or in the one that is asked for."""
+    typed, asked = request.path_params["name"], request.query_params.get("game", "")
     if asked:
         known_game(asked)
+    state = request.app.state
+    done = await state.fresh.read("bot events", lambda source: source.bot_events(EVENTS))
+    name = _present_name(done, typed)
+    listed = await state.fresh.read("bots", lambda source: source.bots())
+    entry = next((row for row in listed if row.name.lower() == name.lower()), None)
 
-    def query(source: DataSource) -> tuple[BotRow | None, list[InGame]]:
-        listed = next((row for row in source.bots() if row.name.lower() == name.lower()), None)
-        games = (asked,) if asked else source.games()
-        found = [each for game in games if (each := _in_game(source, game, name)) is not None]
-        return listed, found
+    def query(source: DataSource) -> InGame | None:
+        game = asked or _newest_game(source, name)
+        return _in_game(source, game, name) if game else None
 
-    listed, games = await request.app.state.reader.read(query)
-    if listed is None and not games:
+    found, events = await state.reader.read(query), _about(done, name, entry)
+    if entry is None and found is None and not events:
         raise Missing(f"no bot {name!r} has played here")
-    return page(request, "bot.html", name=games[0].profile.bot if games else listed.name, bot=listed, in_games=games)
+    called = found.profile.bot if found else entry.name if entry else name
+    ladder = record = None
+    if found is not None:
+        ladder = await state.fresh.read(("ladder", found.game), lambda source: source.ladder(found.game), AGE)
+        finished = [row for row in found.matches if row.state is MatchState.FINISHED and not row.pruned]
+        record = state.bot_records.record(finished, called)
+    standing = next((row for row in ladder.standings if row.bot == called), None) if ladder else None
+    flags = [flag for flag in ladder.flags if called in {flag.bot, flag.other}] if ladder else []
+    answer = page(
+        request,
+        "bot.html",
+        name=called,
+        bot=entry,
+        asked=asked,
+        each=found,
+        standing=standing,
+        flags=flags,
+        record=record,
+        events=events,
+        deleted=found is not None and any(s.bot == called and s.deleted for s in found.matches[0].seats),
+        hidden=found is not None and any(s.bot == called and s.hidden for s in found.matches[0].seats),
+    )
+    if record is not None and record.waiting:
+        answer.headers["refresh"] = "3"
+    return answer
+
+
+def _present_name(events: Sequence[BotEventRow], typed: str) -> str:
+    """Return the name that a bot has now; `typed` is that or one that it had before."""
+    for event in reversed(events):  # the oldest first
+        if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
+            typed = event.new_name or typed
+    return typed
+
+
+def _newest_game(source: DataSource, name: str) -> str:
+    """Return the game of a bot's newest match; empty if it has played none."""
+    try:
+        return next((row.game for row in source.matches(bot=name, limit=1)), "")
+    except Refused:
+        return ""
 
 
 def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
@@ -73,7 +123,27 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
     found = profile(rows, name)
     if found is None:
         return None
-    standing = next((row for row in source.ladder(game).standings if row.bot == found.bot), None)
     history = source.history(found.bot, game, LAST)
     versions = source.versions(found.bot, game, VERSIONS)
-    return InGame(game, standing, found, history, versions, tuple(islice(rows, LISTED)))
+    faults = [
+        (row.match_id, number, seat.forced)
+        for row in rows
+        if row.state is MatchState.FINISHED and not row.pruned
+        for number, seat in enumerate(row.seats)
+        if seat.bot == found.bot and seat.forced
+    ]
+    return InGame(game, found, history, versions, tuple(islice(rows, LISTED)), tuple(faults[:LISTED]))
+
+
+def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> list[BotEventRow]:
+    """Return what the operator did about a bot under any name that it had, or about its owner."""
+    names, owner = {name.lower()}, (entry.owner.lower() if entry else "")
+    found = []
+    for event in events:  # the newest first: a name leads to the one before
+        of_owner = event.kind in {BotEventKind.BANNED, BotEventKind.UNBANNED}
+        about = {event.name.lower(), (event.new_name or event.name).lower()}
+        if (of_owner and event.name.lower() == owner) or (not of_owner and about & names):
+            found.append(event)
+            if not of_owner:
+                names |= about
+    return found

@@ -62,7 +62,7 @@ async def home(request: Request) -> Response:
     def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...]]:
         return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
 
-    ladders, matches = await request.app.state.reader.read(query)
+    ladders, matches = await request.app.state.fresh.read("first page", query)
     drawn = [(ladder, ladder.standings[:FIRST], _intervals(ladder.standings[:FIRST])) for ladder in ladders]
     return page(request, "home.html", ladders=drawn, matches=matches)
 
@@ -78,7 +78,7 @@ async def ladder(request: Request) -> Response:
     if seats:
         found = await request.app.state.table_ladders.ladder(game, seats)
     else:
-        found = await request.app.state.reader.read(lambda source: source.ladder(game))
+        found = await request.app.state.fresh.read(("ladder", game), lambda source: source.ladder(game))
     age = None if found.published is None else datetime.now(UTC) - found.published
     return page(
         request,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from arena.client.figures import CONFIDENCE
 from arena.client.source import DataSource
@@ -94,6 +94,25 @@ async def round_frames(request: Request) -> Response:
         return {"first": first, "frames": frames}
 
     return JSONResponse(await request.app.state.reader.read(_named(query)))
+
+
+async def first_fault(request: Request) -> Response:
+    """Go to the first choice that the server made for a seat, or for any seat. Missing."""
+    number, seat = request.path_params["number"], number_asked(request, "seat", 100)
+
+    def query(source: DataSource) -> int:
+        steps = request.app.state.replays.ready(source, number).course.steps
+        made = [(place, each.made) for place, each in enumerate(steps, 1) if each.made is not None]
+        found = next((place for place, each in made if each.forced and seat in (None, each.seat)), None)
+        if found is None:
+            raise Missing(
+                f"in match {number} the server made no choice" + ("" if seat is None else f" for seat {seat}")
+            )
+        return found
+
+    place = await request.app.state.reader.read(query)
+    eyes = "" if seat is None else f"?seat={seat}"
+    return RedirectResponse(f"{request.scope['root']}/matches/{number}/steps/{place}{eyes}", 303)
 
 
 async def replay(request: Request) -> Response:

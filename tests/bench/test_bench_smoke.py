@@ -30,6 +30,7 @@ SMALLEST = {
     "bench.listings": "--matches 1000 --runs 1",
     "bench.local": "--repetitions 1 --games 1 --sets 1",
     "bench.local_commands": "--repetitions 1 --sets 1",
+    "bench.pages": "--matches 1000 --runs 2",
     "bench.turns": "--case 2x1 --decisions 200",
     "studies.designs": "--game nullern --seats 2 --sets 10 --runs 5 --processes 1",
     "studies.forced": "--matches 2",

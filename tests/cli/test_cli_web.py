@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -81,6 +82,15 @@ def text_of(place: tuple[str, int], path: str) -> str:
     return content.decode()
 
 
+def settled(place: tuple[str, int], path: str) -> str:
+    """A page that does not wait for anything any more."""
+    until = time.monotonic() + PATIENCE
+    while ask(place, path)[0].getheader("refresh") is not None:
+        assert time.monotonic() < until, path
+        time.sleep(0.1)
+    return text_of(place, path)
+
+
 class Links(HTMLParser):
     """What a page refers to, and what a strict content security policy would not let it do."""
 
@@ -129,7 +139,7 @@ def test_no_link_is_dead_and_every_page_obeys_its_content_security_policy(place:
 
 def test_the_pages_say_the_same_of_a_server_and_of_its_directory(places: dict[str, tuple[str, int]]) -> None:
     for path in ("/ladder/sixth_sense", "/matches", "/matches/2", "/matches/2/steps/30?seat=1", "/bots/rules"):
-        assert text_of(places["server"], path) == text_of(places["data"], path)
+        assert settled(places["server"], path) == settled(places["data"], path)
 
 
 def test_a_round_comes_at_once_and_its_steps_are_those_of_the_pages(place: tuple[str, int]) -> None:

@@ -1,0 +1,153 @@
+"""A bot on the pages: what its replays say, its faults, what the operator did about it; and what is read once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import trio
+
+from arena.client.directory import open_directory
+from arena.client.source import DataSource
+from arena.replay.read import read
+from arena.replay.render.show import renderer_of
+from arena.replay.steps import Course
+from arena.store import matches, moderation
+from arena.store.store import open_readonly, open_to_amend
+from arena.web.fresh import FreshRows
+from arena.web.reader import Reader
+from tests.cli.web_data import DAY, directory_of, pages_of
+from tests.cli.web_rig import WebPages
+from tests.replay.recorded import STARTED
+
+PATIENCE = 300.0
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return directory_of(tmp_path_factory.mktemp("bots") / "data", 3, 3, 2)
+
+
+def settled(pages: WebPages, path: str) -> str:
+    """A page of plain text that does not wait for replays any more."""
+    until = time.monotonic() + PATIENCE
+    while "refresh" in (answer := pages.get(path)).headers:
+        assert time.monotonic() < until, answer.text
+        time.sleep(0.05)
+    assert answer.status == 200, answer.text
+    return answer.text
+
+
+def test_points_by_round_and_bids_are_those_of_the_replays(data: Path) -> None:
+    pages = pages_of(data)
+    first = pages.get("/bots/bot-1")
+    assert "3 of its newest replays are being read" in first.text
+    text = settled(pages, "/bots/bot-1")
+    points: dict[int, list[int]] = {}
+    bids: list[bool] = []
+    with open_directory(data) as directory:
+        for number in (1, 2, 3):
+            course = Course(read(directory.replay(number)))
+            renderer = renderer_of(course.replay.header.game)
+            for report in course.reports:
+                points.setdefault(report.round, []).append(renderer.worth(report)[1])
+                bids.append((renderer.kept(report) or ())[1])
+    assert f"It kept {sum(bids)} of its last {len(bids)} bids. From 3 of its newest replays." in text
+    means = re.search(r"Mean points</th>(.*?)</tr>", text)
+    assert means
+    shown = re.findall(r'<td class="number">([^<]+)</td>', means[1])
+    assert shown == [f"{fmean(each):+.1f}".replace("-", "−") for _, each in sorted(points.items())]
+
+
+def test_faults_lead_to_the_first_choice_that_was_made_for_it(data: Path) -> None:
+    pages = pages_of(data)
+    text = pages.get("/bots/bot-1").text
+    with open_readonly(data) as connection:
+        rows = matches.list_matches(connection)
+    expected = [(str(row.match_id), str(row.seats[1].forced)) for row in rows if row.seats[1].forced]
+    assert expected
+    assert re.findall(r'/faults\?seat=1">Match (\d+)</a>: (\d+) made for it', text) == expected
+    number = int(expected[0][0])
+    answer = pages.get(f"/matches/{number}/faults?seat=1")
+    with open_directory(data) as directory:
+        steps = Course(read(directory.replay(number))).steps
+    first = next(i for i, each in enumerate(steps, 1) if each.made and each.made.forced and each.made.seat == 1)
+    assert (answer.status, answer.headers["location"]) == (303, f"/matches/{number}/steps/{first}?seat=1")
+    none = pages.get(f"/matches/{number}/faults?seat=9")
+    assert (none.status, "the server made no choice for seat 9" in none.text) == (404, True)
+
+
+def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:
+    text = unescape(pages_of(data).get("/bots/bot-0").text)
+    assert "/matches?game=sixth_sense&bot=bot-0&opponent=bot-1" in text
+    assert '<a href="/matches/3/check">that of match 3</a>' in text
+
+
+def test_a_bot_is_shown_in_the_game_that_is_asked_for(data: Path) -> None:
+    pages = pages_of(data)
+    assert '<a href="/bots/bot-0?game=sixth_sense" aria-current="true">' in pages.get("/bots/bot-0").text
+    assert "It has finished no match of Nullern yet." in pages.get("/bots/bot-0?game=nullern").text
+    assert pages.get("/bots/bot-3").status == 200
+    assert "It has finished no match yet." in pages.get("/bots/bot-3").text
+
+
+def test_what_the_operator_did_is_said(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", 4)
+    with open_to_amend(path) as connection:
+        moderation.rename(connection, "bot-0", "new-name", "it was <rude>", STARTED + DAY)
+        moderation.ban(connection, "owner-bot-1", "many names", STARTED + DAY)
+        moderation.delete(connection, "bot-2", "its author wished it", STARTED + DAY)
+        moderation.hide(connection, "bot-3", "", STARTED + DAY)
+    pages = pages_of(path)
+    for name in ("new-name", "bot-0"):
+        text = settled(pages, f"/bots/{name}")
+        assert "<h1>new-name" in text
+        assert "bot-0 was renamed new-name: it was &lt;rude&gt;" in text
+        assert "many names" not in text
+    banned = settled(pages, "/bots/bot-1")
+    assert "owner-bot-1 was banned: many names" in banned
+    assert "Given no seats: owner-bot-1 is banned: many names" in banned
+    deleted = settled(pages, "/bots/bot-2")
+    assert "The operator has deleted it" in deleted
+    assert "owner-bot-2" not in deleted
+    assert "bot-2 was deleted: its author wished it" in deleted
+    assert "The operator has taken it off the list of bots." in settled(pages, "/bots/bot-3")
+
+
+def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = [100.0], list[int]()
+    monkeypatch.setattr("arena.web.fresh.monotonic", lambda: now[0])
+
+    @contextmanager
+    def counted() -> Iterator[DataSource]:
+        asked.append(1)
+        with open_directory(data) as directory:
+            yield directory
+
+    async def ask() -> None:
+        fresh = FreshRows(Reader(counted))
+
+        async def once() -> None:
+            assert len(await fresh.read("bots", lambda source: source.bots())) >= 4
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(5):
+                nursery.start_soon(once)
+        assert len(asked) == 1
+        now[0] += 0.9
+        await once()
+        assert len(asked) == 1
+        now[0] += 0.2
+        await once()
+        assert len(asked) == 2
+        for number in range(200):
+            await fresh.read(number, lambda source: 0)
+        assert len(fresh._kept) == len(fresh._turns) <= 64
+
+    trio.run(ask)

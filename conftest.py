@@ -20,9 +20,9 @@ if threading.current_thread() is threading.main_thread():
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.load_profile("arena")
 
-OF_PROCESSES = ("bots", "cli", "clients", "crash", "end_to_end", "interop", "processes")
+OF_PROCESSES = ("bots", "cli", "clients", "crash", "end_to_end", "interop", "processes", "web")
 """Folders in which every test counts as marked `process`."""
-UNMEASURED = ("bench", "bots", "crash", "end_to_end", "interop")
+UNMEASURED = ("bench", "bots", "crash", "end_to_end", "interop", "web")
 """Folders in which every test counts as marked `unmeasured`."""
 SLOW_TO_IMPORT = ("adapters",)
 TOLD = "COVERAGE_PROCESS_CONFIG"

@@ -1,22 +1,29 @@
 #!/bin/sh
-# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes.
+# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, and
+# Chromium with a font, for the pages.
 set -eu
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-if ! as_root true 2>/dev/null; then
-    command -v bwrap >/dev/null || echo "bubblewrap is not installed, and only root can: apt-get install bubblewrap" >&2
-    exit 0
+missing=
+command -v bwrap >/dev/null || missing=bubblewrap
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+    missing="$missing chromium fonts-dejavu-core"
 fi
-if ! command -v bwrap >/dev/null; then
+if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
-        echo "bubblewrap is not installed, and there is no apt-get: tests of boxes cannot run here" >&2
+        echo "not installed, and there is no apt-get: $missing; tests of boxes or pages cannot run here" >&2
+        exit 0
+    fi
+    if ! as_root true 2>/dev/null; then
+        echo "not installed, and only root can: apt-get install $missing" >&2
         exit 0
     fi
     as_root apt-get update
-    as_root apt-get install --yes --no-install-recommends bubblewrap
+    # shellcheck disable=SC2086 # several words
+    as_root apt-get install --yes --no-install-recommends $missing
 fi
 restricted=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
 if [ "${CI:-}" = true ] && [ -e "$restricted" ]; then # Ubuntu lets nobody but root make boxes

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from arena.client.figures import CONFIDENCE
 from arena.client.source import DataSource
+from arena.replay.render.rich_html import html
 from arena.replay.render.show import ShowError, part_name, show_match, show_step, table_scene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
@@ -20,7 +21,6 @@ from arena.web.reader import Missing, NotShown
 from arena.web.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.responses import page
 from arena.web.reviews import Review
-from arena.web.rich_html import html
 
 
 class Shown(NamedTuple):

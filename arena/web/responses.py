@@ -58,7 +58,10 @@ class WithHeaders:
 def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
     """Return a page from a template; a browser that has just this page already is told so."""
     text = _TEMPLATES.get_template(template).render(
-        root=request.scope["root"], path=request.scope["root"] + request.url.path, **context
+        root=request.scope["root"],
+        path=request.scope["root"] + request.url.path,
+        origin=f"{request.url.scheme}://{request.url.netloc}",
+        **context,
     )
     digest = f'"{sha256(text.encode()).hexdigest()[:32]}"'
     if status == 200 and request.headers.get("if-none-match") == digest:

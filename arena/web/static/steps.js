@@ -11,21 +11,32 @@ const WAYS = {
   "]": "next part", "[": "previous part",
   r: "next round", R: "previous round", f: "next forced", c: "next costly",
 };
+const FOCUSED = "a[href], [tabindex]";
+const SETTLED = 150; // ms
 const scrub = document.getElementById("scrub");
 const slider = scrub.querySelector("input");
 const SWIPE = 40; // pixels
 const frames = new Map();
-const asked = new Set();
+const asked = new Map();
 let index = Number(steps.dataset.step);
 let round = Number(steps.dataset.round);
+let rounds = Infinity; // until the last one is there
+let wanted = index;
+let settled = 0;
 
-async function fetched(wanted) {
-  if (wanted < 1 || asked.has(wanted)) return;
-  asked.add(wanted);
-  const answer = await fetch(`${base}/rounds/${wanted}${query}`);
+function fetched(number) {
+  if (number >= 1 && number <= rounds && !asked.has(number)) {
+    asked.set(number, asking(number).catch(() => asked.delete(number)));
+  }
+  return asked.get(number);
+}
+
+async function asking(number) {
+  const answer = await fetch(`${base}/rounds/${number}${query}`);
   if (!answer.ok) return;
   const found = await answer.json();
-  found.frames.forEach((each, place) => frames.set(found.first + place, { ...each, round: wanted }));
+  found.frames.forEach((each, place) => frames.set(found.first + place, { ...each, round: number }));
+  if (found.first + found.frames.length > last) rounds = number;
 }
 
 const address = (step) => `${base}/steps/${step}${query}`;
@@ -33,18 +44,26 @@ const address = (step) => `${base}/steps/${step}${query}`;
 function shown(step) {
   const found = frames.get(step);
   if (found === undefined) return false;
+  const held = frame.contains(document.activeElement) ? [...frame.querySelectorAll(FOCUSED)].indexOf(document.activeElement) : -1;
   frame.innerHTML = found.html;
+  if (held >= 0) frame.querySelectorAll(FOCUSED)[held]?.focus({ preventScroll: true });
   at.textContent = step;
   slider.value = step;
   index = step;
   round = found.round;
-  history.replaceState(null, "", address(step));
+  // Browsers refuse a page that changes its address a hundred times within half a minute: it waits for a held key.
+  clearTimeout(settled);
+  settled = setTimeout(() => history.replaceState(null, "", address(index)), SETTLED);
   for (const link of steps.querySelectorAll("[data-way]")) {
     const to = found.ways[link.dataset.way];
-    if (to === null) link.setAttribute("aria-disabled", "true");
-    else link.removeAttribute("aria-disabled");
-    if (to === null) link.removeAttribute("href");
-    else link.href = address(to);
+    if (to === null) {
+      if (link === document.activeElement) link.tabIndex = 0; // or the focus would be lost where there is no way on
+      link.setAttribute("aria-disabled", "true");
+      link.removeAttribute("href");
+    } else {
+      link.removeAttribute("aria-disabled");
+      link.href = address(to);
+    }
     link.dataset.to = to ?? "";
   }
   for (const link of steps.querySelectorAll("[data-round][data-to]")) {
@@ -60,17 +79,17 @@ function shown(step) {
   return true;
 }
 
-function go(step) {
-  if (step < 1 || step > last || shown(step)) return;
-  location.href = address(step);
+function roundOf(step) {
+  const starts = [...steps.querySelectorAll("[data-round][data-to]")].map((link) => Number(link.dataset.to));
+  return Math.max(1, starts.filter((start) => start < step).length);
 }
 
-// The rounds on the way of the slider come one by one; the page is loaded anew only where one cannot be had.
-async function scrubbed(step) {
-  const starts = [...steps.querySelectorAll("[data-round][data-to]")].map((link) => Number(link.dataset.to));
-  const wanted = Math.max(1, starts.filter((start) => start < step).length);
-  if (!frames.has(step)) await fetched(wanted);
-  if (Number(slider.value) === step && !shown(step) && !asked.has(wanted)) location.href = address(step);
+async function go(step) {
+  wanted = step;
+  if (step < 1 || step > last || shown(step)) return;
+  // A key that is held, or the slider, would begin to load a page again and again: what was asked for is awaited.
+  await fetched(roundOf(step));
+  if (step === wanted && step !== index && !shown(step)) location.href = address(step);
 }
 
 function follow(way) {
@@ -94,7 +113,9 @@ document.addEventListener("keydown", (event) => {
 
 steps.addEventListener("click", (event) => {
   const link = event.target.closest("[data-to]");
-  if (link !== null && link.dataset.to && shown(Number(link.dataset.to))) event.preventDefault();
+  if (link === null || !link.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
+  go(Number(link.dataset.to));
+  event.preventDefault();
 });
 
 let touched = null;
@@ -110,9 +131,8 @@ frame.addEventListener("touchend", (event) => {
   if (Math.abs(across) >= SWIPE && Math.abs(across) > 2 * Math.abs(along)) follow(across < 0 ? "next" : "previous");
 }, { passive: true });
 
-slider.addEventListener("input", () => scrubbed(Number(slider.value)));
+slider.addEventListener("input", () => go(Number(slider.value)));
 slider.value = index;
 scrub.hidden = false;
 
-fetched(round);
-fetched(round + 1);
+fetched(round).then(() => fetched(round + 1));

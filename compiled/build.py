@@ -63,7 +63,11 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            modules += mypycify(["--strict", *files], target_dir=f"build/{package}", opt_level="3", debug_level="0")
+            shared = f"{package}.compiled"  # in the package, so that a wheel has nothing beside it
+            work_in = f"build/{package}"
+            modules += mypycify(
+                ["--strict", *files], target_dir=work_in, group_name=shared, opt_level="3", debug_level="0"
+            )
         command = Distribution({"name": "arena", "ext_modules": modules}).get_command_obj("build_ext")
         command.set_undefined_options("build")
         command.inplace = True

@@ -23,4 +23,7 @@ class Compiled(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         for path in [*built.rglob("*.so"), *built.rglob("*.pyd")]:
-            build_data["force_include"][str(path)] = str(path.relative_to(built))
+            place = path.relative_to(built)
+            if Path(self.root).name == package:  # the project's folder is the package: its `sources` put this back
+                place = place.relative_to(package)
+            build_data["force_include"][str(path)] = str(place)

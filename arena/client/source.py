@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from arena.log.head import LogEntry, LogState
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+
+LARGEST_MATCH: Final = (1 << 63) - 1
+"""Largest possible match number."""
+LARGEST_PAGE: Final = 1000
+"""Matches or events that one query may return, at most."""
 
 
 class DataSource(Protocol):

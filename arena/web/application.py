@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
@@ -15,6 +16,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from arena.web import bot_pages, ladder_pages, match_pages, rules_pages
+from arena.web.api.application import PATH, api_application, api_page
+from arena.web.api.endpoints import Sources
+from arena.web.api.problems import problem
 from arena.web.reader import Missing, OpenSource, Reader, Unavailable
 from arena.web.responses import WithHeaders, page
 
@@ -30,32 +34,46 @@ ROUTES: Final = (
     Route("/matches/{number:int}/replay", match_pages.replay),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    Route("/api", api_page),
 )
 
 
 def application(open_source: OpenSource, root: str = "") -> Starlette:
     """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena"."""
+    reader = Reader(open_source)
+    table_ladders = ladder_pages.TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
-        routes=[*ROUTES, Mount("/static", static)],
+        routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
         middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
         exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
     )
-    made.state.reader = reader = Reader(open_source)
+    made.router.redirect_slashes = False  # a redirect would leave out the root
+    made.state.reader = reader
     made.state.replays = match_pages.ReadyReplays()
-    made.state.table_ladders = ladder_pages.TableLadders(reader)
+    made.state.table_ladders = table_ladders
     return made
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 404, title="Not here", why=str(error))
+    return _error(request, 404, "Not here", str(error))
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 503, title="No answer", why=str(error))
+    return _error(request, 503, "No answer", str(error), {"retry-after": "5"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     why = f"there is no page {request.url.path}" if error.status_code == 404 else error.detail
-    return page(request, "error.html", error.status_code, title="Not here", why=why)
+    return _error(request, error.status_code, "Not here", why, error.headers)
+
+
+def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a page for a browser, and a problem in JSON for a program that asked for that and not for a page."""
+    accepted = request.headers.get("accept", "")
+    if "json" in accepted and "html" not in accepted:
+        return problem(status, why, headers)
+    answer = page(request, "error.html", status, title=title, why=why)
+    answer.headers.update(headers or {})
+    return answer

@@ -21,6 +21,7 @@ from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
 from arena.web.asked import known_game, number_asked
 from arena.web.reader import Missing
+from arena.web.replay_file import replay_file
 from arena.web.responses import page
 from arena.web.rich_html import html
 
@@ -144,12 +145,7 @@ async def replay(request: Request) -> Response:
     """Return the replay file of a finished match."""
     number = request.path_params["number"]
     content = await request.app.state.reader.read(lambda source: source.replay(number))
-    name = f"match-{number}.replay"
-    return Response(
-        content,
-        media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )
+    return replay_file(request, number, content)
 
 
 def _named(query: Any) -> Any:

@@ -6,7 +6,6 @@ import gc
 import logging
 import signal
 import ssl
-import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,6 +15,7 @@ import structlog
 import trio
 
 from arena.api.server import serve_arena
+from arena.cli.log_output import log_to_stderr
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
@@ -39,7 +39,8 @@ log = structlog.get_logger("arena")
 
 def run_server(config: Config) -> None:
     """Run a server until a signal ends it; ClickException if it cannot start or fails."""
-    _log_to_stderr(config)
+    level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
+    log_to_stderr(config.log_json, level)
     try:
         credentials = _credentials(config)
         with fork_writer_process() as writer_process:
@@ -132,23 +133,3 @@ def _credentials(config: Config) -> ssl.SSLContext | None:
         reason = error.reason or str(error)
         both = f"{config.tls_cert} and {config.tls_key}"
         raise click.ClickException(f"{both} are no certificate and its private key: {reason}") from None
-
-
-def _log_to_stderr(config: Config) -> None:
-    as_json = config.log_json or not sys.stderr.isatty()
-    # Rich tracebacks would show local variables, which may hold secrets.
-    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    renderer = structlog.processors.JSONRenderer() if as_json else console
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *((structlog.processors.format_exc_info,) if as_json else ()),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(
-            logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
-        ),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )

@@ -19,7 +19,9 @@ from arena.web import bot_pages, ladder_pages, match_pages, rules_pages
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.api.problems import problem
+from arena.web.health import SourceHealth, healthz
 from arena.web.reader import Missing, OpenSource, Reader, Unavailable
+from arena.web.requests import USUAL, EachRequest, RequestCounts, RequestRules
 from arena.web.responses import WithHeaders, page
 
 ROUTES: Final = (
@@ -35,21 +37,29 @@ ROUTES: Final = (
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/api", api_page),
+    Route("/healthz", healthz),
 )
 
 
-def application(open_source: OpenSource, root: str = "") -> Starlette:
+def application(open_source: OpenSource, root: str = "", rules: RequestRules = USUAL) -> Starlette:
     """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena"."""
+    counts = RequestCounts()
     reader = Reader(open_source)
     table_ladders = ladder_pages.TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
         routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
-        middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
+        middleware=[
+            Middleware(WithHeaders, root=root),
+            Middleware(EachRequest, rules=rules, counts=counts),
+            Middleware(GZipMiddleware, minimum_size=1000),
+        ],
         exception_handlers={Missing: _missing, Unavailable: _unavailable, HTTPException: _refused},
     )
     made.router.redirect_slashes = False  # a redirect would leave out the root
     made.state.reader = reader
+    made.state.health = SourceHealth(reader)
+    made.state.counts = counts
     made.state.replays = match_pages.ReadyReplays()
     made.state.table_ladders = table_ladders
     return made

@@ -13,12 +13,19 @@ from anycorn import Config, serve
 from arena.transport.sockets import bind
 from arena.web.application import application
 from arena.web.reader import OpenSource
+from arena.web.requests import USUAL, RequestRules
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""
 
 
-def run(open_source: OpenSource, listen: str, root: str, ready: Callable[[str], None]) -> None:
+def run(
+    open_source: OpenSource,
+    listen: str,
+    root: str,
+    ready: Callable[[str], None],
+    rules: RequestRules = USUAL,
+) -> None:
     """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError."""
     sockets = bind(listen)
     config = Config()
@@ -28,7 +35,7 @@ def run(open_source: OpenSource, listen: str, root: str, ready: Callable[[str], 
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
     named = f"[{host}]" if ":" in host else host
-    trio.run(_serve, application(open_source, root), config, partial(ready, f"http://{named}:{port}{root}/"))
+    trio.run(_serve, application(open_source, root, rules), config, partial(ready, f"http://{named}:{port}{root}/"))
 
 
 async def _serve(pages: Any, config: Config, ready: Callable[[], None]) -> None:

@@ -277,9 +277,8 @@ class Text(HTMLParser):
         self.links: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.ids |= {given["id"]} if given.get("id") else set()
-        self.links |= {given["href"]} if given.get("href") else set()
+        self.ids |= {value for name, value in attrs if name == "id" and value}
+        self.links |= {value for name, value in attrs if name == "href" and value}
 
     def handle_data(self, data: str) -> None:
         self.words += data

@@ -90,6 +90,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 games=games,
                 writer_process=writer_process and writer_process.pid,
             )
+            if config.metrics is not None:
+                await _serve_metrics(arena, config.metrics, nursery)
             for match_id, why in store.lost.items():
                 log.error("match is void", match_id=match_id, error=why)
             if credentials is None and not on_loopback(config):
@@ -104,6 +106,17 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             arena.dismiss()
             nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> None:
+    from arena.api.metrics import metric_documents
+    from arena.transport.documents import serve_documents
+
+    try:
+        port = await nursery.start(serve_documents, metrics, metric_documents(arena))
+    except RuntimeError as error:
+        raise RuntimeError(f"metrics: {error}") from error
+    click.echo(f"Metrics at http://{metrics.rpartition(':')[0]}:{port}/metrics")
 
 
 async def _watch(store: Store, arena: Arena) -> None:

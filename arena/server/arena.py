@@ -11,6 +11,7 @@ import trio
 
 from arena.house import HOUSE_BOTS
 from arena.scheduling.pace import PaceRules
+from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.persistence import RETRY, MatchPersistence
@@ -34,12 +35,14 @@ from arena.store import log as log_store
 from arena.store import matches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
     from arena.house import HouseBot
     from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
+    from arena.server.matches.driver import MatchDriver
+    from arena.server.matches.ready_check import ReadyCheck
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots import Bot
@@ -87,12 +90,18 @@ async def open_arena(
             publisher.recorded(header.game.name)
             baselines.finished(header)
 
-        observers = Observers(rated, accounts.park, matchmaker.match_ended, matchmaker.close)
+        figures = MatchFigures()
+
+        def played(driver: MatchDriver, ready_check: ReadyCheck | None) -> None:
+            figures.ended(driver)
+            matchmaker.match_ended(driver, ready_check)
+
+        observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store)
         lifecycle = MatchLifecycle(
             config, house, players, persistence, pool, store.journal, timers, observers, newest, nursery
         )
-        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, nursery)
+        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, figures, pool, nursery)
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         await lifecycle.take_up()
@@ -133,6 +142,8 @@ class Arena:
         accounts: Accounts,
         turns: Turns,
         publisher: LadderPublisher,
+        figures: MatchFigures,
+        workers: WorkerPool,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
@@ -148,6 +159,9 @@ class Arena:
         self.admission = Admission(config.limits)
         self.turns = turns
         self.publisher = publisher
+        self.figures = figures
+        """Of matches that are over."""
+        self.workers = workers
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -156,6 +170,11 @@ class Arena:
     def playing(self) -> int:
         """Matches being played."""
         return self._lifecycle.playing
+
+    @property
+    def drivers(self) -> Collection[MatchDriver]:
+        """The matches being played."""
+        return self._lifecycle.drivers
 
     async def run(self) -> None:
         """Send heartbeats and what else waits, and have ladders fitted, until cancelled."""

@@ -20,6 +20,7 @@ from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.api.problems import problem
 from arena.web.health import SourceHealth, healthz
+from arena.web.metric_page import metrics
 from arena.web.reader import Missing, OpenSource, Reader, Unavailable
 from arena.web.requests import USUAL, EachRequest, RequestCounts, RequestRules
 from arena.web.responses import WithHeaders, page
@@ -38,6 +39,7 @@ ROUTES: Final = (
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/api", api_page),
     Route("/healthz", healthz),
+    Route("/metrics", metrics),
 )
 
 

@@ -9,7 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from arena.web.metric_page import PAGE_METRICS
 from tests.cli.cli_rig import Played, arena, serving
 from tests.cli.web_rig import ask, browsing
 
@@ -107,3 +109,21 @@ def test_a_proxy_that_is_no_address_is_named(empty: Path, proxy: str) -> None:
     result = arena("web", "--data", empty, "--proxy", proxy)
     assert result.exit_code == 2
     assert "'--proxy'" in result.output
+
+
+def test_the_pages_count_what_they_answer(empty: Path) -> None:
+    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1") as place:
+        answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(20)]
+        ask(place, "/nothing")
+        answer, content = ask(place, "/metrics")
+    families = {each.name: each for each in text_string_to_metric_families(content.decode())}
+    assert str(answer.getheader("content-type")).startswith("text/plain")
+    assert set(PAGE_METRICS) <= set(families)
+    by_status = {each.labels["status"]: each.value for each in families["arena_web_requests"].samples}
+    assert by_status == {"200": answers.count(200), "429": answers.count(429), "404": 1}
+    assert [each.value for each in families["arena_web_requests_limited"].samples] == [answers.count(429)]
+    times = {each.name: each.value for each in families["arena_web_request_seconds"].samples}
+    assert times["arena_web_request_seconds_count"] == 21
+    assert [each.value for each in families["arena_web_requests_open"].samples] == [1]
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    assert all(meaning in page and name in page for name, meaning in PAGE_METRICS.items())

@@ -103,6 +103,11 @@ class Matchmaker:
         self._open_from = 0.0
         players.on_change(self._changed)
 
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """By game, the bots that wait for a seat."""
+        return {game: queue.waiting for game, queue in self._queues.items()}
+
     def match_ended(self, match: PlayedMatch, ready_check: ReadyCheck | None) -> None:
         """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait."""
         now, rules = trio.current_time(), self._players.pace_rules

@@ -50,6 +50,11 @@ class Queue:
         """The table sizes for which enough owners are here, waiting or not."""
         return [size for size in self.offer.seats if self._house or size <= self.pool.owners]
 
+    @property
+    def waiting(self) -> int:
+        """Bots that wait for a seat, those on trial included."""
+        return len(self._waiting) + len(self._on_trial)
+
     def update(self, bot_player: BotPlayer) -> None:
         """Take over what is different about a bot: connected, gone, parked, more or less room."""
         session = bot_player.session

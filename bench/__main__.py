@@ -18,6 +18,7 @@ COMMANDS: Final = (
     "turns --compiled",
     "ladder",
     "listings",
+    "crawl",
     "local",
     "local_commands",
 )

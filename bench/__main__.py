@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "ladder",
     "listings",
     "pages",
+    "crawl",
     "local",
     "local_commands",
 )

@@ -203,10 +203,12 @@ class Player(Bot):
         self._measurements.answered.pop(report.match_id, None)
 
 
-async def _load(address: str, bots: int, capacity: int, seconds: float, warm_up: float, server: int) -> None:
+async def _load(
+    address: str, bots: int, capacity: int, seconds: float, warm_up: float, server: int, prefix: str
+) -> None:
     measurements = Measurements()
     with tempfile.TemporaryDirectory() as tokens:
-        players = [Player(f"bot-{number}", capacity, measurements) for number in range(bots)]
+        players = [Player(f"{prefix}-{number}", capacity, measurements) for number in range(bots)]
         playing = [
             asyncio.create_task(play(player, address, token_file=Path(tokens) / player.name)) for player in players
         ]
@@ -350,8 +352,11 @@ def _table(turns: dict[str, list[Pair]], compiled: bool) -> Table:
 @click.argument("seconds", type=float)
 @click.argument("warm_up", type=float)
 @click.argument("server", type=int)
-def _load_command(address: str, bots: int, capacity: int, seconds: float, warm_up: float, server: int) -> None:
-    asyncio.run(_load(address, bots, capacity, seconds, warm_up, server))
+@click.option("--prefix", default="bot", help="What the bots' names begin with.")
+def _load_command(
+    address: str, bots: int, capacity: int, seconds: float, warm_up: float, server: int, prefix: str
+) -> None:
+    asyncio.run(_load(address, bots, capacity, seconds, warm_up, server, prefix))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,15 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "arena/match")
 """What thinks, beside the house bots of every game."""
 WAY = {
-    "arena/transport": ("listener", "connection", "http2", "http2_stream", "grpc_stream", "protobuf_fields"),
+    "arena/transport": (
+        "listener",
+        "connection",
+        "durations",
+        "http2",
+        "http2_stream",
+        "grpc_stream",
+        "protobuf_fields",
+    ),
     "arena/api": ("codec", "answer_decoder"),
     "arena/server/sessions": ("messages", "rate_limit", "player", "round_trip", "session"),
     "arena/server/matchmaking": ("matchmaker", "queue"),

@@ -40,7 +40,7 @@ class StatusService:
             unfitted = arena.publisher.unfitted(name)
             game = status.games.add(
                 game=name,
-                waiting=arena.matchmaker.waiting(name),
+                waiting=arena.matchmaker.waiting[name],
                 playing=sum(each.game == name for each in arena.live.running),
                 ended=arena.live.ended(name),
                 news=arena.publisher.news(name),

@@ -1,64 +1,22 @@
-"""What a bot's matches say of it: gathered, and drawn as Rich tables."""
+"""What a bot's matches say of it, drawn as Rich tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.data_source import all_matches
-from arena.cli.flags_table import flagged, flags_table
+from arena.cli.flags_table import flags_table
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name
 from arena.client.figures import CONFIDENCE, is_house
-from arena.client.profile import BotProfile, MatchPoints, profile
-from arena.client.source import DataSource
-from arena.replay.read import read
-from arena.replay.render.show import renderer_of
-from arena.replay.steps import Course
-from arena.store.errors import Refused
-from arena.store.rows import MatchRow, MatchState
+from arena.client.profile import BotProfile, MatchPoints
 
-REPLAYS: Final = 20
-"""Newest matches whose replays are read for bids."""
 MOST_OPPONENTS: Final = 12
 """Opponents listed in the table."""
-
-
-def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
-    """Return what a bot's latest matches of a game say of it; None if it has finished none."""
-    rows = [*islice(all_matches(source, game, name), last)]
-    found = profile(rows, name)
-    if found is None:
-        return None
-    ladder = source.ladder(game)
-    standing = next((row for row in ladder.standings if row.bot == found.bot), None)
-    bids: list[bool] = []
-    with suppress(Refused):  # older replays may have been pruned
-        for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
-            bids += _bids(source, row, found.bot)
-    return replace(
-        found,
-        bids=len(bids) or None,
-        kept=sum(bids) if bids else None,
-        think_95_us=None if standing is None else standing.think_95_us,
-        flags=flagged(ladder.flags, found.bot),
-    )
-
-
-def _bids(source: DataSource, row: MatchRow, bot: str) -> Iterator[bool]:
-    """Yield whether a bot kept each of its bids in a match."""
-    course = Course(read(source.replay(row.match_id)))
-    renderer = renderer_of(course.replay.header.game)
-    for report in course.reports:
-        kept = renderer.kept(report)
-        yield from [each for each, seat in zip(kept or (), row.seats, strict=False) if seat.bot == bot]
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:

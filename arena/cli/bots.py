@@ -102,7 +102,8 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
     \b
     JSON: {"games": [BotProfile]}
     """
-    from arena.cli.bot_profile import drawn_profile, gathered
+    from arena.cli.bot_profile import drawn_profile
+    from arena.client.bot_profile import gathered
 
     with place.open() as source:
         games = (game,) if game else source.games()

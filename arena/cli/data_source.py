@@ -13,28 +13,16 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
+from arena.client.source import LARGEST_MATCH as LARGEST_MATCH
+from arena.client.source import LARGEST_PAGE as LARGEST_PAGE
 from arena.client.source import DataSource
 
 if TYPE_CHECKING:
     from arena.client.directory import Directory
     from arena.client.remote import Client
-    from arena.store.rows import MatchRow
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
-LARGEST_MATCH: Final = (1 << 63) - 1
-"""Largest possible match number."""
-LARGEST_PAGE: Final = 1000
-"""Matches or events that one query may return, at most."""
-
-
-def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:
-    """Yield a bot's matches of a game, of all games if that is empty, the newest first; page by page."""
-    while rows := source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before):
-        yield from rows
-        if len(rows) < LARGEST_PAGE:
-            return
-        before = rows[-1].match_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,9 @@ from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
 from arena.client.flags import MEANING, sentence
-from arena.ladder.ladder import FlagKind
 from arena.store.rows import FlagRow
 
 MARK: Final = "⚑"
-
-
-def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
-    """Return the flags that are about a bot; with `version`, of its changes only those of this version."""
-    return tuple(
-        flag
-        for flag in flags
-        if bot in {flag.bot, flag.other}
-        and (flag.kind is not FlagKind.CHANGE or version is None or flag.version == version)
-    )
 
 
 def flags_table(game: str, flags: Sequence[FlagRow]) -> RenderableType:

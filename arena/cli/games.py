@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from arena.cli.screen import json_option, print_json, screen
-from engine.deal import KEY_BYTES, SeededDecks
-from engine.game import OVER, option_text
+from arena.client.game_rows import game_row
+from engine.game import option_text
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
-    from engine.game import Game
-
-
-class Size(NamedTuple):
-    """The size of a game with a number of seats and default options."""
-
-    seats: int
-    deck: int
-    """Cards in the deck."""
-    hands: tuple[int, ...]
-    """Cards dealt to each seat, by round."""
+    from arena.client.game_rows import GameRow
 
 
 @click.command(epilog="Example: arena games --json")
@@ -43,12 +31,12 @@ def command(as_json: bool) -> None:
     The numbers of cards and actions are those of the catalogue; hands are by round.
     """
     if as_json:
-        print_json({"games": [_document(game) for game in GAMES.values()]})
+        print_json({"games": [game_row(name) for name in GAMES]})
         return
     console = screen()
-    for game in GAMES.values():
+    for game in map(game_row, GAMES):
         console.print(_table(game))
-        console.print(f"  {len(game.cards)} cards, {len(game.actions)} actions")
+        console.print(f"  {game.cards} cards, {game.actions} actions")
         for option in game.options:
             console.print(
                 f"  [bold]{option.name}[/] {option.description}  [dim]\\[default: {option_text(option.default)}][/]",
@@ -57,58 +45,14 @@ def command(as_json: bool) -> None:
         console.print()
 
 
-def sizes(game: Game) -> list[Size]:
-    """Return a game's sizes by number of seats, found by playing it and recording what it deals."""
-    return [_size(game, seats) for seats in game.seats]
-
-
-def _size(game: Game, seats: int) -> Size:
-    decks = WatchedDecks()
-    state = game.new(seats, decks)
-    while (seat := state.player) != OVER:
-        state.apply(state.fallback(seat), seat)
-    dealt = [decks.dealt.get(number, (0, 0)) for number in range(state.round + 1)]
-    return Size(seats, dealt[0][0], tuple(count // seats for _, count in dealt))
-
-
-class WatchedDecks:
-    """Decks that note what is dealt."""
-
-    def __init__(self) -> None:
-        self._decks = SeededDecks(bytes(KEY_BYTES))
-        self.dealt: dict[int, tuple[int, int]] = {}
-        """By round, the cards in the deck and those dealt of it."""
-
-    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
-        """The first `count` cards of the round's deck of `size` cards."""
-        self.dealt[round] = (size, count)
-        return self._decks(round, size, count)
-
-    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """The face that the die of a roll shows."""
-        return self._decks.roll(round, number, faces)
-
-
-def _document(game: Game) -> dict[str, object]:
-    return {
-        "name": game.name,
-        "title": game.title,
-        "colours": game.colours,
-        "cards": len(game.cards),
-        "actions": len(game.actions),
-        "options": game.options,
-        "sizes": [{**size._asdict(), "rounds": len(size.hands)} for size in sizes(game)],
-    }
-
-
-def _table(game: Game) -> Table:
+def _table(game: GameRow) -> Table:
     from arena.cli.frame import framed
 
     table = framed(f"{game.title} ({game.name})")
     for name in ("Seats", "Deck", "Rounds"):
         table.add_column(name, justify="right")
     table.add_column("Cards a hand")
-    for size in sizes(game):
+    for size in game.sizes:
         hands = size.hands if len(set(size.hands)) > 1 else size.hands[:1]
-        table.add_row(str(size.seats), str(size.deck), str(len(size.hands)), " ".join(map(str, hands)))
+        table.add_row(str(size.seats), str(size.deck), str(size.rounds), " ".join(map(str, hands)))
     return table

@@ -14,9 +14,10 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.flags_table import MARK, flagged
+from arena.cli.flags_table import MARK
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
+from arena.client.bot_profile import flagged
 from arena.client.figures import CONFIDENCE, share_in_words
 from arena.store.rows import LadderRow, LadderRows
 

@@ -32,35 +32,20 @@ def head(place: DataPlace, as_json: bool) -> None:
     "log" is the log's name, "keys" the public keys in their order, of which the last
     signs, "restores" the leaves of restorations from backups.
     """
-    with place.open() as source:
-        state = source.log_state()
-    from arena.log.keys import LogKeys
-    from arena.log.leaf import LeafError, decode_leaf
+    from arena.client.log_rows import UnprovenLog, head_row
 
     try:
-        keys = LogKeys(state.keys)
-    except LeafError as error:
-        raise click.ClickException(f"the log is none: {error}") from error
-    if not keys.signed(state.head):
-        raise click.ClickException("the log's head is not signed by its key")
-    restores = [decode_leaf(each.leaf) for each in state.restores]
+        with place.open() as source:
+            row = head_row(source.log_state())
+    except UnprovenLog as error:
+        raise click.ClickException(str(error)) from error
     if as_json:
-        newest = state.head
-        print_json(
-            {
-                "log": keys.log,
-                "size": newest.size,
-                "root": newest.root.hex(),
-                "signature": newest.signature.hex(),
-                "keys": [decode_leaf(leaf)["key"] for leaf in keys.leaves],
-                "restores": restores,
-            }
-        )
+        print_json(row)
         return
-    click.echo(f"Log {keys.log}")
-    click.echo(f"{state.head.size:,} leaves, root {state.head.root.hex()}")
-    click.echo(f"signed by the key {keys.newest.hex()}, number {len(keys.leaves)}")
-    for leaf in restores:
+    click.echo(f"Log {row.log}")
+    click.echo(f"{row.size:,} leaves, root {row.root}")
+    click.echo(f"signed by the key {row.keys[-1]}, number {len(row.keys)}")
+    for leaf in row.restores:
         click.echo(f"restored from a backup that ended with leaf {leaf['size']:,}, as leaf {leaf['number']:,} says")
 
 
@@ -76,37 +61,18 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
     In the order of their numbers: the result, then a void. "leaf" is an object, "size"
     the number of leaves under the head.
     """
-    from arena.log.keys import LogKeys
-    from arena.log.leaf import LeafError, decode_leaf
+    from arena.client.log_rows import UnprovenLog, entry_rows
 
-    with place.open() as source:
-        state, entries = source.log_state(), source.log_entries(match_id)
     try:
-        keys = LogKeys(state.keys)
-        leaves = [decode_leaf(entry.leaf) for entry in entries]
-    except LeafError as error:
-        raise click.ClickException(f"the log is none: {error}") from error
-    if not entries:
+        with place.open() as source:
+            entries = source.log_entries(match_id)
+            rows = entry_rows(source.log_state(), entries)
+    except UnprovenLog as error:
+        raise click.ClickException(str(error)) from error
+    if not rows:
         raise click.ClickException(f"the log says nothing of match {match_id}")
-    for entry in entries:
-        if not (entry.included and keys.signed(entry.head)):
-            raise click.ClickException(f"the log does not prove that it has leaf {entry.number}")
     if as_json:
-        print_json(
-            {
-                "entries": [
-                    {
-                        "number": entry.number,
-                        "leaf": leaf,
-                        "size": entry.head.size,
-                        "root": entry.head.root.hex(),
-                        "signature": entry.head.signature.hex(),
-                        "proof": [each.hex() for each in entry.proof],
-                    }
-                    for entry, leaf in zip(entries, leaves, strict=True)
-                ]
-            }
-        )
+        print_json({"entries": rows})
         return
     for entry in entries:
         click.echo(f"leaf {entry.number:,} of {entry.head.size:,}: {entry.leaf.decode()}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, all_matches, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 from arena.cli.screen import json_rows, print_json, screen
 from arena.client.profile import lost
 from arena.store.rows import MatchRow
@@ -43,6 +43,8 @@ def command(
         raise click.UsageError("--lost needs a bot that lost: name it with --bot")
     with place.open() as source:
         if only_lost:
+            from arena.client.bot_profile import all_matches
+
             found = (row for row in all_matches(source, game, bot, before) if lost(row, bot))
             rows = tuple(islice(found, limit))
         else:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from dataclasses import Field, fields, is_dataclass
-from datetime import datetime
-from enum import Enum
+from dataclasses import fields, is_dataclass
 from inspect import cleandoc
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_type_hints
 
 import click
 
-from arena.store.rows import JSON_KEY
+from arena.client.json_form import json_key, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,19 +53,9 @@ def screen(stderr: bool = False) -> Console:
     return console
 
 
-def print_json(document: dict[str, object]) -> None:
-    """Print one JSON document; rows become objects with their fields, instants ISO 8601 in UTC."""
-    click.echo(json.dumps(document, default=_plain, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
-
-
-def _plain(value: object) -> Any:
-    if is_dataclass(value):
-        return {_key(each): getattr(value, each.name) for each in fields(value)}
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, Enum):
-        return value.value
-    raise TypeError(f"{value!r} has no JSON form")
+def print_json(document: object) -> None:
+    """Print one JSON document; see `json_text`."""
+    click.echo(json_text(document, indent=2 if sys.stdout.isatty() else None))
 
 
 def _shape(row: type) -> str:
@@ -78,9 +65,5 @@ def _shape(row: type) -> str:
         kinds = get_args(hints[each.name])
         inner = next((_shape(kind) for kind in kinds if isinstance(kind, type) and is_dataclass(kind)), "")
         several = f"[{inner}]" if Ellipsis in kinds else inner
-        parts.append(f'"{_key(each)}": {several}' if inner else f'"{_key(each)}"')
+        parts.append(f'"{json_key(each)}": {several}' if inner else f'"{json_key(each)}"')
     return f"{{{', '.join(parts)}}}"
-
-
-def _key(row_field: Field[Any]) -> str:
-    return str(row_field.metadata.get(JSON_KEY, row_field.name))

@@ -101,6 +101,10 @@ def _check_listening(config: Config) -> None:
     except ValueError as error:
         raise click.UsageError(f"web: {error}") from None
     try:
+        host_and_port(config.metrics or config.address)
+    except ValueError as error:
+        raise click.UsageError(f"metrics: {error}") from None
+    try:
         networks(config.transport.proxies or "127.0.0.1")
     except ValueError as error:
         raise click.UsageError(f"proxies: {error}") from None

@@ -6,7 +6,6 @@ import gc
 import logging
 import signal
 import ssl
-import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,6 +15,7 @@ import structlog
 import trio
 
 from arena.api.server import serve_arena
+from arena.cli.log_output import log_to_stderr
 from arena.cli.web_process import show_pages, with_socket
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
@@ -40,7 +40,8 @@ log = structlog.get_logger("arena")
 
 def run_server(config: Config) -> None:
     """Run a server until a signal ends it; ClickException if it cannot start or fails."""
-    _log_to_stderr(config)
+    level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
+    log_to_stderr(config.log_json, level)
     config = with_socket(config)
     try:
         credentials = _credentials(config)
@@ -94,6 +95,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 games=games,
                 writer_process=writer_process and writer_process.pid,
             )
+            if config.metrics is not None:
+                await _serve_metrics(arena, config.metrics, nursery)
             for match_id, why in store.lost.items():
                 log.error("match is void", match_id=match_id, error=why)
             for segment in store.replay_files.broken:
@@ -115,6 +118,17 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             arena.dismiss()
             nursery.cancel_scope.cancel()
     log.info("stopped")
+
+
+async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> None:
+    from arena.api.metrics import metric_documents
+    from arena.transport.documents import serve_documents
+
+    try:
+        port = await nursery.start(serve_documents, metrics, metric_documents(arena))
+    except RuntimeError as error:
+        raise RuntimeError(f"metrics: {error}") from error
+    click.echo(f"Metrics at http://{metrics.rpartition(':')[0]}:{port}/metrics")
 
 
 async def _watch(store: Store, arena: Arena) -> None:
@@ -144,23 +158,3 @@ def _credentials(config: Config) -> ssl.SSLContext | None:
         reason = error.reason or str(error)
         both = f"{config.tls_cert} and {config.tls_key}"
         raise click.ClickException(f"{both} are no certificate and its private key: {reason}") from None
-
-
-def _log_to_stderr(config: Config) -> None:
-    as_json = config.log_json or not sys.stderr.isatty()
-    # Rich tracebacks would show local variables, which may hold secrets.
-    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-    renderer = structlog.processors.JSONRenderer() if as_json else console
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *((structlog.processors.format_exc_info,) if as_json else ()),
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(
-            logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
-        ),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
     from arena.web.live_feed import OpenServer
     from arena.web.reader import OpenSource
+    from arena.web.requests import RequestRules
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -28,8 +29,24 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 @click.option(
     "--root", metavar="PATH", default="", help="The path of the pages behind a proxy that strips it, such as /arena."
 )
+@click.option(
+    "--rate",
+    metavar="N",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Requests a second of one address, saved up for ten seconds; 0: any number. Loopback has no limit.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Address or network of a proxy that is believed whose requests it brings; repeatable.",
+)
+@click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
 @takes_source
-def command(listen: str, root: str, place: DataPlace) -> None:
+def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], access_log: bool, place: DataPlace) -> None:
     """Show ladder, bots, matches, replays and rules in a browser.
 
     The pages only read: what everybody may ask of a server, or a data directory on which a server may work meanwhile.
@@ -39,25 +56,45 @@ def command(listen: str, root: str, place: DataPlace) -> None:
         raise click.BadParameter(
             f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
         )
+    rules = _rules(rate, proxies, access_log)
     if place.data is None:
         with place.reached_server() as client:
             client.games()
-            _serve(lambda: nullcontext(client), listen, root, lambda: nullcontext(client))
+            _serve(lambda: nullcontext(client), listen, root, rules, lambda: nullcontext(client))
         return
     from arena.client.directory import open_directory
 
     data = place.data
     with place.read_directory():
         pass
-    _serve(lambda: open_directory(data), listen, root)
+    _serve(lambda: open_directory(data), listen, root, rules)
 
 
-def _serve(open_source: OpenSource, listen: str, root: str, open_server: OpenServer | None = None) -> None:
-    from arena.web.serving import run
+def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:
+    """Return what holds for requests; BadParameter."""
+    from arena.transport.proxy_protocol import networks
+    from arena.web.requests import RequestRules
 
     try:
-        run(
-            open_source, listen, root, lambda address: click.echo(f"Pages at {address}; Ctrl-C ends them."), open_server
-        )
+        named = networks(",".join(proxies)) if proxies else ()
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--proxy'") from None
+    if access_log:
+        from arena.cli.log_output import log_to_stderr
+
+        log_to_stderr()
+    return RequestRules(rate, named, access_log)
+
+
+def _serve(
+    open_source: OpenSource, listen: str, root: str, rules: RequestRules, open_server: OpenServer | None = None
+) -> None:
+    from arena.web.serving import run
+
+    def ready(address: str) -> None:
+        click.echo(f"Pages at {address}; Ctrl-C ends them.")
+
+    try:
+        run(open_source, listen, root, ready, rules, open_server)
     except RuntimeError as error:
         raise click.ClickException(f"{error}; choose another place with --listen") from error

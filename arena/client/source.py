@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from arena.log.head import LogEntry, LogState
     from arena.store.match_search import MatchFilter, MatchPage
     from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+
+LARGEST_MATCH: Final = (1 << 63) - 1
+"""Largest possible match number."""
+LARGEST_PAGE: Final = 1000
+"""Matches or events that one query may return, at most."""
 
 
 class DataSource(Protocol):

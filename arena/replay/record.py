@@ -122,6 +122,10 @@ class Recorder:
         """Return the bots' use of their time, by seat."""
         return self._stopwatch.thinking()
 
+    def due_so_far(self) -> list[int]:
+        """Return the number of decisions so far, by seat."""
+        return self._stopwatch.due_so_far()
+
 
 def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> Recorder:
     """Record a match from all its entries."""

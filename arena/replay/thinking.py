@@ -68,3 +68,7 @@ class Stopwatch:
     def thinking(self) -> tuple[Thinking, ...]:
         """Return the figures so far, by seat."""
         return tuple([Thinking(seat.due, seat.due - seat.own, tuple(seat.times)) for seat in self._seats])
+
+    def due_so_far(self) -> list[int]:
+        """Return the number of decisions so far, by seat."""
+        return [seat.due for seat in self._seats]

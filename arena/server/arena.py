@@ -11,6 +11,7 @@ import trio
 
 from arena.house import HOUSE_BOTS
 from arena.scheduling.pace import PaceRules
+from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
 from arena.server.matches.live import LiveMatches
@@ -35,12 +36,14 @@ from arena.store import log as log_store
 from arena.store import matches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
     from arena.house import HouseBot
     from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
+    from arena.server.matches.driver import MatchDriver
+    from arena.server.matches.ready_check import ReadyCheck
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots import Bot
@@ -88,13 +91,21 @@ async def open_arena(
             publisher.recorded(header.game.name)
             baselines.finished(header)
 
-        observers = Observers(rated, accounts.park, matchmaker.match_ended, matchmaker.close)
+        figures = MatchFigures()
+
+        def played(driver: MatchDriver, ready_check: ReadyCheck | None) -> None:
+            figures.ended(driver)
+            matchmaker.match_ended(driver, ready_check)
+
+        observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store)
         live = LiveMatches(turns)
         lifecycle = MatchLifecycle(
             config, house, players, persistence, pool, store.journal, timers, observers, live, newest, nursery
         )
-        arena = Arena(config, store, players, matchmaker, lifecycle, accounts, turns, publisher, live, nursery)
+        arena = Arena(
+            config, store, players, matchmaker, lifecycle, accounts, turns, publisher, live, figures, pool, nursery
+        )
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         await lifecycle.take_up()
@@ -137,6 +148,8 @@ class Arena:
         turns: Turns,
         publisher: LadderPublisher,
         live: LiveMatches,
+        figures: MatchFigures,
+        workers: WorkerPool,
         nursery: trio.Nursery,
     ) -> None:
         self.config = config
@@ -156,6 +169,9 @@ class Arena:
         """The matches that are being played, for everybody."""
         self.started = now_us()
         """When the server started, in microseconds since 1970."""
+        self.figures = figures
+        """Of matches that are over."""
+        self.workers = workers
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -164,6 +180,11 @@ class Arena:
     def playing(self) -> int:
         """Matches being played."""
         return self._lifecycle.playing
+
+    @property
+    def drivers(self) -> Collection[MatchDriver]:
+        """The matches being played."""
+        return self._lifecycle.drivers
 
     async def run(self) -> None:
         """Send heartbeats and what else waits, and have ladders fitted, until cancelled."""

@@ -55,6 +55,13 @@ class Config:
     )
     tls_cert: Path | None = field(default=None, metadata={"help": "Certificate chain (PEM); with tls_key."})
     tls_key: Path | None = field(default=None, metadata={"help": "Private key (PEM); with tls_cert."})
+    metrics: str | None = field(
+        default=None,
+        metadata={
+            "help": "Where to serve figures for Prometheus (/metrics), and whether all is well (/healthz): HOST:PORT, "
+            "to whoever reaches it."
+        },
+    )
     house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})
     house_workers: int = field(
         default=1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
@@ -24,11 +25,17 @@ from arena.web import (
     review_pages,
     rules_pages,
 )
+from arena.web.api.application import PATH, api_application, api_page
+from arena.web.api.endpoints import Sources
+from arena.web.api.problems import problem
 from arena.web.bot_records import BotRecords
 from arena.web.fresh import FreshRows
+from arena.web.health import SourceHealth, healthz
 from arena.web.live_feed import OpenServer
+from arena.web.metric_page import metrics
 from arena.web.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
 from arena.web.ready_replays import ReadyReplays
+from arena.web.requests import USUAL, EachRequest, RequestCounts, RequestRules
 from arena.web.responses import WithHeaders, page
 from arena.web.reviews import Reviews
 
@@ -49,21 +56,32 @@ ROUTES: Final = (
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/duels", rules_pages.duels),
+    Route("/api", api_page),
+    Route("/healthz", healthz),
+    Route("/metrics", metrics),
     *live_pages.ROUTES,
 )
 
 
-def application(open_source: OpenSource, root: str = "", open_server: OpenServer | None = None) -> Starlette:
+def application(
+    open_source: OpenSource, root: str = "", rules: RequestRules = USUAL, open_server: OpenServer | None = None
+) -> Starlette:
     """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena".
 
     `open_server` opens the server whose running matches are shown; without one none are.
     """
+    counts = RequestCounts()
     reader = Reader(open_source)
     live = live_pages.Live(reader, open_server, root)
+    table_ladders = ladder_pages.TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
-        routes=[*ROUTES, Mount("/static", static)],
-        middleware=[Middleware(WithHeaders, root=root), Middleware(GZipMiddleware, minimum_size=1000)],
+        routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
+        middleware=[
+            Middleware(WithHeaders, root=root),
+            Middleware(EachRequest, rules=rules, counts=counts),
+            Middleware(GZipMiddleware, minimum_size=1000),
+        ],
         lifespan=live.running,
         exception_handlers={
             Missing: _missing,
@@ -74,39 +92,50 @@ def application(open_source: OpenSource, root: str = "", open_server: OpenServer
             HTTPException: _refused,
         },
     )
+    made.router.redirect_slashes = False  # a redirect would leave out the root
     made.state.reader = reader
+    made.state.health = SourceHealth(reader)
+    made.state.counts = counts
     made.state.live = live
     made.state.replays = ReadyReplays()
     made.state.reviews = Reviews()
     made.state.fresh = FreshRows(reader)
     made.state.bot_records = BotRecords(open_source)
-    made.state.table_ladders = ladder_pages.TableLadders(reader)
+    made.state.table_ladders = table_ladders
     return made
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 404, title="Not here", why=str(error))
+    return _error(request, 404, "Not here", str(error))
 
 
 async def _gone(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 410, title="Gone", why=str(error))
+    return _error(request, 410, "Gone", str(error))
 
 
 async def _not_shown(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 501, title="Cannot be shown", why=str(error))
+    return _error(request, 501, "Cannot be shown", str(error))
 
 
 async def _busy(request: Request, error: Exception) -> Response:
-    answer = page(request, "error.html", 503, title="Busy", why=str(error))
-    answer.headers["retry-after"] = "60"
-    return answer
+    return _error(request, 503, "Busy", str(error), {"retry-after": "60"})
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:
-    return page(request, "error.html", 503, title="No answer", why=str(error))
+    return _error(request, 503, "No answer", str(error), {"retry-after": "5"})
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     why = f"there is no page {request.url.path}" if error.status_code == 404 else error.detail
-    return page(request, "error.html", error.status_code, title="Not here", why=why)
+    return _error(request, error.status_code, "Not here", why, error.headers)
+
+
+def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a page for a browser, and a problem in JSON for a program that asked for that and not for a page."""
+    accepted = request.headers.get("accept", "")
+    if "json" in accepted and "html" not in accepted:
+        return problem(status, why, headers)
+    answer = page(request, "error.html", status, title=title, why=why)
+    answer.headers.update(headers or {})
+    return answer

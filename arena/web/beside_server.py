@@ -1,6 +1,6 @@
-"""The pages in a process that a server starts beside itself: `python -m arena.web.beside_server DATA LISTEN SOCKET`.
+"""The pages in a process that a server starts beside itself.
 
-It ends when the server does, however that ends.
+`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES`; it ends when the server does, however that ends.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from pathlib import Path
 from arena.client.directory import open_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
+from arena.transport.proxy_protocol import networks
+from arena.web.requests import RequestRules
 from arena.web.serving import run
 
 
-def main(data: str, listen: str, unix_socket: str) -> None:
-    """Tell the server the address of the pages, or what is wrong, and show them until it ends."""
+def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
+    """Tell the server the address of the pages, or what is wrong, and show them until it ends.
+
+    `proxies` are those that the server believes whose a connection is, too.
+    """
+    rules = RequestRules(proxies=networks(proxies) if proxies else ())
     with connected() as parent:
         parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
         try:
@@ -25,6 +31,7 @@ def main(data: str, listen: str, unix_socket: str) -> None:
                 listen,
                 "",
                 partial(_say, parent),
+                rules,
                 partial(connect, f"unix:{unix_socket}"),
             )
         except RuntimeError as error:

@@ -17,6 +17,7 @@ from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
 from arena.web.asked import number_asked
+from arena.web.download import replay_download
 from arena.web.reader import Missing, NotShown
 from arena.web.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.responses import page
@@ -119,12 +120,7 @@ async def replay(request: Request) -> Response:
     """Return the replay file of a finished match."""
     number = request.path_params["number"]
     content = await request.app.state.reader.read(lambda source: replay_file(source, number))
-    name = f"match-{number}.replay"
-    return Response(
-        content,
-        media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )
+    return replay_download(request, number, content)
 
 
 def _named(query: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.client.figures import CONFIDENCE, is_house, share_in_words
 from arena.client.flags import sentence
 from arena.version import __version__
+from arena.web.conditional import conditional
 from engine.registry import GAMES
 
 HEADERS: Final[Mapping[str, str]] = {
@@ -63,10 +63,9 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         origin=f"{request.url.scheme}://{request.url.netloc}",
         **context,
     )
-    digest = f'"{sha256(text.encode()).hexdigest()[:32]}"'
-    if status == 200 and request.headers.get("if-none-match") == digest:
-        return Response(status_code=304, headers={"etag": digest})
-    return HTMLResponse(text, status, {"etag": digest} if status == 200 else None)
+    if status != 200:
+        return HTMLResponse(text, status)
+    return conditional(request, text.encode(), "text/html", {})
 
 
 def fragment(template: str, macro: str, *values: Any) -> str:

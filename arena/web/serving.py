@@ -14,6 +14,7 @@ from arena.transport.sockets import bind
 from arena.web.application import application
 from arena.web.live_feed import OpenServer
 from arena.web.reader import OpenSource
+from arena.web.requests import USUAL, RequestRules
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""
@@ -24,6 +25,7 @@ def run(
     listen: str,
     root: str,
     ready: Callable[[str], None],
+    rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
 ) -> None:
     """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError.
@@ -38,9 +40,8 @@ def run(
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
     named = f"[{host}]" if ":" in host else host
-    trio.run(
-        _serve, application(open_source, root, open_server), config, partial(ready, f"http://{named}:{port}{root}/")
-    )
+    pages = application(open_source, root, rules, open_server)
+    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
 
 
 async def _serve(pages: Any, config: Config, ready: Callable[[], None]) -> None:

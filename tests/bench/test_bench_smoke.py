@@ -27,6 +27,7 @@ SMALLEST = {
     "bench.engine": "--repetitions 5 --games 4",
     "bench.play": "--case one --seconds 0.2 --warm-up 0.2 --repetitions 1",
     "bench.echo": "--streams 1 --seconds 0.1 --repetitions 1",
+    "bench.crawl": "--matches 1000 --seconds 1 --warm-up 0.2 --repetitions 1",
     "bench.listings": "--matches 1000 --runs 1",
     "bench.local": "--repetitions 1 --games 1 --sets 1",
     "bench.local_commands": "--repetitions 1 --sets 1",

@@ -49,6 +49,7 @@ def another(setting: ServerSetting) -> Value:
 
 OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
     "address": "[::1]:1",
+    "metrics": "[::1]:2",
     "proxies": "10.0.0.0/8, ::1",
     "web": "[::1]:2",
 }

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import select
-import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from html.parser import HTMLParser
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
@@ -30,29 +26,12 @@ from arena.web.ladder_pages import TableLadders
 from arena.web.reader import Missing, Reader
 from arena.web.rules_pages import FIRST_BOT
 from engine.registry import GAMES
-from tests.cli.cli_rig import ARENA, PATIENCE, Played, arena
+from tests.cli.cli_rig import PATIENCE, Played, arena
+from tests.cli.web_process_rig import ask, browsing
 
 ROOT = Path(__file__).parents[2]
 STEPS = 40
 """Steps of replays that are looked at, besides the first of each."""
-
-
-@contextmanager
-def browsing(*options: str) -> Iterator[tuple[str, int]]:
-    """The pages at any free port; they end in order."""
-    command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pages:
-        assert pages.stdout is not None
-        try:
-            assert select.select([pages.stdout], [], [], PATIENCE)[0], "it says nothing"
-            line = pages.stdout.readline().decode()
-            found = re.match(r"Pages at http://([\d.]+):(\d+)\S*/; Ctrl-C ends them\.", line)
-            assert found, line
-            yield found[1], int(found[2])
-        finally:
-            pages.send_signal(signal.SIGINT)
-            _, errors = pages.communicate(timeout=PATIENCE)
-    assert (pages.returncode, errors.decode()) == (0, "")
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +43,6 @@ def places(played: Played) -> Iterator[dict[str, tuple[str, int]]]:
 @pytest.fixture(params=["server", "data"])
 def place(request: pytest.FixtureRequest, places: dict[str, tuple[str, int]]) -> tuple[str, int]:
     return places[request.param]
-
-
-def ask(place: tuple[str, int], path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
-    connection = HTTPConnection(*place, timeout=PATIENCE)
-    try:
-        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        answer = connection.getresponse()
-        return answer, answer.read()
-    finally:
-        connection.close()
 
 
 def text_of(place: tuple[str, int], path: str) -> str:

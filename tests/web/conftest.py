@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from engine.registry import GAMES
 from tests.cli.cli_rig import Played, let_play, serving
-from tests.cli.test_cli_web import browsing
+from tests.cli.web_process_rig import browsing
 from tests.web.browser import started
 
 MATCHES = 2

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.cli.cli_rig import Played
-from tests.cli.test_cli_web import browsing
+from tests.cli.web_process_rig import browsing
 from tests.web.browser import DESKTOP, PHONE, looking, needs_browser, overflow, picture_name
 from tests.web.pages import pages
 

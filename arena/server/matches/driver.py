@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arena.house import HouseBot
     from arena.ladder import live
     from arena.log.head import LogEntry
-    from arena.match.effects import Effect
+    from arena.match.effects import Cause, Effect
     from arena.match.match import Match
     from arena.replay.header import Header
     from arena.replay.record import Draft
@@ -79,6 +79,8 @@ class MatchDriver:
         self._recorder = Recorder(header)
         self.owed = OwedTime(len(players))
         """Who owed an answer in the match, and for how long."""
+        self.forced: list[Cause] = []
+        """Why decisions were made by this server for their seats, one by one."""
         self._fault: Exception | None = None
         self._frozen = False
         self._notices = NoticeTexts(
@@ -213,6 +215,11 @@ class MatchDriver:
         """By seat, how the bots used their time so far."""
         return self._recorder.thinking()
 
+    @property
+    def due_so_far(self) -> Sequence[int]:
+        """By seat, the number of decisions so far."""
+        return self._recorder.due_so_far()
+
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
         if not self._charged:
@@ -327,6 +334,7 @@ class MatchDriver:
             case Refuse() | Suspend():
                 self._notify(effect.seat, self._notices.to_seat(effect))
             case Force():
+                self.forced.append(effect.why)
                 if (session := self._session(effect.seat)) is not None:
                     session.settle(self.match_id, effect.decision)
                 self._notify(effect.seat, self._notices.to_seat(effect))

@@ -25,7 +25,7 @@ from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
@@ -98,6 +98,11 @@ class MatchLifecycle:
     def playing(self) -> int:
         """Matches being played."""
         return len(self._drivers)
+
+    @property
+    def drivers(self) -> Collection[MatchDriver]:
+        """The matches being played."""
+        return self._drivers
 
     async def take_up(self) -> None:
         """Continue the matches that an earlier server left running."""

@@ -103,6 +103,11 @@ class Matchmaker:
         self._open_from = 0.0
         players.on_change(self._changed)
 
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """By game, the bots that wait for a seat."""
+        return {game: queue.waiting for game, queue in self._queues.items()}
+
     def match_ended(self, match: PlayedMatch, ready_check: ReadyCheck | None) -> None:
         """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait."""
         now, rules = trio.current_time(), self._players.pace_rules
@@ -128,10 +133,6 @@ class Matchmaker:
         for bot_player in self._players:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
             queue.update(bot_player)
-
-    def waiting(self, game: str) -> int:
-        """Return how many bots wait for a table of a game."""
-        return self._queues[game].waiting
 
     def open(self, seat: Announce) -> None:
         """Form tables from now on; `seat` is called with each."""

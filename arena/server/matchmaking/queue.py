@@ -46,14 +46,14 @@ class Queue:
         """By table size, the mean number of a seat's decisions in the latest matches."""
 
     @property
-    def waiting(self) -> int:
-        """How many bots wait for a table."""
-        return len(self._waiting) + len(self._on_trial)
-
-    @property
     def sizes(self) -> list[int]:
         """The table sizes for which enough owners are here, waiting or not."""
         return [size for size in self.offer.seats if self._house or size <= self.pool.owners]
+
+    @property
+    def waiting(self) -> int:
+        """Bots that wait for a seat, those on trial included."""
+        return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
         """Take over what is different about a bot: connected, gone, parked, more or less room."""

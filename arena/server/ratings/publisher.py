@@ -17,6 +17,7 @@ from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store import baselines, events, publishing, versions
 from arena.store.errors import StoreError
+from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,15 @@ class LadderPublisher:
         self._rested_at = 0.0  # until then results wait
         self._due = trio.Event()
         self._turn = trio.Lock()
+        self.fits: dict[str, Durations] = {game.name: Durations() for game in config.games}
+        """By game, how long fits took that were published."""
+        self.failures: Counter[str] = Counter()
+        """By game, fits that failed."""
+
+    @property
+    def warm(self) -> bool:
+        """Whether the process that fits runs and has loaded what it needs."""
+        return self._fit_client is not None and self._fit_client.warm
 
     def recorded(self, game: str) -> None:
         """Count a stored result of a game."""
@@ -146,6 +156,7 @@ class LadderPublisher:
     async def _fit(self, game: str) -> bool:
         assert self._fit_client is not None, "nobody asks else"
         seen, replays = self._news[game], self._replays[game]
+        began = trio.current_time()
         try:
             ladder = await self._fit_client.fit(game)
             await self._store.write(partial(publishing.publish, game=game, ladder=ladder, at=now_us()))
@@ -157,6 +168,7 @@ class LadderPublisher:
             log.exception("a fault of the server: the ladder is not fitted", game=game, retry_in=RETRY)
             self._failed(game, "a fault of the server, which is in its log")
             return False
+        self.fits[game].add(trio.current_time() - began)
         self._unfitted.pop(game, None)
         self._news[game] -= seen
         self._replays[game] -= replays
@@ -167,6 +179,7 @@ class LadderPublisher:
         return True
 
     def _failed(self, game: str, why: str) -> None:
+        self.failures[game] += 1
         before = self._unfitted.get(game)
         self._unfitted[game] = Unfitted(before.since if before else now_us(), why)
 

@@ -8,12 +8,14 @@ it is tried again until it can.
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 import trio
 
 from arena.store.errors import StoreError
+from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +47,16 @@ class Turns:
         self._due: dict[Sender, None] = {}
         self._in_turn = self._stuck = False
         self._wake = trio.Event()
+        self._began = 0.0
+        self.lengths = Durations()
+        """How long turns took."""
+        self.commits = Durations()
+        """How long commits of the journal took, each a part of a turn."""
+
+    @property
+    def storing(self) -> bool:
+        """Whether the journal can be written, as far as is known."""
+        return not self._failing
 
     def due(self, sender: Sender) -> None:
         """Let a sender send at the end of this turn, or of a turn of its own where none runs."""
@@ -55,12 +67,14 @@ class Turns:
     def __enter__(self) -> None:
         """Begin a turn."""
         self._in_turn = True
+        self._began = perf_counter()
 
     def __exit__(self, *_: object) -> None:
         """End the turn: commit, then send."""
         while self._due and not self._stuck:
             self._send()
         self._in_turn = False
+        self.lengths.add(perf_counter() - self._began)
 
     async def run(self) -> None:
         """Make a turn whenever something is due outside of one, until cancelled."""
@@ -81,6 +95,7 @@ class Turns:
                 self._tell(error)
 
     def _send(self) -> None:
+        began = perf_counter()
         try:
             self._commit()
         except StoreError as error:
@@ -89,6 +104,7 @@ class Turns:
             self._wake.set()
             self._say(error)
             return
+        self.commits.add(perf_counter() - began)
         if self._failing:
             self._say(None)
         due, self._due = self._due, {}

@@ -76,6 +76,11 @@ class WorkerPool:
         self._wanted = trio.Event()
         self._nursery: trio.Nursery | None = None
 
+    @property
+    def up(self) -> int:
+        """Worker processes that run."""
+        return len(self._workers)
+
     async def run(self) -> None:
         """Keep the workers until cancelled."""
         async with trio.open_nursery() as nursery:

@@ -1,0 +1,138 @@
+"""The figures of a server for Prometheus, read when they are asked for of what the server counts anyway."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.utils import floatToGoString
+
+from arena.server.matches.figures import decisions_of
+from arena.transport.documents import Document, Documents
+from arena.transport.durations import BOUNDS, Durations
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+METRICS: Final[Mapping[str, str]] = {
+    "arena_decisions": "Decisions that were due, by game and whose they were (bot or house).",
+    "arena_forced_decisions": "Decisions that the server made for a seat, by cause.",
+    "arena_think_seconds": "Think times of bots' own decisions, of matches that are over, by game.",
+    "arena_matches": "Matches that ended, by game and kind.",
+    "arena_matches_playing": "Matches being played, by game.",
+    "arena_bots_connected": "Bots with an open stream.",
+    "arena_bots_waiting": "Bots that wait for a seat, by game.",
+    "arena_turn_seconds": "Turns of the server: all that happens at one time, commit and sending included.",
+    "arena_journal_commit_seconds": "Commits of the journal.",
+    "arena_fit_seconds": "Fits of a ladder that were published, by game.",
+    "arena_fit_failures": "Fits of a ladder that failed, by game.",
+    "arena_helper_processes": "Helper processes that run, by kind (house or fit).",
+    "arena_healthy": "1 if results are stored and ladders fitted, else 0.",
+}
+"""Every metric of the server, with its meaning."""
+_Rows = Iterable[tuple[tuple[str, ...], float]]
+
+
+class ArenaCollector(Collector):
+    """Reads a server's figures."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+
+    def describe(self) -> Iterable[Metric]:
+        """Return nothing: the names are known only by collecting."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Return what the server counts now."""
+        arena, figures, publisher = self._arena, self._arena.figures, self._arena.publisher
+        decisions, forced = figures.decisions.copy(), figures.forced.copy()
+        playing = Counter(dict.fromkeys((game.name for game in arena.config.games), 0))
+        for driver in arena.drivers:
+            decisions.update(decisions_of(driver))
+            forced.update(driver.forced)
+            playing[driver.game] += 1
+        connected = len(arena.players.sessions())
+        helpers = {"house": arena.workers.up, "fit": int(publisher.warm)}
+        yield _counter("arena_decisions", ("game", "player"), decisions.items())
+        yield _counter("arena_forced_decisions", ("cause",), (((each.value,), n) for each, n in forced.items()))
+        yield _histogram("arena_think_seconds", ("game",), {(game,): each for game, each in figures.thinking.items()})
+        yield _counter("arena_matches", ("game", "kind"), figures.matches.items())
+        yield _gauge("arena_matches_playing", ("game",), _each(playing))
+        yield _gauge("arena_bots_connected", (), [((), connected)])
+        yield _gauge("arena_bots_waiting", ("game",), _each(arena.matchmaker.waiting))
+        yield _histogram("arena_turn_seconds", (), {(): arena.turns.lengths})
+        yield _histogram("arena_journal_commit_seconds", (), {(): arena.turns.commits})
+        yield _histogram("arena_fit_seconds", ("game",), {(game,): each for game, each in publisher.fits.items()})
+        yield _counter(
+            "arena_fit_failures", ("game",), (((game,), publisher.failures[game]) for game in publisher.fits)
+        )
+        yield _gauge("arena_helper_processes", ("kind",), _each(helpers))
+        yield _gauge("arena_healthy", (), [((), not troubles(arena))])
+
+
+def registry_of(arena: Arena) -> CollectorRegistry:
+    """Return what Prometheus' client library reads: the figures of a server and of its process."""
+    registry = CollectorRegistry()
+    registry.register(ArenaCollector(arena))
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def metric_documents(arena: Arena) -> Documents:
+    """Return the documents at /metrics and /healthz of a server."""
+    registry = registry_of(arena)
+
+    def metrics(accepted: str) -> Document:
+        encode, media_type = choose_encoder(accepted)
+        return Document(encode(registry), media_type)
+
+    def healthz(_: str) -> Document:
+        found = troubles(arena)
+        content = json.dumps({"healthy": not found, "troubles": found}, ensure_ascii=False)
+        return Document(content.encode(), "application/json", 503 if found else 200)
+
+    return {"/metrics": metrics, "/healthz": healthz}
+
+
+def troubles(arena: Arena) -> list[str]:
+    """Return what is wrong with a server, in words; nothing when all is well."""
+    found = [] if arena.turns.storing else ["the journal cannot be written, and nothing is sent until it can"]
+    unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}
+    found += [f"the ladder of {game} cannot be fitted: {each.why}" for game, each in unfitted.items()]
+    if arena.stopping.is_set():
+        found.append("the server is stopping")
+    return found
+
+
+def _each(values: Mapping[str, int]) -> _Rows:
+    return (((label,), value) for label, value in values.items())
+
+
+def _counter(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
+    family = CounterMetricFamily(name, METRICS[name], labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
+    return family
+
+
+def _gauge(name: str, labels: tuple[str, ...], rows: _Rows) -> Metric:
+    family = GaugeMetricFamily(name, METRICS[name], labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
+    return family
+
+
+def _histogram(name: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...], Durations]) -> Metric:
+    family = HistogramMetricFamily(name, METRICS[name], labels=labels)
+    bounds = [*map(floatToGoString, BOUNDS), "+Inf"]
+    for values, times in rows.items():
+        family.add_metric(values, list(zip(bounds, accumulate(times.counts), strict=True)), times.seconds)
+    return family

@@ -1,0 +1,93 @@
+"""The games with their seats, options and sizes, as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from engine.deal import KEY_BYTES, SeededDecks
+from engine.game import OVER, Option
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.game import Game
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """One option of a game."""
+
+    name: str
+    default: Option
+    """Its type is that of the option."""
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """The size of a game with a number of seats and default options."""
+
+    seats: int
+    deck: int
+    """Cards in the deck."""
+    hands: tuple[int, ...]
+    """Cards dealt to each seat, by round."""
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameRow:
+    """One game."""
+
+    name: str
+    """The name that programs use."""
+    title: str
+    """The name that people use."""
+    colours: tuple[str, ...]
+    cards: int
+    """Cards of the catalogue."""
+    actions: int
+    """Actions of the catalogue."""
+    options: tuple[OptionRow, ...]
+    sizes: tuple[SizeRow, ...]
+
+
+@cache
+def game_row(name: str) -> GameRow:
+    """Return the row of a game of this name, which there must be."""
+    game = GAMES[name]
+    options = tuple(OptionRow(each.name, each.default, each.description) for each in game.options)
+    sizes = tuple(_size(game, seats) for seats in game.seats)
+    return GameRow(game.name, game.title, game.colours, len(game.cards), len(game.actions), options, sizes)
+
+
+def _size(game: Game, seats: int) -> SizeRow:
+    """Return a game's size at a table, found by playing it and recording what it deals."""
+    decks = WatchedDecks()
+    state = game.new(seats, decks)
+    while (seat := state.player) != OVER:
+        state.apply(state.fallback(seat), seat)
+    dealt = [decks.dealt.get(number, (0, 0)) for number in range(state.round + 1)]
+    hands = tuple(count // seats for _, count in dealt)
+    return SizeRow(seats, dealt[0][0], hands, len(hands))
+
+
+class WatchedDecks:
+    """Decks that note what is dealt."""
+
+    def __init__(self) -> None:
+        self._decks = SeededDecks(bytes(KEY_BYTES))
+        self.dealt: dict[int, tuple[int, int]] = {}
+        """By round, the cards in the deck and those dealt of it."""
+
+    def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
+        """The first `count` cards of the round's deck of `size` cards."""
+        self.dealt[round] = (size, count)
+        return self._decks(round, size, count)
+
+    def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
+        """The face that the die of a roll shows."""
+        return self._decks.roll(round, number, faces)

@@ -1,0 +1,44 @@
+"""Figures of the matches of a server since it started, counted when each is over: nothing is counted on a decision."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from arena.server.sessions.player import BotPlayer
+from arena.transport.durations import Durations
+
+if TYPE_CHECKING:
+    from arena.match.effects import Cause
+    from arena.server.matches.driver import MatchDriver
+
+
+class MatchFigures:
+    """Sums over matches that are over."""
+
+    def __init__(self) -> None:
+        self.decisions: Counter[tuple[str, str]] = Counter()
+        """By game, and whose they were: "bot" or "house"."""
+        self.matches: Counter[tuple[str, str]] = Counter()
+        """By game and kind."""
+        self.forced: Counter[Cause] = Counter()
+        self.thinking: defaultdict[str, Durations] = defaultdict(Durations)
+        """By game, think times of bots' own decisions."""
+
+    def ended(self, driver: MatchDriver) -> None:
+        """Count a match that is over."""
+        self.matches[driver.game, driver.kind.value] += 1
+        self.forced.update(driver.forced)
+        self.decisions.update(decisions_of(driver))
+        times = self.thinking[driver.game]
+        for seat in driver.thinking:
+            for microseconds in seat.times:
+                times.add(microseconds / 1e6)
+
+
+def decisions_of(driver: MatchDriver) -> Counter[tuple[str, str]]:
+    """Return the decisions of a match so far, by game and whose they were."""
+    found: Counter[tuple[str, str]] = Counter()
+    for player, due in zip(driver.players, driver.due_so_far, strict=True):
+        found[driver.game, "bot" if isinstance(player, BotPlayer) else "house"] += due
+    return found

@@ -1,0 +1,1 @@
+"""What the pages show as JSON over HTTP, described by an OpenAPI document that is made of the same declarations."""

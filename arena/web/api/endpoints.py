@@ -1,0 +1,238 @@
+"""The endpoints: what each address answers. Everything else about them is made of these declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from arena.client.bot_profile import gathered
+from arena.client.game_rows import GameRow, game_row
+from arena.client.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
+from arena.client.profile import BotProfile
+from arena.client.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
+from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
+from arena.web.ladder_pages import TableLadders
+from arena.web.reader import Missing, Reader
+from engine.registry import GAMES
+
+Result = TypeVar("Result")
+
+PROFILED: Final = 500
+"""Newest matches of a game that a profile sums up, unless asked otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What endpoints read."""
+
+    reader: Reader
+    table_ladders: TableLadders
+
+    async def read(self, query: Callable[[DataSource], Result]) -> Result:
+        """Return what a query of the data source returns; Missing, Unavailable."""
+        return await self.reader.read(query)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A document, and what of the address changes for the next page; None on the last."""
+
+    document: object
+    following: Mapping[str, object] | None = None
+
+
+Replying = Callable[[Sources, Asked], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One address that is asked with GET."""
+
+    path: str
+    """Below the interface's own, with parameters in braces."""
+    name: str
+    """Its name in the description, unique."""
+    summary: str
+    answers: Any
+    """The document's shape, see `Schemas.schema`; None for the bytes of a replay."""
+    answer: Replying
+    parameters: tuple[Parameter, ...] = ()
+    fresh: int = 1
+    """Seconds for which a proxy or browser may answer again with what it has."""
+
+
+def limit(of: str, default: int = 50) -> Parameter:
+    """Return the parameter of a page's length."""
+    return number("limit", f"{of} of a page, at most.", 1, LARGEST_PAGE, default)
+
+
+async def _games(sources: Sources, _: Asked) -> Reply:
+    names = await sources.read(lambda source: source.games())
+    return Reply({"games": [game_row(name) for name in names if name in GAMES]})
+
+
+async def _ladder(sources: Sources, asked: Asked) -> Reply:
+    if asked["seats"] is not None:
+        return Reply(await sources.table_ladders.ladder(asked["game"], asked["seats"]))
+    return Reply(await sources.read(lambda source: source.ladder(asked["game"])))
+
+
+async def _past_ladder(sources: Sources, asked: Asked) -> Reply:
+    return Reply(await sources.read(lambda source: source.past_ladder(asked["game"], asked["at"])))
+
+
+async def _bots(sources: Sources, asked: Asked) -> Reply:
+    after = asked["after"].lower()
+    rows = [row for row in await sources.read(lambda source: source.bots()) if row.name.lower() > after]
+    page = rows[: asked["limit"]]
+    return Reply({"bots": page}, {"after": page[-1].name} if len(rows) > len(page) else None)
+
+
+async def _bot(sources: Sources, asked: Asked) -> Reply:
+    def query(source: DataSource) -> list[BotProfile]:
+        profiles = [gathered(source, name, asked["name"], asked["last"]) for name in _named(source, asked)]
+        found = [each for each in profiles if each is not None]
+        return found if found or _listed(source, asked["name"]) else _no_bot(asked["name"])
+
+    return Reply({"games": await sources.read(query)})
+
+
+async def _history(sources: Sources, asked: Asked) -> Reply:
+    def query(source: DataSource) -> list[dict[str, object]]:
+        bot, most = asked["name"], asked["limit"]
+        return [{"game": name, "matches": source.history(bot, name, most)} for name in _named(source, asked)]
+
+    return Reply({"bot": asked["name"], "histories": await sources.read(query)})
+
+
+async def _versions(sources: Sources, asked: Asked) -> Reply:
+    def query(source: DataSource) -> list[dict[str, object]]:
+        bot, most = asked["name"], asked["limit"]
+        return [{"game": name, "versions": source.versions(bot, name, most)} for name in _named(source, asked)]
+
+    return Reply({"bot": asked["name"], "games": await sources.read(query)})
+
+
+async def _bot_events(sources: Sources, asked: Asked) -> Reply:
+    most = asked["limit"]
+    rows = await sources.read(lambda source: source.bot_events(most, asked["before"]))
+    return Reply({"events": rows}, {"before": rows[-1].number} if len(rows) == most else None)
+
+
+async def _matches(sources: Sources, asked: Asked) -> Reply:
+    most = asked["limit"]
+    rows = await sources.read(lambda source: source.matches(asked["game"], asked["bot"], most, asked["before"]))
+    return Reply({"matches": rows}, {"before": rows[-1].match_id} if len(rows) == most else None)
+
+
+async def _match(sources: Sources, asked: Asked) -> Reply:
+    number = asked["match"]
+    rows = (
+        await sources.read(lambda source: source.matches(limit=1, before=number + 1)) if number < LARGEST_MATCH else ()
+    )
+    if not rows or rows[0].match_id != number:
+        raise Missing(f"there is no match {number}")
+    return Reply(rows[0])
+
+
+async def _replay(sources: Sources, asked: Asked) -> Reply:
+    return Reply(await sources.read(lambda source: source.replay(asked["match"])))
+
+
+async def _log_entries(sources: Sources, asked: Asked) -> Reply:
+    def query(source: DataSource) -> tuple[LogEntryRow, ...]:
+        entries = source.log_entries(asked["match"])
+        return entry_rows(source.log_state(), entries)
+
+    rows = await sources.read(query)
+    if not rows:
+        raise Missing(f"the log says nothing of match {asked['match']}")
+    return Reply({"entries": rows})
+
+
+async def _log_head(sources: Sources, _: Asked) -> Reply:
+    return Reply(await sources.read(lambda source: head_row(source.log_state())))
+
+
+def _named(source: DataSource, asked: Asked) -> tuple[str, ...]:
+    return (asked["game"],) if asked["game"] else source.games()
+
+
+def _listed(source: DataSource, name: str) -> bool:
+    return name.lower() in [row.name.lower() for row in source.bots()]
+
+
+def _no_bot(name: str) -> list[BotProfile]:
+    raise Missing(f"there is no bot {name!r}")
+
+
+BEFORE_MATCH: Final = number("before", "Only matches older than the one of this number.", 1, LARGEST_MATCH)
+BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)
+SEATS: Final = number("seats", "Only from results at tables of this size; fitted for who asks.", 1, 99)
+AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
+AFTER: Final = words("after", "Only names that come after this one.", default="")
+OF_BOT: Final = words("bot", "Only of this bot.", default="")
+LAST: Final = number("last", "Its latest matches of a game that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
+
+ENDPOINTS: Final = (
+    Endpoint("/games", "games", "The games with their options and sizes.", {"games": [GameRow]}, _games, fresh=60),
+    Endpoint("/ladder/{game}", "ladder", "A ladder, best first.", LadderRows, _ladder, (game("path"), SEATS)),
+    Endpoint(
+        "/ladder/{game}/past", "pastLadder", "A ladder of the past.", PastLadder, _past_ladder, (game("path"), AT)
+    ),
+    Endpoint("/bots", "bots", "The bots by name.", {"bots": [BotRow]}, _bots, (limit("Bots", 1000), AFTER)),
+    Endpoint(
+        "/bots/{name}",
+        "bot",
+        "What a bot's latest matches say of it.",
+        {"games": [BotProfile]},
+        _bot,
+        (BOT, OF_GAME, LAST),
+        fresh=10,
+    ),
+    Endpoint(
+        "/bots/{name}/history",
+        "botHistory",
+        "How a bot's live rating moved, by match.",
+        {"bot": str, "histories": [{"game": str, "matches": [RatedRow]}]},
+        _history,
+        (BOT, OF_GAME, limit("Newest matches of a game", 1000)),
+    ),
+    Endpoint(
+        "/bots/{name}/versions",
+        "botVersions",
+        "A bot's versions, each beside the one before.",
+        {"bot": str, "games": [{"game": str, "versions": [VersionRow]}]},
+        _versions,
+        (BOT, OF_GAME, limit("Newest versions in a game", 1000)),
+    ),
+    Endpoint(
+        "/bot-events",
+        "botEvents",
+        "The operator's decisions about bots and owners, the newest first.",
+        {"events": [BotEventRow]},
+        _bot_events,
+        (limit("Decisions"), BEFORE_EVENT),
+    ),
+    Endpoint(
+        "/matches",
+        "matches",
+        "Matches, the newest first.",
+        {"matches": [MatchRow]},
+        _matches,
+        (OF_GAME, OF_BOT, limit("Matches"), BEFORE_MATCH),
+    ),
+    Endpoint("/matches/{match}", "match", "One match.", MatchRow, _match, (MATCH,)),
+    Endpoint("/matches/{match}/replay", "replay", "The replay of a finished match, a file.", None, _replay, (MATCH,)),
+    Endpoint(
+        "/matches/{match}/log",
+        "logOfMatch",
+        "What the log of results says of a match, with proofs.",
+        {"entries": [LogEntryRow]},
+        _log_entries,
+        (MATCH,),
+    ),
+    Endpoint("/log/head", "logHead", "The newest signed head of the log of results.", LogHeadRow, _log_head),
+)

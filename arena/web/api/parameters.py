@@ -1,0 +1,116 @@
+"""What an address of the interface may ask for: each parameter with its schema, and how its text becomes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from arena.client.source import LARGEST_MATCH
+from engine.registry import GAMES
+
+SHOWN: Final = 80
+"""Characters of a wrong value that are repeated."""
+
+
+class BadParameterError(Exception):
+    """A parameter that cannot be understood, is missing, or that there is none of."""
+
+    def __init__(self, name: str, value: str, what: str, in_path: bool = False) -> None:
+        """`what`: what is wrong, after its name."""
+        super().__init__(f"{name} {what}")
+        self.name = name
+        self.value = value[:SHOWN]
+        self.in_path = in_path
+        """Whether it stands in the path: then there is nothing at the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an endpoint."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    """JSON Schema of its value."""
+    read: Callable[[str], Any]
+    """Makes a value of its text; ValueError whose message is the rule that the text breaks."""
+    where: Literal["path", "query"] = "query"
+    required: bool = False
+    default: Any = None
+
+    def value(self, text: str | None) -> Any:
+        """Return the value of a text, the default where there is none; BadParameterError."""
+        if not text:
+            if self.required:
+                raise BadParameterError(self.name, "", "is required here", self.where == "path")
+            return self.default
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise BadParameterError(self.name, text, f"{error}, not {text[:SHOWN]!r}", self.where == "path") from None
+
+
+def number(name: str, description: str, least: int, most: int, default: int | None = None, **more: Any) -> Parameter:
+    """Return the parameter of a whole number within bounds."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or not least <= int(text[:20]) <= most:
+            raise ValueError(f"is a whole number from {least} to {most}")
+        return int(text)
+
+    schema: dict[str, Any] = {"type": "integer", "minimum": least, "maximum": most}
+    if default is not None:
+        schema["default"] = default
+    return Parameter(name, description, schema, read, default=default, **more)
+
+
+def words(name: str, description: str, **more: Any) -> Parameter:
+    """Return the parameter of a text as it is."""
+    return Parameter(name, description, {"type": "string"}, str, **more)
+
+
+def game(where: Literal["path", "query"]) -> Parameter:
+    """Return the parameter that names a game."""
+
+    def read(text: str) -> str:
+        if text not in GAMES:
+            raise ValueError(f"is one of {', '.join(GAMES)}")
+        return text
+
+    schema = {"type": "string", "enum": [*GAMES]}
+    meaning = "The game's name." if where == "path" else "Only of this game; without it, of every one."
+    return Parameter("game", meaning, schema, read, where, where == "path", "")
+
+
+def instant(name: str, description: str) -> Parameter:
+    """Return the parameter of a date or time, of UTC unless it names another zone; required."""
+
+    def read(text: str) -> datetime:
+        rule = "is a date or time since 1970 in ISO 8601, such as 2026-01-31 or 2026-01-31T18:00:00Z"
+        try:
+            at = datetime.fromisoformat(text)
+            at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            raise ValueError(rule) from None
+        if at.year < 1970:
+            raise ValueError(rule)
+        return at
+
+    return Parameter(name, description, {"type": "string", "format": "date-time"}, read, required=True)
+
+
+MATCH: Final = number("match", "The match's number.", 0, LARGEST_MATCH, where="path", required=True)
+BOT: Final = words("name", "The bot's name, in any case.", where="path", required=True)
+OF_GAME: Final = game("query")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The values of an endpoint's parameters."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]

@@ -1,0 +1,91 @@
+"""JSON Schema of rows: made of their fields' types and docstrings."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+from arena.client.json_form import json_key
+
+SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    type(None): {"type": "null"},
+    datetime: {"type": "string", "format": "date-time"},
+    Any: {},
+}
+
+
+class Schemas:
+    """Schemas that refer to those of rows, which are collected."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Mapping[str, Any]] = {}
+        """By the name of a row's class."""
+
+    def schema(self, shape: Any) -> Mapping[str, Any]:
+        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. TypeError."""
+        if isinstance(shape, Mapping):
+            return _object({name: self.schema(inner) for name, inner in shape.items()})
+        if isinstance(shape, list):
+            return {"type": "array", "items": self.schema(shape[0])}
+        if shape in SIMPLE:
+            return SIMPLE[shape]
+        if get_origin(shape) is not None:
+            return self._composed(get_origin(shape), get_args(shape))
+        if isinstance(shape, type) and issubclass(shape, Enum):
+            return {"type": "string", "enum": [each.value for each in shape]}
+        if isinstance(shape, type) and is_dataclass(shape):
+            return self._row(shape)
+        raise TypeError(f"{shape!r} has no schema")
+
+    def _composed(self, origin: Any, inner: tuple[Any, ...]) -> Mapping[str, Any]:
+        if origin in (Union, types.UnionType):
+            return {"anyOf": [self.schema(each) for each in inner]}
+        if origin is tuple and inner[1:] == (Ellipsis,):
+            return {"type": "array", "items": self.schema(inner[0])}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return {"type": "object"}
+        raise TypeError(f"{origin!r} of {inner!r} has no schema")
+
+    def _row(self, row: type) -> Mapping[str, Any]:
+        if row.__name__ not in self.rows:
+            self.rows[row.__name__] = {}  # a row may hold rows of its own kind
+            hints, meanings = get_type_hints(row), field_docstrings(row)
+            properties = {}
+            for each in fields(row):
+                schema = dict(self.schema(hints[each.name]))
+                if each.name in meanings:
+                    schema["description"] = meanings[each.name]
+                properties[json_key(each)] = schema
+            self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties)}
+        return {"$ref": f"#/components/schemas/{row.__name__}"}
+
+
+@cache
+def field_docstrings(row: type) -> Mapping[str, str]:
+    """Return what the text below each field of a class says, by the field's name; nothing without the source."""
+    try:
+        [definition] = ast.parse(dedent(inspect.getsource(row))).body
+    except (OSError, TypeError):
+        return {}
+    found = {}
+    for node, below in pairwise(definition.body if isinstance(definition, ast.ClassDef) else []):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(below, ast.Expr):
+            found[node.target.id] = " ".join(str(ast.literal_eval(below.value)).split())
+    return found
+
+
+def _object(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "required": [*properties]}

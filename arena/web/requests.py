@@ -1,0 +1,116 @@
+"""Every request before it reaches a page: whose it is, whether it is one too many, and its line in the access log."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arena.transport.connection_limits import origin_of
+from arena.transport.proxy_protocol import Networks
+from arena.web.api.problems import problem
+from arena.web.limits import AddressLimit
+from arena.web.origins import reader_address
+
+log = structlog.get_logger("arena.web")
+
+LONGEST: Final = 200
+"""Characters of a path that are logged."""
+BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+"""Upper bounds of the times of answers that are counted together, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRules:
+    """What an operator decides about requests."""
+
+    rate: float = 20.0
+    """Requests a second of one address; 0 for any number."""
+    proxies: Networks = ()
+    """Proxies that are believed whose the requests are."""
+    access_log: bool = False
+
+
+USUAL: Final = RequestRules()
+
+
+class RequestCounts:
+    """What was answered, for `/metrics`."""
+
+    def __init__(self) -> None:
+        self.by_status: Counter[int] = Counter()
+        self.times = [0] * (len(BUCKETS) + 1)
+        """Answers by bucket."""
+        self.seconds = 0.0
+        self.limited = 0
+        """Requests refused as one too many."""
+        self.open = 0
+
+    def answered(self, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self.by_status[status] += 1
+        self.seconds += seconds
+        self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
+
+
+class EachRequest:
+    """Middleware: limits requests by address, logs and counts them."""
+
+    def __init__(self, app: ASGIApp, rules: RequestRules, counts: RequestCounts) -> None:
+        self._application = app
+        self._limit = AddressLimit(rules.rate)
+        self._proxies = rules.proxies
+        self._access_log = rules.access_log
+        self._counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        began, status, sent = perf_counter(), 0, 0
+        address = reader_address((scope["client"] or ("",))[0], Headers(scope=scope), self._proxies)
+
+        async def sending(message: Message) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                sent += len(message.get("body", b""))
+            await send(message)
+
+        self._counts.open += 1
+        try:
+            wait = self._limit.wait(origin_of(address))
+            if wait > 0:
+                self._counts.limited += 1
+                await _too_many(wait)(scope, receive, sending)
+            else:
+                await self._application(scope, receive, sending)
+        finally:
+            self._counts.open -= 1
+            seconds = perf_counter() - began
+            self._counts.answered(status or 500, seconds)
+            if self._access_log:  # no query and no header: who asks may have put a secret there
+                log.info(
+                    "request",
+                    address=address,
+                    method=scope["method"],
+                    path=scope["path"][:LONGEST],
+                    status=status or 500,
+                    ms=round(1000 * seconds, 1),
+                    bytes=sent,
+                )
+
+
+def _too_many(wait: float) -> ASGIApp:
+    seconds = math.ceil(wait)
+    answer = problem(429, f"too many requests from your address; ask again in {seconds} s")
+    MutableHeaders(raw=answer.raw_headers).update({"retry-after": str(seconds), "access-control-allow-origin": "*"})
+    return answer

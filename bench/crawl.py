@@ -1,0 +1,198 @@
+"""Decisions beside a crawl of the pages: what readers cost those who play.
+
+    python -m bench.crawl [--matches 100000] [--pages 20] [--seconds 10] [--repetitions 3] [--data DIR] [--json]
+
+A server plays on a data directory with so many matches while `arena web` reads the same directory, and a crawler asks
+it for so many pages a second: ladders, lists of matches at any depth, matches, bots, the same as JSON. Runs with and
+without the crawl alternate on the same server, so that other load on the machine affects both. A round trip is that of
+`bench.play`: from an answer to the next decision of that match. Judged is the p99 with the crawl, divided by that
+without. The replays of the made matches are pruned: what it costs to read one is not measured.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from os import getloadavg
+from pathlib import Path
+from random import Random
+from statistics import median, quantiles
+from threading import Event, Thread
+from time import monotonic
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+import click
+import trio
+from rich.console import Console
+
+from bench.listings import BOTS, GAMES, make
+from bench.play import server
+
+MATCHES: Final = 100_000
+BAR: Final = 1.5
+PLAYING: Final = 8
+"""Bots."""
+CAPACITY: Final = 4
+AT_ONCE: Final = 8
+"""Pages that the crawler asks for at a time, at most."""
+
+
+class Run(NamedTuple):
+    """One measurement with the crawl or without."""
+
+    median_us: float
+    p99_us: float
+    a_second: float
+    """Decisions."""
+    server_cpu_us: float
+    """Of a decision."""
+    load: float
+    """The machine's load in the last minute."""
+
+
+class Pages:
+    """A crawler that asks for pages at a steady pace until it is stopped."""
+
+    def __init__(self, address: str, matches: int, rate: float) -> None:
+        place = urlsplit(address)
+        self._place = place.hostname or "", place.port or 80
+        self._matches, self._rate = matches, rate
+        self._chance = Random(1)
+        self._stop = Event()
+        self.seconds: list[float] = []
+        self.failed: list[str] = []
+
+    @contextmanager
+    def crawling(self) -> Iterator[None]:
+        """Crawl for the block."""
+        self._stop.clear()
+        crawler = Thread(target=self._run)
+        crawler.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            crawler.join()
+
+    def _run(self) -> None:
+        due = monotonic()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            while not self._stop.wait(max(0.0, due - monotonic())):
+                pool.submit(self._ask, self._path(), due)
+                due += 1 / self._rate
+
+    def _path(self) -> str:
+        number, game = self._chance.randint(1, self._matches), self._chance.choice(GAMES)
+        bot = f"bot-{self._chance.randrange(BOTS)}"
+        pages = ["/", f"/ladder/{game}", f"/matches?before={number}", f"/matches?bot={bot}&before={number}"]
+        pages += [f"/matches/{number}", f"/bots/{bot}", f"/api/v1/matches?before={number}", f"/api/v1/ladder/{game}"]
+        return self._chance.choice(pages)
+
+    def _ask(self, path: str, due: float) -> None:
+        """Ask for a page; its time counts from when it was due."""
+        connection = HTTPConnection(*self._place, timeout=60)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != 200:
+                self.failed.append(f"{path}: {answer.status}")
+        except OSError as error:
+            self.failed.append(f"{path}: {error}")
+        finally:
+            connection.close()
+        self.seconds.append(monotonic() - due)
+
+
+@contextmanager
+def pages(data: Path) -> Iterator[str]:
+    """Run `arena web` over a data directory; yields its address."""
+    command = [sys.executable, "-m", "arena.cli", "web", "--data", str(data), "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().removeprefix("Pages at ").partition(";")[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def play(address: str, process: int, seconds: float, warm_up: float, prefix: str) -> Run:
+    """Let bots play, and measure their round trips."""
+    command = [sys.executable, "-m", "bench.play", "load", address, str(PLAYING), str(CAPACITY)]
+    command += [str(seconds), str(warm_up), str(process), "--prefix", prefix]
+    found = json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
+    return Run(
+        found["median_us"], found["p99_us"], found["messages_per_second"], found["server_cpu_us"], getloadavg()[0]
+    )
+
+
+def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: float, repetitions: int) -> dict[str, Any]:
+    """Measure without and with the crawl, so many times each."""
+    alone, beside = list[Run](), list[Run]()
+    with server(data) as (process, address), pages(data) as pages_at:
+        crawl = Pages(pages_at, matches, rate)
+        for number in range(repetitions):
+            alone.append(play(address, process.pid, seconds, warm_up, f"alone-{number}"))
+            with crawl.crawling():
+                beside.append(play(address, process.pid, seconds, warm_up, f"beside-{number}"))
+    return {
+        "matches": matches,
+        "pages_a_second": rate,
+        "alone": [run._asdict() for run in alone],
+        "beside": [run._asdict() for run in beside],
+        "p99_ratio": median(run.p99_us for run in beside) / median(run.p99_us for run in alone),
+        "pages": len(crawl.seconds),
+        "pages_p95_ms": 1000 * quantiles(crawl.seconds, n=20)[18],
+        "failed": crawl.failed,
+    }
+
+
+@click.command(help="Decisions beside a crawl of the pages.")
+@click.option("--matches", default=MATCHES, show_default=True, type=click.IntRange(1_000))
+@click.option("--pages", "rate", default=20.0, show_default=True, type=click.FloatRange(0.1), help="A second.")
+@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Of one measurement.")
+@click.option("--warm-up", default=6.0, show_default=True, type=click.FloatRange(0))
+@click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1))
+@click.option("--data", type=click.Path(path_type=Path), help="Make the directory here, or use the one there.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")
+def main(
+    matches: int, rate: float, seconds: float, warm_up: float, repetitions: int, data: Path | None, as_json: bool
+) -> None:
+    """Measure, and exit with 1 where the bar is missed with so many matches."""
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = data or Path(temporary) / "data"
+        if not (directory / "arena.db").exists():
+            trio.run(make, directory, matches)
+        found = measure(directory, matches, rate, seconds, warm_up, repetitions)
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        _print(found)
+    sys.exit(int(matches >= MATCHES and found["p99_ratio"] > BAR))
+
+
+def _print(found: dict[str, Any]) -> None:
+    console = Console()
+    for name in ("alone", "beside"):
+        p99s, loads = [run["p99_us"] for run in found[name]], [run["load"] for run in found[name]]
+        middle, most = median(run["median_us"] for run in found[name]), median(p99s)
+        console.print(
+            f"{name}: median {middle:,.0f} µs, p99 {most:,.0f} µs ({min(p99s):,.0f} – {max(p99s):,.0f}), "
+            f"load {median(loads):.1f}"
+        )
+    reached = "reached" if found["p99_ratio"] <= BAR else "MISSED"
+    console.print(f"p99 {found['p99_ratio']:.2f} times as long, bar ≤ {BAR}: {reached}")
+    console.print(f"{found['pages']} pages, p95 {found['pages_p95_ms']:.0f} ms, {len(found['failed'])} failed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""What an operator needs of the pages: health, the access log, limits by address, proxies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from arena.web.metric_page import PAGE_METRICS
+from tests.cli.cli_rig import Played, arena, serving
+from tests.cli.web_process_rig import ask, browsing
+
+READER = {"x_forwarded_for": "192.0.2.7"}
+
+
+def test_one_address_may_ask_so_often_and_a_named_proxy_tells_whose_it_is(empty: Path) -> None:
+    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1") as place:
+        answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(30)]
+        assert answers[:10] == [200] * 10
+        assert 429 in answers
+        for path in ("/api/v1/games", "/static/arena.css"):
+            refused, content = ask(place, path, origin="https://bots.example", **READER)
+            assert refused.status == 429
+            assert 1 <= int(str(refused.getheader("retry-after"))) <= 10
+            assert refused.getheader("access-control-allow-origin") == "*"
+            assert "too many requests from your address" in json.loads(content)["detail"]
+        assert ask(place, "/write-a-bot", x_forwarded_for="192.0.2.8")[0].status == 200
+        assert ask(place, "/write-a-bot", x_forwarded_for="192.0.2.8, 192.0.2.7")[0].status == 429
+        assert ask(place, "/write-a-bot", forwarded="for=192.0.2.7")[0].status == 429
+
+
+def test_a_header_of_anybody_else_is_not_believed(empty: Path) -> None:
+    log: list[str] = []
+    with browsing("--data", str(empty), "--rate", "1", "--access-log", log=log) as place:
+        assert {ask(place, "/write-a-bot", **READER)[0].status for _ in range(20)} == {200}
+    lines = [json.loads(line) for line in log]
+    assert {line["address"] for line in lines if line["event"] == "request"} == {"127.0.0.1"}
+
+
+def test_the_access_log_has_a_line_a_request_and_no_secret(empty: Path) -> None:
+    log: list[str] = []
+    with browsing("--data", str(empty), "--access-log", "--proxy", "127.0.0.1,192.0.2.0/24") as place:
+        pass
+    with browsing("--data", str(empty), "--access-log", log=log) as place:
+        _, content = ask(
+            place, "/write-a-bot?token=hidden-one", authorization="Bearer hidden-two", cookie="hidden-three"
+        )
+        ask(place, "/api/v1/nothing%0A{}", "HEAD")
+        ask(place, f"/{'x' * 4000}")
+    first, second, third = [json.loads(line) for line in log]
+    assert (first["event"], first["method"], first["path"], first["status"]) == ("request", "GET", "/write-a-bot", 200)
+    assert first["bytes"] == len(content)
+    assert 0 < first["ms"] < 60_000
+    assert (second["method"], second["path"], second["status"]) == ("HEAD", "/api/v1/nothing\n{}", 404)
+    assert len(third["path"]) == 200
+    assert "hidden" not in "".join(log)
+
+
+def test_health_is_that_of_what_is_read(played: Played, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    assert arena("backup", tmp_path / "backup", "--data", played.data).exit_code == 0
+    assert arena("restore", tmp_path / "backup", "--data", copy).exit_code == 0
+    with browsing("--data", str(copy)) as place:
+        answer, content = ask(place, "/healthz")
+        assert (answer.status, json.loads(content)) == (200, {"healthy": True, "troubles": []})
+    with browsing("--data", str(copy)) as place:
+        with closing(sqlite3.connect(copy / "arena.db")) as database, database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+        answer, content = ask(place, "/healthz")
+        assert answer.status == 503
+        assert "was made by a newer arena (schema 9999)" in json.loads(content)["troubles"][0]
+    with browsing("--data", str(played.data)) as place:
+        assert ask(place, "/healthz")[0].status == 200
+
+
+def test_a_directory_that_is_gone_is_no_health(empty: Path) -> None:
+    with browsing("--data", str(empty)) as place:
+        shutil.rmtree(empty)
+        answer, content = ask(place, "/healthz")
+        assert answer.status == 503
+        assert str(empty) in json.loads(content)["troubles"][0]
+        assert ask(place, "/matches")[0].status == 503
+        assert ask(place, "/api/v1/matches")[0].getheader("retry-after") == "5"
+
+
+def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
+    with serving(empty) as server:
+        pages = browsing("--server", server.server)
+        place = pages.__enter__()
+        assert ask(place, "/healthz")[0].status == 200
+    try:
+        answer, content = ask(place, "/api/v1/bots")
+        assert answer.status == 503
+        assert "no arena answers at" in json.loads(content)["detail"]
+        answer, content = ask(place, "/healthz")
+        assert answer.status == 503
+        assert "no arena answers at" in json.loads(content)["troubles"][0]
+    finally:
+        pages.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("proxy", ["here", "10.0.0.1/8", "10.0.0.0/33", ""])
+def test_a_proxy_that_is_no_address_is_named(empty: Path, proxy: str) -> None:
+    result = arena("web", "--data", empty, "--proxy", proxy)
+    assert result.exit_code == 2
+    assert "'--proxy'" in result.output
+
+
+def test_the_pages_count_what_they_answer(empty: Path) -> None:
+    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1") as place:
+        answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(20)]
+        ask(place, "/nothing")
+        answer, content = ask(place, "/metrics")
+    families = {each.name: each for each in text_string_to_metric_families(content.decode())}
+    assert str(answer.getheader("content-type")).startswith("text/plain")
+    assert set(PAGE_METRICS) <= set(families)
+    by_status = {each.labels["status"]: each.value for each in families["arena_web_requests"].samples}
+    assert by_status == {"200": answers.count(200), "429": answers.count(429), "404": 1}
+    assert [each.value for each in families["arena_web_requests_limited"].samples] == [answers.count(429)]
+    times = {each.name: each.value for each in families["arena_web_request_seconds"].samples}
+    assert times["arena_web_request_seconds_count"] == 21
+    assert [each.value for each in families["arena_web_requests_open"].samples] == [1]
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    assert all(meaning in page and name in page for name, meaning in PAGE_METRICS.items())

@@ -1,0 +1,44 @@
+"""Pages at a free port, asked as a browser without scripts asks."""
+
+from __future__ import annotations
+
+import re
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
+
+from tests.cli.cli_rig import ARENA, PATIENCE
+
+
+@contextmanager
+def browsing(*options: str, log: list[str] | None = None) -> Iterator[tuple[str, int]]:
+    """The pages at any free port; they end in order. With `log`, the lines that they wrote are put there."""
+    command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pages:
+        assert pages.stdout is not None
+        try:
+            assert select.select([pages.stdout], [], [], PATIENCE)[0], "it says nothing"
+            line = pages.stdout.readline().decode()
+            found = re.match(r"Pages at http://([\d.]+):(\d+)\S*/; Ctrl-C ends them\.", line)
+            assert found, line
+            yield found[1], int(found[2])
+        finally:
+            pages.send_signal(signal.SIGINT)
+            _, errors = pages.communicate(timeout=PATIENCE)
+            if log is not None:
+                log += errors.decode().splitlines()
+    assert pages.returncode == 0
+    assert log is not None or errors == b""
+
+
+def ask(place: tuple[str, int], path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection(*place, timeout=PATIENCE)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer, answer.read()
+    finally:
+        connection.close()

@@ -20,6 +20,7 @@ COMMANDS: Final = (
     "listings",
     "pages",
     "crawl",
+    "viewers",
     "local",
     "local_commands",
 )

@@ -125,9 +125,17 @@ def pages(data: Path) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def play(address: str, process: int, seconds: float, warm_up: float, prefix: str) -> Run:
+def play(
+    address: str,
+    process: int,
+    seconds: float,
+    warm_up: float,
+    prefix: str,
+    bots: int = PLAYING,
+    capacity: int = CAPACITY,
+) -> Run:
     """Let bots play, and measure their round trips."""
-    command = [sys.executable, "-m", "bench.play", "load", address, str(PLAYING), str(CAPACITY)]
+    command = [sys.executable, "-m", "bench.play", "load", address, str(bots), str(capacity)]
     command += [str(seconds), str(warm_up), str(process), "--prefix", prefix]
     found = json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
     return Run(

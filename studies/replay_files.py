@@ -1,6 +1,6 @@
 """Where replays are kept: in the database, in a file each, or one after the other in segments.
 
-    python -m studies.replay_files [--replays 20000] [--together 4] [--directory DIR]
+    python -m studies.replay_files [--replays 20000] [--together 4] [--directory DIR] [--json]
 
 Each way stores the same replays in the same transactions, syncing as a server does; what is shown is processor time,
 but for the backup, and bytes of the disk with what is lost in blocks.
@@ -9,6 +9,7 @@ but for the backup, and bytes of the disk with what is lost in blocks.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sqlite3
@@ -159,7 +160,7 @@ def replays(count: int) -> Iterator[bytes]:
         yield random.randbytes(random.randrange(BYTES // 2, BYTES * 3 // 2))
 
 
-def measure(kind: type[Way], directory: Path, count: int, together: int) -> None:
+def measure(kind: type[Way], directory: Path, count: int, together: int) -> dict[str, float | str]:
     """Measure one way."""
     directory.mkdir()
     way, contents = kind(directory), list(replays(count))
@@ -173,13 +174,17 @@ def measure(kind: type[Way], directory: Path, count: int, together: int) -> None
     read, _ = spent(lambda: [way.read(number) for number in chosen])
     copied, copied_clock = spent(lambda: way.back_up(directory.with_name("copy")))
     blocks = sum(path.stat().st_blocks * 512 for path in directory.rglob("*") if path.name != "arena.db-wal")
-    print(
-        f"{kind.__name__:9} {stored / count * 1e6:6.0f} us a result ({stored_clock / count * 1e6:6.0f} by the clock)"
-        f" {blocks / count:6.0f} bytes a replay {read / READS * 1e6:5.0f} us a read"
-        f" {copied:5.2f} s of the processor and {copied_clock:5.2f} s for a backup"
-    )
     shutil.rmtree(directory)
     shutil.rmtree(directory.with_name("copy"))
+    return {
+        "way": kind.__name__,
+        "result_us": stored / count * 1e6,
+        "result_clock_us": stored_clock / count * 1e6,
+        "bytes": blocks / count,
+        "read_us": read / READS * 1e6,
+        "backup_s": copied,
+        "backup_clock_s": copied_clock,
+    }
 
 
 def main() -> None:
@@ -188,11 +193,24 @@ def main() -> None:
     parser.add_argument("--replays", type=int, default=20_000)
     parser.add_argument("--together", type=int, default=4, help="results a transaction")
     parser.add_argument("--directory", type=Path, help="on the disk to measure")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     options = parser.parse_args()
     with TemporaryDirectory(dir=options.directory) as made:
-        for _ in range(2):
-            for kind in (Way, Files, Segments):
-                measure(kind, Path(made) / "data", options.replays, options.together)
+        found = [
+            measure(kind, Path(made) / "data", options.replays, options.together)
+            for _ in range(2)
+            for kind in (Way, Files, Segments)
+        ]
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return
+    for each in found:
+        print(
+            "{way:9} {result_us:6.0f} us a result ({result_clock_us:6.0f} by the clock) {bytes:6.0f} bytes a replay"
+            " {read_us:5.0f} us a read {backup_s:5.2f} s of the processor and {backup_clock_s:5.2f} s for a backup".format(
+                **each
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -183,6 +183,8 @@ def _value(field: FieldDescriptor, rng: Random) -> Any:
             return rng.choice(EDGES) - (1 << 31)
         case FieldDescriptor.CPPTYPE_UINT32:
             return rng.choice(EDGES)
+        case FieldDescriptor.CPPTYPE_ENUM:
+            return rng.choice((0, 1, 2, 3, 17, (1 << 31) - 1))
         case FieldDescriptor.CPPTYPE_BOOL:
             return rng.random() < 0.5
         case other:

@@ -104,6 +104,11 @@ class Live:
         rows: Rows = await self._renderer(name)()
         return rows
 
+    @property
+    def has_server(self) -> bool:
+        """Whether there is a server to ask."""
+        return self._open_server is not None
+
     async def status(self) -> StatusRow:
         """Return how the server is; Unavailable."""
         if self._open_server is None:
@@ -296,9 +301,10 @@ async def tv(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Show how the server is."""
+    """Show how the server is; without one, that there is none."""
     live = live_of(request)
-    return page(request, "status.html", rows=await live.rows("status"))
+    rows = await live.rows("status") if live.has_server else {}
+    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)
 
 
 def _match(source: DataSource, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:

@@ -9,11 +9,11 @@ import pytest
 
 PROGRAM = """
 import sys
-from arena.cli import server_process
-from arena.server.config import Config
+import structlog
+from arena.cli.log_output import log_to_stderr
 
 sys.stderr.isatty = lambda: True
-server_process._log_to_stderr(Config((), debug=True, log_json=sys.argv[1] == "json"))
+log_to_stderr(sys.argv[1] == "json")
 
 def fails():
     seed = "coffee" * 4
@@ -22,7 +22,7 @@ def fails():
 try:
     fails()
 except ValueError:
-    server_process.log.exception("failed")
+    structlog.get_logger("arena").exception("failed")
 """
 
 

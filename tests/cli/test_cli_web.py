@@ -108,7 +108,8 @@ def test_no_link_is_dead_and_every_page_obeys_its_content_security_policy(place:
 
 def test_the_pages_say_the_same_of_a_server_and_of_its_directory(places: dict[str, tuple[str, int]]) -> None:
     for path in ("/ladder/sixth_sense", "/matches", "/matches/2", "/matches/2/steps/30?seat=1", "/bots/rules"):
-        assert settled(places["server"], path) == settled(places["data"], path)
+        said = [settled(place, path).replace(f":{place[1]}/", ":PORT/") for place in places.values()]
+        assert said[0] == said[1]
 
 
 def test_a_round_comes_at_once_and_its_steps_are_those_of_the_pages(place: tuple[str, int]) -> None:

@@ -20,6 +20,7 @@ from arena.replay.read import read
 from arena.replay.review import Costly
 from arena.replay.steps import Course
 from arena.store import bots, matches, schema
+from arena.store.replay_files import IN_ROW, packed
 from arena.store.store import open_to_amend
 from arena.web import reviews
 from arena.web.reviews import Reviews, TooManyReviews
@@ -39,9 +40,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             matches.begin(connection, "sixth_sense", {}, own, STARTED + 10 * DAY)
         matches.interrupt(connection, [matches.MatchId(5)], "the <server> died", STARTED + 11 * DAY)
         for number, content in ((2, b""), (3, b"no gzip"), (4, pack(['{"arena_replay":99}']))):
-            digest = bytes(32) if number == 3 else sha256(content).digest()
-            of_match = schema.replays.c.match_id == number
-            connection.execute(update(schema.replays).where(of_match).values(content=content, sha256=digest))
+            keep(connection, number, content, bytes(32) if number == 3 else None)
     return path
 
 
@@ -136,7 +135,7 @@ def test_a_replay_that_differs_is_no_secret(tmp_path: Path) -> None:
         lines[0] = lines[0].replace('"bot-1"', '"bot-2"')
         keep(connection, 1, pack(lines))
         other = connection.execute(schema.replays.select().where(schema.replays.c.match_id == 1)).one()
-        keep(connection, 2, other.content)
+        keep(connection, 2, packed(connection, other))
     pages = pages_of(path)
     text = plain(pages.get("/matches/1/check").text)
     assert 'result: the file has "bot-1" in "bots[1]" where re-playing gives "bot-2"' in text
@@ -145,9 +144,11 @@ def test_a_replay_that_differs_is_no_secret(tmp_path: Path) -> None:
     assert (answer.status, "the replay stored of match 2 is one of match 1" in answer.text) == (501, True)
 
 
-def keep(connection: Connection, number: int, content: bytes) -> None:
-    of_match = schema.replays.c.match_id == number
-    connection.execute(update(schema.replays).where(of_match).values(content=content, sha256=sha256(content).digest()))
+def keep(connection: Connection, number: int, content: bytes, digest: bytes | None = None) -> None:
+    """Stores another content of a replay; none is that of a pruned one."""
+    row = {"content": content, "segment": IN_ROW if content else None, "start": 0, "length": 0}
+    row["sha256"] = digest or sha256(content).digest()
+    connection.execute(update(schema.replays).where(schema.replays.c.match_id == number).values(row))
 
 
 def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(

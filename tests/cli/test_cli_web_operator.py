@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from arena.web.metric_page import PAGE_METRICS
-from tests.cli.cli_rig import Played, arena, serving
+from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 
 READER = {"x_forwarded_for": "192.0.2.7"}
@@ -97,6 +98,9 @@ def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
         answer, content = ask(place, "/api/v1/bots")
         assert answer.status == 503
         assert "no arena answers at" in json.loads(content)["detail"]
+        until = time.monotonic() + PATIENCE
+        while ask(place, "/healthz")[0].status == 200:  # what was found is told for a second
+            assert time.monotonic() < until
         answer, content = ask(place, "/healthz")
         assert answer.status == 503
         assert "no arena answers at" in json.loads(content)["troubles"][0]

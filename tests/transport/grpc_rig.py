@@ -44,6 +44,15 @@ class NoHistory:
     GetPastLadder = ListVersions = GetHistory
 
 
+class NotWatched:
+    """The methods of a match service that no test calls."""
+
+    async def GetMatch(self, request: object, call: object) -> None:
+        raise NotImplementedError
+
+    WatchMatches = GetMatch
+
+
 def play_service(handler: Callable[[PlayStream], Awaitable[None]]) -> Service:
     return Service(play.add_PlayServiceServicer_to_server, Play(handler))
 

@@ -21,6 +21,7 @@ from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import (
     PATIENCE,
     NoHistory,
+    NotWatched,
     PlayStream,
     RequestSource,
     converse,
@@ -50,7 +51,7 @@ class Ladder(NoHistory):
         return ladder_pb2.GetLadderResponse(game=request.game, standings=[standing])
 
 
-class Matches:
+class Matches(NotWatched):
     """A match service whose replays have as many pieces as the match's number says."""
 
     async def ListMatches(self, request: object, call: Call) -> matches_pb2.ListMatchesResponse:
@@ -376,7 +377,7 @@ async def test_unary_and_server_stream_calls_end_with_statuses() -> None:
 async def test_a_handler_without_input_is_cancelled_when_its_peer_vanishes(kind: str) -> None:
     cancelled = trio.Event()
 
-    class Sleepers:
+    class Sleepers(NotWatched):
         async def ListMatches(self, request: object, call: Call) -> None:
             try:
                 await trio.sleep_forever()

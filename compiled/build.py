@@ -71,7 +71,9 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            shared = f"{package}.compiled"  # in the package, so that a wheel has nothing beside it
+            # What modules share lies where their `__file__` begins, by which house bots read their sources; but the
+            # wheel of the engine, whose folder is its project, has nothing beside the package.
+            shared = "engine.compiled" if package == "engine" else f"{package}_compiled"
             work_in = f"build/{package}"
             modules += mypycify(
                 ["--strict", *files], target_dir=work_in, group_name=shared, opt_level="3", debug_level="0"

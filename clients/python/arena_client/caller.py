@@ -34,6 +34,9 @@ class Caller:
             raise ArgumentError(f"on_error is {on_error!r}: it is 'raise' or 'continue'")
         self.thinking = False
         """Whether the bot's own code is running."""
+        self.interrupted = False
+        """Whether `interrupt` has ended the bot's own code."""
+        self._may_think = True
         self._bot = bot
         self._on_error = on_error
         self._clock = clock
@@ -62,6 +65,20 @@ class Caller:
         del message, decisions  # while this one waits, another's message finds their memory still in the cache
         if self._out is not None:
             yield self._take()
+
+    def interrupt(self) -> None:
+        """End the bot's own code with `KeyboardInterrupt`, now or as soon as it is called again: from a signal's
+        handler, which runs in the bot's own thread."""
+        self._may_think = False
+        if self.thinking:
+            self._think()
+
+    def _think(self) -> None:
+        """Say that the bot's own code runs from here on."""
+        self.thinking = True
+        if not self._may_think:
+            self.interrupted = True
+            raise KeyboardInterrupt
 
     def _reply(self) -> PlayRequest:
         """Return the pending reply, made if there is none."""
@@ -111,7 +128,7 @@ class Caller:
             for decision, (soft, bank) in zip(decisions, left, strict=True):
                 _tell_time(decision, soft, bank, waited)
             try:
-                self.thinking = True
+                self._think()
                 choices = iter(self._bot.decide_many(decisions))
                 for decision, (soft, bank) in zip(decisions, left, strict=True):
                     _tell_time(decision, soft, bank, self._now - received)
@@ -121,7 +138,7 @@ class Caller:
                     done += 1
                     if self._held():
                         yield self._take()
-                    self.thinking = True
+                    self._think()
                 if next(choices, None) is not None:
                     raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
             except Exception as error:
@@ -147,8 +164,8 @@ class Caller:
 
     def _tell(self, method: Callable[[_M], None], news: _M) -> None:
         """Call a method of the bot that answers nothing."""
-        self.thinking = True
         try:
+            self._think()
             method(news)
         except Exception:
             if self._on_error == "raise":

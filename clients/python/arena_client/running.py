@@ -170,13 +170,17 @@ class _Stopping:
             if first and seconds and self._connection.soon(lambda: self._connection.drain(seconds, hurry)):
                 return
             self.at_once = True
-            if self._caller.thinking:
-                raise KeyboardInterrupt
-            task.get_loop().call_soon_threadsafe(task.cancel)
+            self._caller.interrupt()
+            task.get_loop().call_soon_threadsafe(end_wait)
+
+        def end_wait() -> None:
+            """End the wait for a message, unless the next one came first and was interrupted."""
+            if not self._caller.interrupted:
+                task.cancel()
 
         def hurry() -> None:
             """Interrupt the bot's own code, in the main thread, which a signal alone does."""
-            if self._caller.thinking and ours:
+            if ours:
                 number = next(iter(ours))
                 if hasattr(signal, "pthread_kill"):
                     signal.pthread_kill(threading.main_thread().ident or 0, number)

@@ -432,3 +432,47 @@ def test_of_challenges_those_are_accepted_in_which_one_of_the_named_plays() -> N
     taken = everybody.receive(asked(3, "first", "dora"))
     assert taken is not None
     assert [each.invitation_id for each in taken.ready] == [3]
+
+
+class Counts(First):
+    """Counts what is asked of it, one call at a time."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def decide(self, decision: Decision) -> int:
+        self.calls.append("decide")
+        return decision.legal[0]
+
+    def on_match_start(self, start: play_pb2.MatchStart) -> None:
+        self.calls.append("start")
+
+
+@pytest.mark.parametrize("message", [starts(1), asks((1, 1))], ids=["start", "decision"])
+def test_who_is_interrupted_between_two_calls_is_not_called_again(message: play_pb2.PlayResponse) -> None:
+    bot = Counts()
+    talk = session(bot, on_error="continue")
+    if message.decisions:
+        list(talk.react(starts(1)))
+    before = list(bot.calls)
+    talk.caller.interrupt()
+    assert not talk.caller.interrupted
+    with pytest.raises(KeyboardInterrupt):
+        list(talk.react(message))
+    assert talk.caller.interrupted
+    assert not talk.caller.thinking
+    assert bot.calls == before
+
+
+def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
+    times = iter(map(float, count()))
+    bot = Counts()
+    talk = session(bot, clock=times)
+    list(talk.react(starts(1, 2)))
+    bot.calls.clear()
+    said = talk.react(asks((1, 1), (2, 1)))
+    assert answers([next(said)]) == [[(1, 1, 0)]]
+    talk.caller.interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        list(said)
+    assert bot.calls == ["decide"]

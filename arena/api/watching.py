@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +11,7 @@ from arena.api.codec import KINDS, encode_report
 from arena.api.statuses import ERROR_DOMAIN
 from arena.match.effects import Over
 from arena.transport.call import SEND_LIMIT
-from arena.transport.connection_limits import LOOPBACK, UNIX, origin_of_peer
+from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
 from arena.transport.protobuf_fields import FieldPrefix
 from arena.transport.refusals import exhausted
 from arena.v1 import matches_pb2
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
     from arena.server.matches.live import LiveEvent, LiveMatch, Push
     from arena.transport.call import Call, CallRefused, Stream
-    from arena.transport.connection_limits import Origin
     from engine.game import RoundReport
 
 RUNNING_AT_ONCE: Final = 100
@@ -42,8 +40,8 @@ class Watching:
 
     def __init__(self, arena: Arena) -> None:
         self._live = arena.live
-        self._limits = arena.config.limits
-        self._by_origin: Counter[Origin] = Counter()
+        limits = arena.config.limits
+        self._open = OpenByOrigin(limits.watchers, limits.watchers_per_address)
 
     async def watch(
         self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
@@ -66,18 +64,12 @@ class Watching:
     @contextmanager
     def _admitted(self, call: Call) -> Iterator[None]:
         """Count a watcher for the block; CallRefused where there are too many."""
-        origin = origin_of_peer(call.peer)
-        if self._live.watchers >= self._limits.watchers:
-            raise _full(f"{self._live.watchers} streams watch matches, the most at once (watchers)")
-        if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._limits.watchers_per_address:
-            raise _full(f"{self._by_origin[origin]} streams watch matches from this address (watchers_per_address)")
-        self._by_origin[origin] += 1
         try:
-            yield
-        finally:
-            self._by_origin[origin] -= 1
-            if not self._by_origin[origin]:
-                del self._by_origin[origin]
+            with self._open.counted(origin_of_peer(call.peer)):
+                yield
+        except TooManyOpen as full:
+            setting = "watchers" if full.origin is None else "watchers_per_address"
+            raise _full(f"streams that watch matches: {full} ({setting})") from full
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:

@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 import resource
 from collections import Counter
+from contextlib import contextmanager
 from ipaddress import IPv6Address, IPv6Network, ip_address
-from typing import Final, NewType
+from typing import TYPE_CHECKING, Final, NewType
 
 import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Origin = NewType("Origin", str)
 """The address or network whose connections are counted together; see `origin_of`."""
@@ -30,8 +34,54 @@ LOG_INTERVAL: Final = 10.0
 log = structlog.get_logger(__name__)
 
 
+class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
+    """A limit is reached."""
+
+    def __init__(self, count: int, origin: Origin | None) -> None:
+        super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
+        self.count = count
+        """What is open, in all or of the origin whose limit it is."""
+        self.origin = origin
+        """Whose limit it is; None for that on all."""
+
+
+class OpenByOrigin:
+    """Counts what is open at once, in all and by origin; this machine has no limit of its own."""
+
+    def __init__(self, most: int, most_of_origin: int) -> None:
+        self.count = 0
+        self._most = most
+        self._most_of_origin = most_of_origin
+        self._by_origin: Counter[Origin] = Counter()
+
+    def add(self, origin: Origin) -> None:
+        """Count one more; TooManyOpen."""
+        if self.count >= self._most:
+            raise TooManyOpen(self.count, None)
+        if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._most_of_origin:
+            raise TooManyOpen(self._by_origin[origin], origin)
+        self.count += 1
+        self._by_origin[origin] += 1
+
+    def remove(self, origin: Origin) -> None:
+        """Stop counting one."""
+        self.count -= 1
+        self._by_origin[origin] -= 1
+        if not self._by_origin[origin]:
+            del self._by_origin[origin]
+
+    @contextmanager
+    def counted(self, origin: Origin) -> Iterator[None]:
+        """Count one for the block; TooManyOpen."""
+        self.add(origin)
+        try:
+            yield
+        finally:
+            self.remove(origin)
+
+
 class ConnectionLimits:
-    """Counters of the open connections, in all and by origin."""
+    """Admits connections, and logs those that are rejected."""
 
     def __init__(self, connections: int, connections_per_address: int) -> None:
         """Set the limits; that on all connections is lowered to what the process may open files for."""
@@ -39,9 +89,7 @@ class ConnectionLimits:
         self.connections = (
             connections if files == resource.RLIM_INFINITY else max(1, min(connections, files - RESERVED_FILES))
         )
-        self._connections_per_address = connections_per_address
-        self._by_origin: Counter[Origin] = Counter()
-        self._count = 0
+        self._open = OpenByOrigin(self.connections, connections_per_address)
         self._rejected = 0
         self._logged_at = -math.inf
         if self.connections < connections:
@@ -57,26 +105,20 @@ class ConnectionLimits:
         The returned origin is to be passed to `release` when the connection is closed.
         """
         origin = origin_of(host)
-        if self._count >= self.connections:
-            reason = f"there are {self._count}, the most at once (connections)"
-        elif origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._connections_per_address:
-            reason = f"{origin} has {self._by_origin[origin]}, the most of one address (connections_per_address)"
-        else:
-            self._count += 1
-            self._by_origin[origin] += 1
-            return origin
-        self._rejected += 1
-        if now - self._logged_at >= LOG_INTERVAL:
-            log.warning("connections rejected", count=self._rejected, last=reason)
-            self._logged_at, self._rejected = now, 0
-        return None
+        try:
+            self._open.add(origin)
+        except TooManyOpen as full:
+            self._rejected += 1
+            if now - self._logged_at >= LOG_INTERVAL:
+                setting = "connections" if full.origin is None else "connections_per_address"
+                log.warning("connections rejected", count=self._rejected, last=f"{full} ({setting})")
+                self._logged_at, self._rejected = now, 0
+            return None
+        return origin
 
     def release(self, origin: Origin) -> None:
         """Stop counting a connection that was admitted."""
-        self._count -= 1
-        self._by_origin[origin] -= 1
-        if not self._by_origin[origin]:
-            del self._by_origin[origin]
+        self._open.remove(origin)
 
 
 def origin_of_peer(peer: str) -> Origin:

@@ -7,9 +7,7 @@ came between, so that nobody costs more memory than one message.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
 import anyio
@@ -30,35 +28,6 @@ MOST_OF_ADDRESS: Final = 50
 """Streams at once, in all and of one address other than this machine."""
 SILENCE: Final = 15.0
 """Seconds without news after which a comment is sent, so that proxies keep the stream open."""
-
-
-class TooManyViewers(Exception):  # noqa: N818 - the name says what is the matter
-    """No more streams are opened; the message says why."""
-
-
-class Viewers:
-    """Counts streams, in all and by address."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._by_address: Counter[str] = Counter()
-
-    @contextmanager
-    def admitted(self, address: str) -> Iterator[None]:
-        """Count a stream for the block; TooManyViewers."""
-        if self.count >= MOST_VIEWERS:
-            raise TooManyViewers(f"{self.count} streams are open, the most at once; come back later")
-        if address not in ("127.0.0.1", "::1", "") and self._by_address[address] >= MOST_OF_ADDRESS:
-            raise TooManyViewers(f"{self._by_address[address]} streams of this address are open, the most at once")
-        self.count += 1
-        self._by_address[address] += 1
-        try:
-            yield
-        finally:
-            self.count -= 1
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
 
 
 class Board:

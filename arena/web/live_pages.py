@@ -23,8 +23,9 @@ from arena.client.remote import NoAnswer
 from arena.client.source import DataSource
 from arena.store.errors import Refused
 from arena.store.rows import MatchRow, MatchState
+from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen, origin_of
 from arena.web.ladder_pages import intervals
-from arena.web.live_board import INTERVAL, RETRY, SEND_LIMIT, Board, Rows, TooManyViewers, Viewers
+from arena.web.live_board import INTERVAL, MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SEND_LIMIT, Board, Rows
 from arena.web.live_feed import LiveFeed, LiveTable, OpenServer
 from arena.web.live_rounds import face_up
 from arena.web.reader import Missing, Reader, Unavailable
@@ -73,7 +74,7 @@ class Live:
 
     def __init__(self, reader: Reader, open_server: OpenServer | None, root: str) -> None:
         self.feed = LiveFeed(open_server)
-        self.viewers = Viewers()
+        self.viewers = OpenByOrigin(MOST_VIEWERS, MOST_OF_ADDRESS)
         self._reader = reader
         self._open_server = open_server
         self._root = root
@@ -220,23 +221,23 @@ class Live:
 class EventStream(Response):
     """A stream of server-sent events; a viewer that does not read is dropped and told before when to come back."""
 
-    def __init__(self, board: Board, viewers: Viewers, address: str) -> None:
+    def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
         super().__init__(
             headers={"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
         )
         del self.headers["content-length"]
         self._board = board
         self._viewers = viewers
-        self._address = address
+        self._origin = origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what changes until the viewer is gone or does not read."""
         try:
-            with self._viewers.admitted(self._address):
+            with self._viewers.counted(self._origin):
                 await self._send_all(receive, send)
-        except TooManyViewers as error:
+        except TooManyOpen as full:
             headers = {"retry-after": "60", "content-type": "text/plain; charset=utf-8"}
-            await Response(f"{error}\n", 503, headers)(scope, receive, send)
+            await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
 
     async def _send_all(self, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group, aclosing(self._board.messages()) as messages:
@@ -271,7 +272,7 @@ async def events(request: Request) -> Response:
         live.board(request.path_params["name"])
         return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
     address = request.client.host if request.client is not None else ""
-    return EventStream(live.board(request.path_params["name"]), live.viewers, address)
+    return EventStream(live.board(request.path_params["name"]), live.viewers, origin_of(address))
 
 
 async def running(request: Request) -> Response:

@@ -75,7 +75,9 @@ class EachRequest:
             await self._application(scope, receive, send)
             return
         began, status, sent = perf_counter(), 0, 0
-        address = reader_address((scope["client"] or ("",))[0], Headers(scope=scope), self._proxies)
+        host, port = scope["client"] or ("", 0)
+        address = reader_address(host, Headers(scope=scope), self._proxies)
+        scope["client"] = (address, port)  # whoever serves the request counts by it, too
 
         async def sending(message: Message) -> None:
             nonlocal status, sent

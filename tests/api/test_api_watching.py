@@ -200,7 +200,7 @@ async def test_one_watcher_too_many_is_told_when_to_come_back() -> None:
             assert (await in_thread(partial(next, stream))).told
         code, text, retry, why = await ended(rig.watch())
         assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert text == "2 streams watch matches, the most at once (watchers); try again in 60 s"
+        assert text == "streams that watch matches: 2 are open, the most at once (watchers); try again in 60 s"
         assert (retry.retry_delay.seconds, why.reason) == (60, "TOO_MANY_WATCHERS")
         first.cancel()
         while rig.arena.live.watchers > 1:  # until the server has heard of it

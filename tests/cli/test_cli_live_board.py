@@ -6,24 +6,23 @@ import json
 import math
 from typing import Any
 
-import pytest
 import trio
 from starlette.types import Message
 from trio.testing import MockClock
 
-from arena.web import live_board
-from arena.web.live_board import RETRY, SEND_LIMIT, Board, Viewers
+from arena.transport.connection_limits import OpenByOrigin, origin_of
+from arena.web.live_board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SEND_LIMIT, Board
 from arena.web.live_pages import EventStream
 
 
 class Rig:
     """A board whose rows a test chooses, and how often it was rendered."""
 
-    def __init__(self) -> None:
+    def __init__(self, viewers: int = MOST_VIEWERS, of_origin: int = MOST_OF_ADDRESS) -> None:
         self.rows = {"a": "<tr>1</tr>", "b": "<tr>2</tr>"}
         self.rendered = 0
         self.board = Board(self._render)
-        self.viewers = Viewers()
+        self.viewers = OpenByOrigin(viewers, of_origin)
 
     async def _render(self) -> dict[str, str]:
         self.rendered += 1
@@ -38,7 +37,7 @@ class Viewer:
     """A browser at a board; it reads when it may."""
 
     def __init__(self, rig: Rig, address: str = "192.0.2.1") -> None:
-        self.stream = EventStream(rig.board, rig.viewers, address)
+        self.stream = EventStream(rig.board, rig.viewers, origin_of(address))
         self.bodies: list[bytes] = []
         self.status = 0
         self.reads = True
@@ -119,18 +118,18 @@ async def test_a_viewer_that_never_reads_is_dropped_and_one_that_leaves_is_forgo
 
 
 async def test_streams_are_limited_in_all_and_by_address_and_this_machine_is_free(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    monkeypatch.setattr(live_board, "MOST_OF_ADDRESS", 2)
-    monkeypatch.setattr(live_board, "MOST_VIEWERS", 6)
-    rig = Rig()
-    viewers = [Viewer(rig) for _ in range(3)] + [Viewer(rig, "127.0.0.1") for _ in range(5)]
+    rig = Rig(viewers=6, of_origin=2)
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3", *["127.0.0.1"] * 5]
+    viewers = [Viewer(rig, address) for address in addresses]
     for viewer in viewers:
         nursery.start_soon(viewer.run)
         await trio.sleep(0.1)
     assert [viewer.status for viewer in viewers] == [200, 200, 503, 200, 200, 200, 200, 503]
-    assert viewers[2].bodies[1:] == [b"2 streams of this address are open, the most at once\n"]
-    assert viewers[7].bodies[1:] == [b"6 streams are open, the most at once; come back later\n"]
+    full = b"streams of events: 2 are open, the most at once of 2001:db8::/64; come back later\n"
+    assert viewers[2].bodies[1:] == [full]
+    assert viewers[7].bodies[1:] == [b"streams of events: 6 are open, the most at once; come back later\n"]
     for viewer in viewers:
         viewer.left.set()
     await trio.sleep(1)

@@ -6,12 +6,14 @@ import json
 import shutil
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from arena.web.live_board import MOST_OF_ADDRESS
 from arena.web.metric_page import PAGE_METRICS
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
@@ -33,6 +35,19 @@ def test_one_address_may_ask_so_often_and_a_named_proxy_tells_whose_it_is(empty:
         assert ask(place, "/write-a-bot", x_forwarded_for="192.0.2.8")[0].status == 200
         assert ask(place, "/write-a-bot", x_forwarded_for="192.0.2.8, 192.0.2.7")[0].status == 429
         assert ask(place, "/write-a-bot", forwarded="for=192.0.2.7")[0].status == 429
+
+
+def test_streams_behind_a_named_proxy_are_counted_by_whose_they_are(empty: Path) -> None:
+    with browsing("--data", str(empty), "--proxy", "127.0.0.1") as place, ExitStack() as streams:
+
+        def status(reader: str) -> int:
+            connection = streams.enter_context(closing(HTTPConnection(*place, timeout=PATIENCE)))
+            connection.request("GET", "/live/events/matches", headers={"x-forwarded-for": reader})
+            return connection.getresponse().status
+
+        opened = [status(f"2001:db8::{host:x}") for host in range(MOST_OF_ADDRESS + 1)]
+        assert opened == [200] * MOST_OF_ADDRESS + [503]
+        assert [status("2001:db8:1::1"), status("127.0.0.1")] == [200, 200]
 
 
 def test_a_header_of_anybody_else_is_not_believed(empty: Path) -> None:

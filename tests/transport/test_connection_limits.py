@@ -79,7 +79,7 @@ def test_the_log_is_not_filled_by_those_sent_away() -> None:
             for _ in range(100):
                 limits.admit(ELSEWHERE, float(second))
     assert [line["count"] for line in said] == [1, 1000, 1000]
-    assert said[0]["last"] == "there are 1, the most at once (connections)"
+    assert said[0]["last"] == "1 are open, the most at once (connections)"
 
 
 @pytest.fixture

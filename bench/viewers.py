@@ -59,34 +59,45 @@ class Viewers:
         place = urlsplit(address)
         self._place = place.hostname or "", place.port or 80
         self._count = count
-        self._stop = Event()
+        self._stop, self._open = Event(), Event()
         self.events = 0
         self.ended = 0
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Look on for the block."""
+        """Look on for the block, which begins when every stream is open and was sent all that there is."""
         self._stop.clear()
+        self._open.clear()
         self.events = 0
         reader = Thread(target=self._read)
         reader.start()
         try:
+            if not self._open.wait(60):
+                raise click.ClickException(f"not all of {self._count} streams were opened within 60 s")
+            self.events = 0
             yield
         finally:
             self._stop.set()
             reader.join()
 
     def _read(self) -> None:
+        waiting = set[int]()
         with selectors.DefaultSelector() as selector:
             for number in range(self._count):
                 stream = socket.create_connection(self._place)
                 path = f"/live/events/{BOARDS[number % len(BOARDS)]}"
                 stream.sendall(f"GET {path} HTTP/1.1\r\nHost: arena\r\nAccept: text/event-stream\r\n\r\n".encode())
                 selector.register(stream, selectors.EVENT_READ)
+                waiting.add(stream.fileno())
             while not self._stop.is_set():
                 for key, _ in selector.select(0.2):
                     received = key.fileobj.recv(1 << 16)  # type: ignore[union-attr]
-                    self.events += received.count(b"\ndata:") + received.startswith(b"data:")
+                    told = received.count(b"\ndata:") + received.startswith(b"data:")
+                    self.events += told
+                    if told and waiting:
+                        waiting.discard(key.fd)
+                        if not waiting:
+                            self._open.set()
                     if not received:
                         self.ended += 1
                         selector.unregister(key.fileobj)

@@ -1,7 +1,8 @@
 """Boards: parts of pages that change while they are looked at, rendered once for all who look, as server-sent events.
 
 A board is a list of rows with keys. Whoever looks is sent all rows, then those that changed; who is slow skips what
-came between, so that nobody costs more memory than one message.
+came between, so that nobody costs more memory than one message. A viewer waits for one event and sends one message:
+all that has to do with time is done once, for all of them.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-import anyio
+import structlog
+import trio
 
 from arena.web.reader import Missing, Unavailable
+
+log = structlog.get_logger("arena.web")
 
 Rows: TypeAlias = Mapping[str, str]
 """HTML of rows by key, in order."""
 
 INTERVAL: Final = 1.0
 """Seconds between two messages to a viewer, at least."""
-SEND_LIMIT: Final = 20.0
-"""Seconds that a viewer may leave a message unread before it is dropped; its browser comes back by itself."""
 RETRY: Final = 5000
 """Milliseconds after which a browser comes back."""
 MOST_VIEWERS: Final = 2000
@@ -38,8 +40,8 @@ class Board:
         self._rows: dict[str, str] = {}
         self._version = 0
         self._whole = self._changes = b""
-        self._changed = anyio.Event()
-        self._lock = anyio.Lock()
+        self._changed = trio.Event()
+        self._lock = trio.Lock()
         self.viewers = 0
 
     async def refresh(self, *, first: bool = False) -> None:
@@ -51,14 +53,21 @@ class Board:
                 rows = dict(await self._render())
             except (Missing, Unavailable):
                 return  # the next time, perhaps
+            except Exception:
+                log.exception("a part of a page was not rendered")  # as a page that is answered 500
+                return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return
             changed = {key: html for key, html in rows.items() if self._rows.get(key) != html}
             self._changes = _message({"order": list(rows), "rows": changed})
             self._rows, self._whole = rows, b""
             self._version += 1
-            self._changed.set()
-            self._changed = anyio.Event()
+            self.wake()
+
+    def wake(self) -> None:
+        """Have viewers sent what changed, or where nothing did an empty comment."""
+        self._changed.set()
+        self._changed = trio.Event()
 
     async def messages(self) -> AsyncGenerator[bytes, None]:
         """Yield what a viewer is to be sent, the newest first of all; an empty comment where nothing happens."""
@@ -68,11 +77,10 @@ class Board:
             known = -1
             while True:
                 if known == self._version:
-                    with anyio.move_on_after(SILENCE):
-                        await self._changed.wait()
-                    if known == self._version:
-                        yield b":\n\n"
-                        continue
+                    await self._changed.wait()
+                if known == self._version:
+                    yield b":\n\n"
+                    continue
                 one_behind, known = known == self._version - 1, self._version
                 if not self._whole and not one_behind:
                     self._whole = _message({"order": list(self._rows), "rows": self._rows})

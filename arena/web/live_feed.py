@@ -116,6 +116,8 @@ class LiveFeed:
                     self.tables[event.match_id] = LiveTable(
                         event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
                     )
+                case RoundRow() | EndRow() if event.match_id not in self.tables:
+                    continue  # no server tells of a match before it began; this one is not to end the pages
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

@@ -10,13 +10,13 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final
 
-import anyio
-from anyio.to_thread import run_sync
+import trio
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
+from trio.to_thread import run_sync
 
 from arena.client.live import RoundRow, StatusRow
 from arena.client.remote import NoAnswer
@@ -25,7 +25,7 @@ from arena.store.errors import Refused
 from arena.store.rows import MatchRow, MatchState
 from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen, origin_of
 from arena.web.ladder_pages import intervals
-from arena.web.live_board import INTERVAL, MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SEND_LIMIT, Board, Rows
+from arena.web.live_board import INTERVAL, MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SILENCE, Board, Rows
 from arena.web.live_feed import LiveFeed, LiveTable, OpenServer
 from arena.web.live_rounds import face_up
 from arena.web.reader import Missing, Reader, Unavailable
@@ -84,11 +84,11 @@ class Live:
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
         """Follow the server and refresh the boards that are looked at, for the block."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self.feed.run)
-            group.start_soon(self._refresh)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.feed.run)
+            nursery.start_soon(self._refresh)
             yield
-            group.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
 
     def board(self, name: str) -> Board:
         """Return the board of a name, such as "ladder/nullern" or "matches/7"; Missing if there is none."""
@@ -198,7 +198,7 @@ class Live:
     async def _refresh(self) -> None:
         """Refresh what is looked at, as it changes, once a second at most."""
         ended: dict[str, int] = {}
-        status_at = 0.0
+        status_at, woken_at = 0.0, monotonic()
         while True:
             changed = self.feed.changed
             for name, board in list(self._boards.items()):
@@ -213,13 +213,19 @@ class Live:
                     await board.refresh()
             if monotonic() - status_at >= 2 * INTERVAL:
                 status_at = monotonic()
-            await anyio.sleep(INTERVAL)
-            with anyio.move_on_after(INTERVAL):  # the TV and the status change with time, too
+            if monotonic() - woken_at >= SILENCE:
+                woken_at = monotonic()
+                for board in self._boards.values():
+                    board.wake()
+            await trio.sleep(INTERVAL)
+            with trio.move_on_after(INTERVAL):  # the TV and the status change with time, too
                 await changed.wait()
 
 
 class EventStream(Response):
-    """A stream of server-sent events; a viewer that does not read is dropped and told before when to come back."""
+    """A stream of server-sent events. A viewer that does not read is dropped by the operating system, as any reader is
+    (`arena.web.serving.UNREAD_LIMIT`), and is told at the beginning when to come back.
+    """
 
     def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
         super().__init__(
@@ -240,20 +246,15 @@ class EventStream(Response):
             await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
 
     async def _send_all(self, receive: Receive, send: Send) -> None:
-        async with anyio.create_task_group() as group, aclosing(self._board.messages()) as messages:
-            group.start_soon(self._gone, receive, group.cancel_scope)
+        async with trio.open_nursery() as nursery, aclosing(self._board.messages()) as messages:
+            nursery.start_soon(self._gone, receive, nursery.cancel_scope)
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await send({"type": "http.response.body", "body": b"retry: %d\n\n" % RETRY, "more_body": True})
             async for message in messages:
-                with anyio.move_on_after(SEND_LIMIT) as limit:
-                    await send({"type": "http.response.body", "body": message, "more_body": True})
-                if limit.cancelled_caught:
-                    break
-                await anyio.sleep(INTERVAL)
-            group.cancel_scope.cancel()
+                await send({"type": "http.response.body", "body": message, "more_body": True})
 
     @staticmethod
-    async def _gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    async def _gone(receive: Receive, scope: trio.CancelScope) -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
         scope.cancel()

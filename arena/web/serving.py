@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +19,10 @@ from arena.web.requests import USUAL, RequestRules
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""
+UNREAD_LIMIT: Final = 20.0
+"""Seconds after which a reader that takes nothing of what is sent is dropped, where the system can tell (Linux)."""
+UNREAD_BYTES: Final = 1 << 18
+"""Of an answer that the system keeps for a reader, about."""
 
 
 def run(
@@ -33,15 +38,25 @@ def run(
     `open_server` opens the server whose running matches are shown; without one none are.
     """
     sockets = bind(listen)
-    config = Config()
     host, port = sockets[0].getsockname()[:2]
+    config = configured(sockets)
+    named = f"[{host}]" if ":" in host else host
+    pages = application(open_source, root, rules, open_server)
+    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
+
+
+def configured(sockets: Iterable[socket.socket]) -> Config:
+    """Return how listening sockets, which it takes over, are served."""
+    for each in sockets:  # connections that are accepted get these from them
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * UNREAD_LIMIT))
+    config = Config()
     config.bind = [f"fd://{each.detach()}" for each in sockets]
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
-    named = f"[{host}]" if ":" in host else host
-    pages = application(open_source, root, rules, open_server)
-    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
+    return config
 
 
 async def _serve(pages: Any, config: Config, ready: Callable[[], None]) -> None:

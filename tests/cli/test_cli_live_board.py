@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
+import socket
+from functools import partial
 from typing import Any
 
+import pytest
+import structlog
 import trio
+from anycorn import serve
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.types import Message
 from trio.testing import MockClock
 
 from arena.transport.connection_limits import OpenByOrigin, origin_of
-from arena.web.live_board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SEND_LIMIT, Board
+from arena.transport.sockets import bind
+from arena.web import serving
+from arena.web.live_board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
 from arena.web.live_pages import EventStream
 
 
@@ -40,7 +48,8 @@ class Viewer:
         self.stream = EventStream(rig.board, rig.viewers, origin_of(address))
         self.bodies: list[bytes] = []
         self.status = 0
-        self.reads = True
+        self.reading = trio.Event()
+        self.reading.set()
         self.left = trio.Event()
 
     async def run(self) -> None:
@@ -51,8 +60,7 @@ class Viewer:
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
-        if not self.reads:
-            await trio.sleep(math.inf)
+        await self.reading.wait()
         self.status = message.get("status", self.status)
         self.bodies.append(message.get("body", b""))
 
@@ -91,30 +99,68 @@ async def test_who_is_slow_skips_what_came_between_and_has_all_rows_then(
     rig = Rig()
     viewer = Viewer(rig)
     nursery.start_soon(viewer.run)
-    await trio.sleep(0.1)  # it is read to again in a second
-    await rig.change(a="<tr>5</tr>")
-    await rig.change(a="<tr>6</tr>")
+    await trio.sleep(1)
+    viewer.reading = trio.Event()
+    for row in ("<tr>4</tr>", "<tr>5</tr>", "<tr>6</tr>"):
+        await rig.change(a=row)
+        await trio.sleep(1)
+    viewer.reading.set()
     await trio.sleep(2)
-    assert viewer.sent[1:] == [{"order": ["a", "b"], "rows": {"a": "<tr>6</tr>", "b": "<tr>2</tr>"}}]
+    assert viewer.sent[1:] == [
+        {"order": ["a", "b"], "rows": {"a": "<tr>4</tr>"}},
+        {"order": ["a", "b"], "rows": {"a": "<tr>6</tr>", "b": "<tr>2</tr>"}},
+    ]
 
 
-async def test_a_viewer_that_never_reads_is_dropped_and_one_that_leaves_is_forgotten(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_viewer_that_leaves_is_forgotten(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     rig = Rig()
-    lazy, leaving = Viewer(rig), Viewer(rig)
-    for viewer in (lazy, leaving):
-        nursery.start_soon(viewer.run)
+    viewer = Viewer(rig)
+    nursery.start_soon(viewer.run)
     await trio.sleep(2)
-    lazy.reads = False
-    await rig.change(a="<tr>7</tr>")
-    await trio.sleep(SEND_LIMIT / 2)
-    assert (rig.board.viewers, rig.viewers.count) == (2, 2)
-    await trio.sleep(SEND_LIMIT)
     assert (rig.board.viewers, rig.viewers.count) == (1, 1)
-    leaving.left.set()
+    viewer.left.set()
     await trio.sleep(1)
     assert (rig.board.viewers, rig.viewers.count) == (0, 0)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux can tell who takes nothing")
+async def test_a_viewer_that_never_reads_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "UNREAD_LIMIT", 1.0)
+    rig = Rig()
+    rig.rows |= {"large": "x" * 4 * serving.UNREAD_BYTES}
+    listening = bind("127.0.0.1:0")
+    address = listening[0].getsockname()
+    application = Starlette(routes=[Route("/", lambda _: EventStream(rig.board, rig.viewers, origin_of("192.0.2.1")))])
+    over = trio.Event()
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            config = serving.configured(listening)
+            await nursery.start(partial(serve, application, config, shutdown_trigger=over.wait))  # type: ignore[arg-type]
+            with socket.create_connection(address) as lazy:
+                lazy.sendall(b"GET / HTTP/1.1\r\nHost: arena\r\n\r\n")
+                while not rig.viewers.count:
+                    await trio.sleep(0.01)
+                while rig.viewers.count:
+                    await trio.sleep(0.05)
+            assert rig.board.viewers == 0
+            over.set()
+
+
+async def test_a_board_that_cannot_be_rendered_keeps_its_viewers(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig()
+    viewer = Viewer(rig)
+    nursery.start_soon(viewer.run)
+    await trio.sleep(1)
+    with monkeypatch.context() as broken, structlog.testing.capture_logs() as said:
+        broken.setattr(rig, "rows", None)
+        await rig.board.refresh()
+    assert [(line["event"], line["log_level"]) for line in said] == [("a part of a page was not rendered", "error")]
+    await rig.change(b="<tr>8</tr>")
+    await trio.sleep(1)
+    assert viewer.sent[-1]["rows"] == {"b": "<tr>8</tr>"}
+    viewer.left.set()
 
 
 async def test_streams_are_limited_in_all_and_by_address_and_this_machine_is_free(

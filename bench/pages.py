@@ -32,7 +32,7 @@ import click
 import trio
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, delete
 
 from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Instant
@@ -41,7 +41,7 @@ from arena.match.policy import Policy
 from arena.replay.hash_chain import pack, unpack, without_chain
 from arena.replay.header import Entry, Header, SeatedBot
 from arena.replay.record import encode
-from arena.store import matches, publishing, schema
+from arena.store import matches, publishing, replays, schema
 from arena.store.fits import Fits
 from arena.store.store import open_to_amend
 from bench import listings
@@ -130,8 +130,8 @@ def _give_replay(connection: Connection, number: int) -> None:
     )
     lines = (without_chain(line) or "" for line in _text(encode(header, _played(header, number), None)))
     content = pack(lines)
-    keep = update(schema.replays).where(schema.replays.c.match_id == number)
-    connection.execute(keep.values(content=content, sha256=sha256(content).digest()))
+    connection.execute(delete(schema.replays).where(schema.replays.c.match_id == number))
+    replays.keep(connection, number, row.game, content)
 
 
 def _text(replay: bytes) -> list[str]:
@@ -171,13 +171,13 @@ def pages(data: Path) -> Iterator[tuple[str, int, int]]:
             process.send_signal(signal.SIGINT)
 
 
-def timed(host: str, port: int, pid: int, paths: list[str]) -> PageTiming:
-    """Ask for pages one after the other."""
+def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> PageTiming:
+    """Ask for pages one after the other, that are answered with this status."""
     connection, seconds, sizes = HTTPConnection(host, port, timeout=WAIT), list[float](), list[int]()
     used = _processor(pid)
     for path in paths:
         began = perf_counter()
-        content = _asked(connection, path)
+        content = _asked(connection, path, status)
         seconds.append(perf_counter() - began)
         sizes.append(len(content))
     used = _processor(pid) - used
@@ -196,11 +196,11 @@ def first_page(host: str, port: int) -> int:
     return sum(len(_asked(connection, path)) for path in ["/", *dict.fromkeys(parts)])
 
 
-def _asked(connection: HTTPConnection, path: str) -> bytes:
+def _asked(connection: HTTPConnection, path: str, status: int = 200) -> bytes:
     connection.request("GET", path, headers={"accept-encoding": "gzip"})
     answer = connection.getresponse()
     content = answer.read()
-    if answer.status >= 500:
+    if answer.status != status:
         raise click.ClickException(f"{path} is answered with {answer.status}")
     return content
 
@@ -230,7 +230,7 @@ def main(count: int, runs: int, data: Path | None, as_json: bool) -> None:
         with pages(directory) as (host, port, pid):
             size = first_page(host, port)
             for kind, paths in addresses(newest, runs).items():
-                found[kind] = timed(host, port, pid, paths)
+                found[kind] = timed(host, port, pid, paths, 404 if kind == "nothing" else 200)
                 progress.print(f"{kind}: {1000 * found[kind].p95:.0f} ms")
     bar = BARS[SMALL] if newest <= SMALL else BARS[listings.MATCHES]
     load = os.getloadavg()[0]

@@ -11,9 +11,9 @@ from arena.cli.data_source import takes_source
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
-    from arena.web.live_feed import OpenServer
-    from arena.web.reader import OpenSource
-    from arena.web.requests import RequestRules
+    from arena.web.live.feed import OpenServer
+    from arena.web.reading.reader import OpenSource
+    from arena.web.requests.each_request import RequestRules
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -73,7 +73,7 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:
     """Return what holds for requests; BadParameter."""
     from arena.transport.proxy_protocol import networks
-    from arena.web.requests import RequestRules
+    from arena.web.requests.each_request import RequestRules
 
     try:
         named = networks(",".join(proxies)) if proxies else ()

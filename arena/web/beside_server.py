@@ -13,7 +13,7 @@ from arena.client.directory import open_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
 from arena.transport.proxy_protocol import networks
-from arena.web.requests import RequestRules
+from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 
 

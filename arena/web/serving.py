@@ -13,9 +13,9 @@ from anycorn import Config, serve
 
 from arena.transport.sockets import bind
 from arena.web.application import application
-from arena.web.live_feed import OpenServer
-from arena.web.reader import OpenSource
-from arena.web.requests import USUAL, RequestRules
+from arena.web.live.feed import OpenServer
+from arena.web.reading.reader import OpenSource
+from arena.web.requests.each_request import USUAL, RequestRules
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""

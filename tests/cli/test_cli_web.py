@@ -21,10 +21,10 @@ from arena.client.directory import open_directory
 from arena.client.rules import LANGUAGES
 from arena.client.source import DataSource
 from arena.store.rows import LadderRows, RatedRow
-from arena.web.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
-from arena.web.ladder_pages import TableLadders
-from arena.web.reader import Missing, Reader
-from arena.web.rules_pages import FIRST_BOT
+from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
+from arena.web.pages.rules import FIRST_BOT
+from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
 from tests.cli.web_process_rig import ask, browsing

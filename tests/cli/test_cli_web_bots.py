@@ -20,8 +20,8 @@ from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store import matches, moderation
 from arena.store.store import open_readonly, open_to_amend
-from arena.web.fresh import FreshRows
-from arena.web.reader import Reader
+from arena.web.reading.fresh import FreshRows
+from arena.web.reading.reader import Reader
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.cli.web_rig import WebPages
 from tests.replay.recorded import STARTED
@@ -122,7 +122,7 @@ def test_what_the_operator_did_is_said(tmp_path: Path) -> None:
 
 def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked = [100.0], list[int]()
-    monkeypatch.setattr("arena.web.fresh.monotonic", lambda: now[0])
+    monkeypatch.setattr("arena.web.reading.fresh.monotonic", lambda: now[0])
 
     @contextmanager
     def counted() -> Iterator[DataSource]:

@@ -22,8 +22,8 @@ from arena.replay.steps import Course
 from arena.store import bots, matches, schema
 from arena.store.replay_files import IN_ROW, packed
 from arena.store.store import open_to_amend
-from arena.web import reviews
-from arena.web.reviews import Reviews, TooManyReviews
+from arena.web.reading import reviews
+from arena.web.reading.reviews import Reviews, TooManyReviews
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.replay.recorded import STARTED
 

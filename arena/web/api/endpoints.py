@@ -13,8 +13,8 @@ from arena.client.profile import BotProfile
 from arena.client.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
 from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
 from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
-from arena.web.ladder_pages import TableLadders
-from arena.web.reader import Missing, Reader
+from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 
 Result = TypeVar("Result")

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arena.client.source import DataSource
-from arena.web.reader import Busy
-from arena.web.ready_replays import replay_file
-from arena.web.responses import page
-from arena.web.reviews import TooManyReviews
+from arena.web.answers.responses import page
+from arena.web.reading.reader import Busy
+from arena.web.reading.ready_replays import replay_file
+from arena.web.reading.reviews import TooManyReviews
 
 AGAIN = 5
 """Seconds after which a page that waits for an analysis is asked for again."""

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import structlog
 import trio
 
-from arena.web.reader import Missing, Unavailable
+from arena.web.reading.reader import Missing, Unavailable
 
 log = structlog.get_logger("arena.web")
 

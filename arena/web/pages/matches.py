@@ -16,12 +16,12 @@ from arena.replay.render.show import ShowError, part_name, show_match, show_step
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
-from arena.web.asked import number_asked
-from arena.web.download import replay_download
-from arena.web.reader import Missing, NotShown
-from arena.web.ready_replays import ReadyReplay, match_row, replay_file
-from arena.web.responses import page
-from arena.web.reviews import Review
+from arena.web.answers.download import replay_download
+from arena.web.answers.responses import page
+from arena.web.pages.asked import number_asked
+from arena.web.reading.reader import Missing, NotShown
+from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
+from arena.web.reading.reviews import Review
 
 
 class Shown(NamedTuple):

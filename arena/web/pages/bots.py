@@ -14,10 +14,10 @@ from arena.client.profile import BotProfile, profile
 from arena.client.source import DataSource
 from arena.store.errors import Refused
 from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
-from arena.web.asked import known_game
-from arena.web.curve_svg import rating_curve
-from arena.web.reader import Missing
-from arena.web.responses import page
+from arena.web.answers.responses import page
+from arena.web.drawing.curve_svg import rating_curve
+from arena.web.pages.asked import known_game
+from arena.web.reading.reader import Missing
 
 LAST: Final = 150
 """Newest matches that a profile sums up, and over which its rating is drawn."""

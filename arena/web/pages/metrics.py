@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.requests import BUCKETS, RequestCounts
+from arena.web.requests.each_request import BUCKETS, RequestCounts
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -54,7 +54,7 @@ def text_of(place: tuple[str, int], path: str) -> str:
 def settled(place: tuple[str, int], path: str) -> str:
     """A page that does not wait for anything any more."""
     until = time.monotonic() + PATIENCE
-    while ask(place, path)[0].getheader("refresh") is not None:
+    while b"data-waiting" in ask(place, path)[1]:
         assert time.monotonic() < until, path
         time.sleep(0.1)
     return text_of(place, path)

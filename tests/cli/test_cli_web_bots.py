@@ -37,7 +37,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settled(pages: WebPages, path: str) -> str:
     """A page of plain text that does not wait for replays any more."""
     until = time.monotonic() + PATIENCE
-    while "refresh" in (answer := pages.get(path)).headers:
+    while "data-waiting" in (answer := pages.get(path)).text:
         assert time.monotonic() < until, answer.text
         time.sleep(0.05)
     assert answer.status == 200, answer.text

@@ -79,7 +79,7 @@ async def bot(request: Request) -> Response:
         record = state.bot_records.record(finished, called)
     standing = next((row for row in ladder.standings if row.bot == called), None) if ladder else None
     flags = [flag for flag in ladder.flags if called in {flag.bot, flag.other}] if ladder else []
-    answer = page(
+    return page(
         request,
         "bot.html",
         name=called,
@@ -93,9 +93,6 @@ async def bot(request: Request) -> Response:
         deleted=found is not None and any(s.bot == called and s.deleted for s in found.matches[0].seats),
         hidden=found is not None and any(s.bot == called and s.hidden for s in found.matches[0].seats),
     )
-    if record is not None and record.waiting:
-        answer.headers["refresh"] = "3"
-    return answer
 
 
 def _present_name(events: Sequence[BotEventRow], typed: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
@@ -73,6 +74,7 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:
     """Return what holds for requests; BadParameter."""
+    from arena.cli.log_output import log_to_stderr
     from arena.transport.proxy_protocol import networks
     from arena.web.requests.each_request import RequestRules
 
@@ -80,10 +82,7 @@ def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRu
         named = networks(",".join(proxies)) if proxies else ()
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--proxy'") from None
-    if access_log:
-        from arena.cli.log_output import log_to_stderr
-
-        log_to_stderr()
+    log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
     return RequestRules(rate, named, access_log)
 
 

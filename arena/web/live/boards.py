@@ -18,13 +18,13 @@ from arena.client.live import RoundRow, StatusRow
 from arena.client.remote import NoAnswer
 from arena.store.errors import Refused
 from arena.store.rows import MatchRow
-from arena.transport.connection_limits import OpenByOrigin
 from arena.web.answers.responses import fragment
 from arena.web.drawing.intervals import intervals
-from arena.web.live.board import INTERVAL, MOST_OF_ADDRESS, MOST_VIEWERS, SILENCE, Board, Rows
+from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.face_up import face_up
 from arena.web.live.feed import LiveFeed, OpenServer
 from arena.web.live.screens import Screens
+from arena.web.live.viewers import Viewers
 from arena.web.reading.reader import Missing, Reader, Unavailable
 
 MOST_BOARDS: Final = 500
@@ -37,7 +37,7 @@ class Live:
 
     def __init__(self, reader: Reader, open_server: OpenServer | None, root: str) -> None:
         self.feed = LiveFeed(open_server)
-        self.viewers = OpenByOrigin(MOST_VIEWERS, MOST_OF_ADDRESS)
+        self.viewers = Viewers()
         self._reader = reader
         self._open_server = open_server
         self._root = root

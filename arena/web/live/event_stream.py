@@ -33,6 +33,8 @@ class EventStream(Response):
                 await self._send_all(receive, send)
         except TooManyOpen as full:
             headers = {"retry-after": "60", "content-type": "text/plain; charset=utf-8"}
+            if not scope.get("http_version", "1.1").startswith("2"):  # whoever waits for nothing holds no open file
+                headers["connection"] = "close"
             await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
 
     async def _send_all(self, receive: Receive, send: Send) -> None:

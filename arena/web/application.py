@@ -21,7 +21,7 @@ from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, ladders, match_list, matches, proofs, reviews
+from arena.web.pages import bots, ladders, match_list, matches, opponents, proofs, reviews
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.health import SourceHealth, healthz
@@ -39,6 +39,7 @@ ROUTES: Final = (
     Route("/ladder/{game}", ladders.ladder),
     Route("/bots", bots.bots),
     Route("/bots/{name}", bots.bot),
+    Route("/bots/{name}/opponents", opponents.opponents),
     Route("/matches", match_list.matches),
     Route("/matches/{number:int}", matches.match),
     Route("/matches/{number:int}/steps/{step:int}", matches.step),

@@ -20,6 +20,7 @@ from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store import matches, moderation
 from arena.store.store import open_readonly, open_to_amend
+from arena.web.pages import bots, opponents
 from arena.web.reading.fresh import FreshRows
 from arena.web.reading.reader import Reader
 from tests.cli.web_data import DAY, directory_of, pages_of
@@ -87,6 +88,33 @@ def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:
     text = unescape(pages_of(data).get("/bots/bot-0").text)
     assert "/matches?game=sixth_sense&bot=bot-0&opponent=bot-1" in text
     assert '<a href="/matches/3/check">that of match 3</a>' in text
+
+
+def test_all_opponents_are_on_pages_of_their_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = pages_of(data)
+    assert "/opponents?game" not in pages.get("/bots/bot-0").text, "the bot's own page has all two"
+    monkeypatch.setattr(bots, "OPPONENTS", 1)
+    monkeypatch.setattr(opponents, "LISTED", 1)
+    link = re.search(r'<a href="([^"]*)">all opponents</a>', unescape(pages.get("/bots/bot-0").text))
+    assert link
+    first = pages.get(link[1]).text
+    found = re.findall(r'<th scope="row"><a href="/bots/([^"]+)">', first)
+    further = re.search(r'<a href="([^"]*)">Met less often</a>', unescape(first))
+    assert further
+    second = pages.get(further[1]).text
+    found += re.findall(r'<th scope="row"><a href="/bots/([^"]+)">', second)
+    assert found == ["bot-1", "bot-2"]
+    assert "Met less often" not in second
+    assert f'<a href="{link[1]}">Met more often</a>' in unescape(second)
+    assert "It has met no further one." in pages.get(f"{link[1]}&after=2").text
+    for path, why in {
+        "/bots/bot-0/opponents": "say of which game",
+        "/bots/bot-0/opponents?game=chess": "there is no game",
+        "/bots/bot-0/opponents?game=nullern&after=-1": "after is a whole number",
+        "/bots/nobody/opponents?game=nullern": "nobody",
+    }.items():
+        answer = pages.get(path)
+        assert (answer.status, why in answer.text) == (404, True), (path, answer.text)
 
 
 def test_a_bot_is_shown_in_the_game_that_is_asked_for(data: Path) -> None:

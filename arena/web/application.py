@@ -19,6 +19,7 @@ from arena.web.answers.problems import problem
 from arena.web.answers.responses import WithHeaders, page
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
+from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
 from arena.web.pages import bots, ladders, match_list, matches, opponents, proofs, reviews
@@ -45,6 +46,7 @@ ROUTES: Final = (
     Route("/matches/{number:int}/steps/{step:int}", matches.step),
     Route("/matches/{number:int}/rounds/{round:int}", matches.round_frames),
     Route("/matches/{number:int}/replay", matches.replay),
+    Route("/matches/{number:int}/picture.png", matches.picture),
     Route("/matches/{number:int}/faults", matches.first_fault),
     Route("/matches/{number:int}/check", proofs.check),
     Route("/matches/{number:int}/analysis", reviews.analysis, methods=["GET"]),
@@ -94,6 +96,7 @@ def application(
     made.state.counts = counts
     made.state.live = live
     made.state.replays = ReadyReplays()
+    made.state.pictures = MatchPictures()
     made.state.reviews = Reviews()
     made.state.fresh = FreshRows(reader)
     made.state.bot_records = BotRecords(open_source)

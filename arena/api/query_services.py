@@ -18,6 +18,7 @@ from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store import bots, kept_ladders, match_search, matches, standings
 from arena.store.match_search import MatchFilter
+from arena.store.opponents import LAST, opponents
 from arena.store.rows import LadderRows, MatchState, instant
 from arena.store.version_standings import version_standings
 from arena.transport.call import CallRefused, send_within
@@ -108,6 +109,19 @@ class QueryServices:
         job = partial(version_standings, bot=request.bot, game=request.game, limit=limit, before=before)
         rows = await looked_up(self._arena.store.read(job))
         return ladder_pb2.ListVersionsResponse(versions=[pack(row, ladder_pb2.VersionEntry) for row in rows])
+
+    async def GetOpponents(  # noqa: N802
+        self, request: ladder_pb2.GetOpponentsRequest, _: Call
+    ) -> ladder_pb2.GetOpponentsResponse:
+        """Return a bot's results against each other bot."""
+        self._game(request.game)
+        limit, last = row_limit(request), request.last if request.HasField("last") else LAST
+        if not 1 <= last <= LAST:
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"last is 1 to {LAST}, not {last}")
+        after = request.after
+        job = partial(opponents, bot=request.bot, game=request.game, limit=limit, after=after, last=last)
+        rows = await looked_up(self._arena.store.read(job))
+        return ladder_pb2.GetOpponentsResponse(opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows])
 
     async def ListMatches(  # noqa: N802
         self, request: matches_pb2.ListMatchesRequest, _: Call
@@ -212,6 +226,7 @@ def row_limit(
     | ladder_pb2.GetPastLadderRequest
     | ladder_pb2.GetHistoryRequest
     | ladder_pb2.ListVersionsRequest
+    | ladder_pb2.GetOpponentsRequest
     | matches_pb2.ListMatchesRequest
     | bots_pb2.ListBotsRequest
     | bots_pb2.ListBotEventsRequest,

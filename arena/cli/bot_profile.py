@@ -13,7 +13,8 @@ from arena.cli.flags_table import flags_table
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name
 from arena.client.figures import CONFIDENCE, is_house
-from arena.client.profile import BotProfile, MatchPoints
+from arena.client.profile import BotProfile, MatchPoints, OpponentRecord
+from arena.store.rows import OpponentRow
 
 MOST_OPPONENTS: Final = 12
 """Opponents listed in the table."""
@@ -58,11 +59,17 @@ def _by_seat(profile: BotProfile) -> Table:
 
 def _by_opponent(profile: BotProfile) -> Table:
     more = len(profile.opponents) - MOST_OPPONENTS
-    table = framed("By opponent" if more <= 0 else f"By opponent, the {MOST_OPPONENTS} met most; {more} more in --json")
+    title = "By opponent" if more <= 0 else f"By opponent, the {MOST_OPPONENTS} met most; {more} more in --json"
+    return opponents_table(title, profile.opponents[:MOST_OPPONENTS])
+
+
+def opponents_table(title: str, rows: Sequence[OpponentRecord] | Sequence[OpponentRow]) -> Table:
+    """Draw a bot's results against each of some others."""
+    table = framed(title)
     table.add_column("Opponent", overflow="fold")
     for name in ("Matches", "Score", "± 95 %"):
         table.add_column(name, justify="right", no_wrap=True)
-    for each in profile.opponents[:MOST_OPPONENTS]:
+    for each in rows:
         colour = "green" if each.score > 0.5 else "red" if each.score < 0.5 else ""
         sure = abs(each.score - 0.5) > CONFIDENCE * each.error
         opponent = bot_name(each.opponent, is_house(each.opponent))

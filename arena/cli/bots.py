@@ -13,7 +13,7 @@ from arena.cli.challenge import command as challenge
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_data, takes_source
 from arena.cli.screen import json_option, json_rows, print_json, screen
 from arena.client.profile import BotProfile
-from arena.store.rows import BotEventRow, BotRow
+from arena.store.rows import BotEventRow, BotRow, OpponentRow
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
@@ -120,6 +120,45 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
     for each in found:
         screen().print(drawn_profile(each))
     click.echo(f"Why a match was lost: arena why {found[0].worst[0].match_id} --game{place.typed}")
+
+
+@command.command(epilog="Example: arena bots opponents counter --game nullern --limit 20")
+@click.argument("name")
+@click.option("--game", metavar="NAME", required=True, help="In which game.")
+@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=50, show_default=True, help="Bots, at most.")
+@click.option(
+    "--after", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Only bots after so many: the next page."
+)
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1000),
+    default=1000,
+    show_default=True,
+    help="Its latest matches that are summed up, at most.",
+)
+@takes_source
+@json_rows(OpponentRow)
+def opponents(name: str, game: str, limit: int, after: int, last: int, place: DataPlace, as_json: bool) -> None:
+    """Show how a bot did against each other one, those met most often first.
+
+    A score is the mean of 1 for a better place than the opponent's, ½ for the same, 0 for a worse one.
+
+    \b
+    JSON: {"bot", "game", "opponents": [OpponentRow]}
+    """
+    with place.open() as source:
+        rows = source.opponents(name, game, limit, after, last)
+    if as_json:
+        print_json({"bot": name, "game": game, "opponents": rows})
+        return
+    if not rows:
+        click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {game} that counts.")
+        return
+    from arena.cli.bot_profile import opponents_table
+
+    screen().print(opponents_table(f"{name}, {game}, by opponent", rows))
+    if len(rows) == limit:
+        click.echo(f"The next ones: --after {after + limit}")
 
 
 @command.command(epilog="Example: arena bots unpark my-bot --token-file ./my-bot.token")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +12,9 @@ from arena.cli.data_source import takes_source
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
-    from arena.web.live_feed import OpenServer
-    from arena.web.reader import OpenSource
-    from arena.web.requests import RequestRules
+    from arena.web.live.feed import OpenServer
+    from arena.web.reading.reader import OpenSource
+    from arena.web.requests.each_request import RequestRules
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -73,17 +74,15 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:
     """Return what holds for requests; BadParameter."""
+    from arena.cli.log_output import log_to_stderr
     from arena.transport.proxy_protocol import networks
-    from arena.web.requests import RequestRules
+    from arena.web.requests.each_request import RequestRules
 
     try:
         named = networks(",".join(proxies)) if proxies else ()
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--proxy'") from None
-    if access_log:
-        from arena.cli.log_output import log_to_stderr
-
-        log_to_stderr()
+    log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
     return RequestRules(rate, named, access_log)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena.store import bots, kept_ladders, log, match_search, matches, moderation, publishing, standings
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
+from arena.store.opponents import opponents
 from arena.store.rows import microseconds
 from arena.store.store import ReadConnections, open_readonly
 from arena.store.version_standings import version_standings
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from arena.client.live import RoundRow
     from arena.log.head import LogEntry, LogState
     from arena.store.match_search import MatchFilter, MatchPage
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+    from arena.store.rows import (
+        BotEventRow,
+        BotRow,
+        LadderRows,
+        MatchRow,
+        OpponentRow,
+        PastLadder,
+        RatedRow,
+        VersionRow,
+    )
 
 
 class UnknownGame(Refused):
@@ -97,6 +107,13 @@ class Directory:
         """See `Client.versions`."""
         _require(game)
         return version_standings(self._connection, bot, game, limit)
+
+    def opponents(
+        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+    ) -> tuple[OpponentRow, ...]:
+        """See `Client.opponents`."""
+        _require(game)
+        return opponents(self._connection, bot, game, limit, after, last)
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None

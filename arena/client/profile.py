@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from typing import Final
 
 from arena.match.result import points_above
+from arena.store.opponents import score_error
 from arena.store.rows import JSON_KEY, FlagRow, MatchRow, MatchState, SeatRow
 
 BEST: Final = 3
@@ -40,8 +41,7 @@ class OpponentRecord:
     score: float
     """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
     error: float
-    """Its standard error, as if two matches more had been won and two lost: ten of ten are no certainty (Agresti and
-    Coull, 1998)."""
+    """Its standard error, as if two matches more had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
         spoilt,
         tuple(_seat(*place, results) for place, results in sorted(by_seat.items())),
         tuple(
-            OpponentRecord(other, len(scores), fmean(scores), _score_error(scores))
+            OpponentRecord(other, len(scores), fmean(scores), score_error(sum(scores), len(scores)))
             for other, scores in sorted(against.items(), key=lambda item: (-len(item[1]), item[0]))
         ),
         tuple(matches[:BEST]),
@@ -147,12 +147,6 @@ def _above(seats: Sequence[SeatRow], number: int) -> float:
 def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:
     places, points = zip(*results, strict=True)
     return SeatRecord(seats, seat, len(results), fmean(places), *_mean(points))
-
-
-def _score_error(scores: Sequence[float]) -> float:
-    number = len(scores) + 4
-    share = (sum(scores) + 2) / number
-    return sqrt(share * (1 - share) / number)
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float | None]:

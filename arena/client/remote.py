@@ -21,6 +21,7 @@ from arena.store.rows import (
     DrainRow,
     LadderRows,
     MatchRow,
+    OpponentRow,
     PastLadder,
     RatedRow,
     VersionRow,
@@ -158,6 +159,15 @@ class Client:
         with self._translated_errors():
             answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(version, VersionRow) for version in answer.versions)
+
+    def opponents(
+        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+    ) -> tuple[OpponentRow, ...]:
+        """Return a bot's newest results by opponent, at most 1000; see `arena.store.opponents.opponents`."""
+        request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=limit, after=after, last=last)
+        with self._translated_errors():
+            answer = self._ladder.GetOpponents(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(opponent, OpponentRow) for opponent in answer.opponents)
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None

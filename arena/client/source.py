@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from arena.client.live import RoundRow
     from arena.log.head import LogEntry, LogState
     from arena.store.match_search import MatchFilter, MatchPage
-    from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+    from arena.store.rows import (
+        BotEventRow,
+        BotRow,
+        LadderRows,
+        MatchRow,
+        OpponentRow,
+        PastLadder,
+        RatedRow,
+        VersionRow,
+    )
 
 LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
@@ -26,6 +35,9 @@ class DataSource(Protocol):
     def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
+    def opponents(  # noqa: D102
+        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+    ) -> tuple[OpponentRow, ...]: ...
     def matches(  # noqa: D102
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]: ...

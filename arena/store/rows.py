@@ -204,6 +204,24 @@ class RatedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class OpponentRow:
+    """A bot's results against one other at the same tables."""
+
+    opponent: str
+    house: bool
+    """Whether it is a house bot."""
+    hidden: bool
+    """Whether the operator has taken it off the list of bots."""
+    deleted: bool
+    matches: int
+    """Times that the two had a place in one match."""
+    score: float
+    """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
+    error: float
+    """Its standard error, as if two matches more had been won and two lost."""
+
+
+@dataclass(frozen=True, slots=True)
 class VersionRow:
     """One version of a bot in one game, rated by itself."""
 

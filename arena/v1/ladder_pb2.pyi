@@ -763,3 +763,108 @@ class RatedMatch(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["after", b"after", "before", b"before", "deviation", b"deviation", "ended", b"ended", "match_id", b"match_id", "version", b"version", "voided", b"voided"]) -> None: ...
 
 global___RatedMatch = RatedMatch
+
+@typing.final
+class GetOpponentsRequest(google.protobuf.message.Message):
+    """Asks how a bot did against each other one."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    BOT_FIELD_NUMBER: builtins.int
+    LIMIT_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    bot: builtins.str
+    """The bot, by name."""
+    limit: builtins.int
+    """At most so many opponents; 50 where absent."""
+    after: builtins.int
+    """Only those after so many; all where absent. For the next page."""
+    last: builtins.int
+    """Only results of so many of its newest matches of the game that have one, at most 1000; 1000 where absent. Matches are looked for
+    among its newest 20,000 of all games.
+    """
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        bot: builtins.str = ...,
+        limit: builtins.int | None = ...,
+        after: builtins.int | None = ...,
+        last: builtins.int | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "last", b"last", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_last", b"_last"]) -> typing.Literal["last"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
+
+global___GetOpponentsRequest = GetOpponentsRequest
+
+@typing.final
+class GetOpponentsResponse(google.protobuf.message.Message):
+    """How a bot did against each other one."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OPPONENTS_FIELD_NUMBER: builtins.int
+    @property
+    def opponents(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___OpponentEntry]:
+        """Those met most often first, and of those met equally often by name."""
+
+    def __init__(
+        self,
+        *,
+        opponents: collections.abc.Iterable[global___OpponentEntry] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["opponents", b"opponents"]) -> None: ...
+
+global___GetOpponentsResponse = GetOpponentsResponse
+
+@typing.final
+class OpponentEntry(google.protobuf.message.Message):
+    """A bot's results against one other at the same tables."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    OPPONENT_FIELD_NUMBER: builtins.int
+    HOUSE_FIELD_NUMBER: builtins.int
+    HIDDEN_FIELD_NUMBER: builtins.int
+    DELETED_FIELD_NUMBER: builtins.int
+    MATCHES_FIELD_NUMBER: builtins.int
+    SCORE_FIELD_NUMBER: builtins.int
+    ERROR_FIELD_NUMBER: builtins.int
+    opponent: builtins.str
+    """The other bot's name."""
+    house: builtins.bool
+    """Whether it is one of the server's own."""
+    hidden: builtins.bool
+    """Whether the operator has taken it off the list of bots."""
+    deleted: builtins.bool
+    """Whether the operator has deleted it."""
+    matches: builtins.int
+    """Times that the two had a place in one match."""
+    score: builtins.float
+    """Mean of 1 for a better place, a half for the same and 0 for a worse one."""
+    error: builtins.float
+    """Its standard error, as if two matches more had been won and two lost."""
+    def __init__(
+        self,
+        *,
+        opponent: builtins.str = ...,
+        house: builtins.bool = ...,
+        hidden: builtins.bool = ...,
+        deleted: builtins.bool = ...,
+        matches: builtins.int = ...,
+        score: builtins.float = ...,
+        error: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["deleted", b"deleted", "error", b"error", "hidden", b"hidden", "house", b"house", "matches", b"matches", "opponent", b"opponent", "score", b"score"]) -> None: ...
+
+global___OpponentEntry = OpponentEntry

@@ -55,6 +55,11 @@ class LadderServiceStub(object):
                 request_serializer=arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.FromString,
                 _registered_method=True)
+        self.GetOpponents = channel.unary_unary(
+                '/arena.v1.LadderService/GetOpponents',
+                request_serializer=arena_dot_v1_dot_ladder__pb2.GetOpponentsRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_ladder__pb2.GetOpponentsResponse.FromString,
+                _registered_method=True)
 
 
 class LadderServiceServicer(object):
@@ -97,6 +102,15 @@ class LadderServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetOpponents(self, request, context):
+        """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
+        the limit has perhaps a next one.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LadderServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -119,6 +133,11 @@ def add_LadderServiceServicer_to_server(servicer, server):
                     servicer.ListVersions,
                     request_deserializer=arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.FromString,
                     response_serializer=arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.SerializeToString,
+            ),
+            'GetOpponents': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOpponents,
+                    request_deserializer=arena_dot_v1_dot_ladder__pb2.GetOpponentsRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_ladder__pb2.GetOpponentsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -230,6 +249,33 @@ class LadderService(object):
             '/arena.v1.LadderService/ListVersions',
             arena_dot_v1_dot_ladder__pb2.ListVersionsRequest.SerializeToString,
             arena_dot_v1_dot_ladder__pb2.ListVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOpponents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.LadderService/GetOpponents',
+            arena_dot_v1_dot_ladder__pb2.GetOpponentsRequest.SerializeToString,
+            arena_dot_v1_dot_ladder__pb2.GetOpponentsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -15,44 +15,42 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from arena.web import (
-    bot_pages,
-    ladder_pages,
-    live_pages,
-    match_list_pages,
-    match_pages,
-    proof_pages,
-    review_pages,
-    rules_pages,
-)
+from arena.web.answers.problems import problem
+from arena.web.answers.responses import WithHeaders, page
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
-from arena.web.api.problems import problem
-from arena.web.bot_records import BotRecords
-from arena.web.fresh import FreshRows
-from arena.web.health import SourceHealth, healthz
-from arena.web.live_feed import OpenServer
-from arena.web.metric_page import metrics
-from arena.web.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
-from arena.web.ready_replays import ReadyReplays
-from arena.web.requests import USUAL, EachRequest, RequestCounts, RequestRules
-from arena.web.responses import WithHeaders, page
-from arena.web.reviews import Reviews
+from arena.web.drawing.match_picture import MatchPictures
+from arena.web.live.boards import Live
+from arena.web.live.feed import OpenServer
+from arena.web.pages import bots, ladders, match_list, matches, opponents, proofs, reviews
+from arena.web.pages import live as live_pages
+from arena.web.pages import rules as rules_pages
+from arena.web.pages.health import SourceHealth, healthz
+from arena.web.pages.metrics import metrics
+from arena.web.reading.bot_records import BotRecords
+from arena.web.reading.fresh import FreshRows
+from arena.web.reading.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
+from arena.web.reading.ready_replays import ReadyReplays
+from arena.web.reading.reviews import Reviews
+from arena.web.reading.table_ladders import TableLadders
+from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts, RequestRules
 
 ROUTES: Final = (
-    Route("/", ladder_pages.home),
-    Route("/ladder/{game}", ladder_pages.ladder),
-    Route("/bots", bot_pages.bots),
-    Route("/bots/{name}", bot_pages.bot),
-    Route("/matches", match_list_pages.matches),
-    Route("/matches/{number:int}", match_pages.match),
-    Route("/matches/{number:int}/steps/{step:int}", match_pages.step),
-    Route("/matches/{number:int}/rounds/{round:int}", match_pages.round_frames),
-    Route("/matches/{number:int}/replay", match_pages.replay),
-    Route("/matches/{number:int}/faults", match_pages.first_fault),
-    Route("/matches/{number:int}/check", proof_pages.check),
-    Route("/matches/{number:int}/analysis", review_pages.analysis, methods=["GET"]),
-    Route("/matches/{number:int}/analysis", review_pages.ask, methods=["POST"]),
+    Route("/", ladders.home),
+    Route("/ladder/{game}", ladders.ladder),
+    Route("/bots", bots.bots),
+    Route("/bots/{name}", bots.bot),
+    Route("/bots/{name}/opponents", opponents.opponents),
+    Route("/matches", match_list.matches),
+    Route("/matches/{number:int}", matches.match),
+    Route("/matches/{number:int}/steps/{step:int}", matches.step),
+    Route("/matches/{number:int}/rounds/{round:int}", matches.round_frames),
+    Route("/matches/{number:int}/replay", matches.replay),
+    Route("/matches/{number:int}/picture.png", matches.picture),
+    Route("/matches/{number:int}/faults", matches.first_fault),
+    Route("/matches/{number:int}/check", proofs.check),
+    Route("/matches/{number:int}/analysis", reviews.analysis, methods=["GET"]),
+    Route("/matches/{number:int}/analysis", reviews.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/duels", rules_pages.duels),
@@ -72,8 +70,8 @@ def application(
     """
     counts = RequestCounts()
     reader = Reader(open_source)
-    live = live_pages.Live(reader, open_server, root)
-    table_ladders = ladder_pages.TableLadders(reader)
+    live = Live(reader, open_server, root)
+    table_ladders = TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
         routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
@@ -98,6 +96,7 @@ def application(
     made.state.counts = counts
     made.state.live = live
     made.state.replays = ReadyReplays()
+    made.state.pictures = MatchPictures()
     made.state.reviews = Reviews()
     made.state.fresh = FreshRows(reader)
     made.state.bot_records = BotRecords(open_source)

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from functools import partial
 from pathlib import Path
+
+import structlog
 
 from arena.client.directory import opening_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
 from arena.transport.proxy_protocol import networks
-from arena.web.requests import RequestRules
+from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 
 
@@ -22,6 +25,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
 
     `proxies` are those that the server believes whose a connection is, too.
     """
+    _log_to_stderr()
     rules = RequestRules(proxies=networks(proxies) if proxies else ())
     with connected() as parent, opening_directory(Path(data)) as open_source:
         parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
@@ -36,6 +40,20 @@ def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
             )
         except RuntimeError as error:
             parent.send([("", str(error))])
+
+
+def _log_to_stderr() -> None:
+    """Have warnings written where the server's log is: what is printed nobody reads."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
 
 
 def _say(parent: Parent, address: str) -> None:

@@ -14,9 +14,10 @@ from anycorn import Config, serve
 
 from arena.transport.sockets import bind
 from arena.web.application import application
-from arena.web.live_feed import OpenServer
-from arena.web.reader import OpenSource
-from arena.web.requests import USUAL, RequestRules
+from arena.web.live.feed import OpenServer
+from arena.web.live.viewers import raise_file_limit
+from arena.web.reading.reader import OpenSource
+from arena.web.requests.each_request import USUAL, RequestRules
 
 GRACE: Final = 3.0
 """Seconds that requests may still take after a signal."""
@@ -38,6 +39,7 @@ def run(
 
     `open_server` opens the server whose running matches are shown; without one none are.
     """
+    raise_file_limit()
     sockets = bind(listen)
     host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)

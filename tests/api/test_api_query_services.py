@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
 from functools import partial
+from math import sqrt
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -438,6 +439,33 @@ async def test_versions_come_in_pages_the_newest_first(rig: Rig, autojump_clock:
         (ladder_pb2.ListVersionsRequest(game="chess", bot="ann"), grpc.StatusCode.NOT_FOUND),
     ):
         assert (await refused(rig.query_services.ListVersions(request, CALL)))[0] is code
+
+
+async def test_opponents_come_in_pages_those_met_most_often_first(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob, eve, ida = rig.bots("ann", "bob", "eve", "ida")
+    for table, scores in (([ann, bob], [5, 3]), ([ann, bob, eve], [1, 1, 2]), ([ann, ida], [0, 4])):
+        rig.finish(rig.begin(table), scores)
+    rig.begin([ann, eve])  # it has no result
+    ask = partial(ladder_pb2.GetOpponentsRequest, game=GAME.name)
+    found = (await rig.query_services.GetOpponents(ask(bot="ANN"), CALL)).opponents
+    assert [(each.opponent, each.matches, each.score) for each in found] == [
+        ("bob", 2, 0.75),
+        ("eve", 1, 0.0),
+        ("ida", 1, 0.0),
+    ]
+    assert found[1].error == pytest.approx(sqrt(0.4 * 0.6 / 5)), "of 0 in 1 as of 2 in 5"
+    page = (await rig.query_services.GetOpponents(ask(bot="ann", limit=1, after=1), CALL)).opponents
+    assert [each.opponent for each in page] == ["eve"]
+    newest = (await rig.query_services.GetOpponents(ask(bot="ann", last=1), CALL)).opponents
+    assert [each.opponent for each in newest] == ["ida"]
+    for request, code in (
+        (ask(bot="joe"), grpc.StatusCode.NOT_FOUND),
+        (ask(bot="ann", limit=1001), grpc.StatusCode.INVALID_ARGUMENT),
+        (ask(bot="ann", last=1001), grpc.StatusCode.INVALID_ARGUMENT),
+        (ask(bot="ann", last=0), grpc.StatusCode.INVALID_ARGUMENT),
+        (ladder_pb2.GetOpponentsRequest(game="chess", bot="ann"), grpc.StatusCode.NOT_FOUND),
+    ):
+        assert (await refused(rig.query_services.GetOpponents(request, CALL)))[0] is code
 
 
 async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: MockClock) -> None:

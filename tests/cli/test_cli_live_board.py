@@ -19,8 +19,8 @@ from trio.testing import MockClock
 from arena.transport.connection_limits import OpenByOrigin, origin_of
 from arena.transport.sockets import bind
 from arena.web import serving
-from arena.web.live_board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
-from arena.web.live_pages import EventStream
+from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
+from arena.web.live.event_stream import EventStream
 
 
 class Rig:

@@ -21,10 +21,10 @@ from arena.client.directory import open_directory
 from arena.client.rules import LANGUAGES
 from arena.client.source import DataSource
 from arena.store.rows import LadderRows, RatedRow
-from arena.web.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
-from arena.web.ladder_pages import TableLadders
-from arena.web.reader import Missing, Reader
-from arena.web.rules_pages import FIRST_BOT
+from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
+from arena.web.pages.rules import FIRST_BOT
+from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
 from tests.cli.web_process_rig import ask, browsing
@@ -54,7 +54,7 @@ def text_of(place: tuple[str, int], path: str) -> str:
 def settled(place: tuple[str, int], path: str) -> str:
     """A page that does not wait for anything any more."""
     until = time.monotonic() + PATIENCE
-    while ask(place, path)[0].getheader("refresh") is not None:
+    while b"data-waiting" in ask(place, path)[1]:
         assert time.monotonic() < until, path
         time.sleep(0.1)
     return text_of(place, path)

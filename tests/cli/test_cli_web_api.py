@@ -31,6 +31,10 @@ PATHS = {
     "/bots/counter?game=sixth_sense&last=2": "bots show counter --game sixth_sense --last 2",
     "/bots/counter/history": "ladder --history counter",
     "/bots/counter/versions?game=sixth_sense": "ladder --versions counter --game sixth_sense",
+    "/bots/counter/opponents/sixth_sense": "bots opponents counter --game sixth_sense",
+    "/bots/COUNTER/opponents/sixth_sense?limit=2&after=1&last=2": (
+        "bots opponents COUNTER --game sixth_sense --limit 2 --after 1 --last 2"
+    ),
     "/bot-events": "bots events",
     "/matches?game=sixth_sense&bot=rules&limit=2": "matches --game sixth_sense --bot rules --limit 2",
     "/matches?before=3": "matches --before 3",

@@ -20,8 +20,9 @@ from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store import matches, moderation
 from arena.store.store import open_readonly, open_to_amend
-from arena.web.fresh import FreshRows
-from arena.web.reader import Reader
+from arena.web.pages import bots, opponents
+from arena.web.reading.fresh import FreshRows
+from arena.web.reading.reader import Reader
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.cli.web_rig import WebPages
 from tests.replay.recorded import STARTED
@@ -37,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settled(pages: WebPages, path: str) -> str:
     """A page of plain text that does not wait for replays any more."""
     until = time.monotonic() + PATIENCE
-    while "refresh" in (answer := pages.get(path)).headers:
+    while "data-waiting" in (answer := pages.get(path)).text:
         assert time.monotonic() < until, answer.text
         time.sleep(0.05)
     assert answer.status == 200, answer.text
@@ -89,6 +90,33 @@ def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:
     assert '<a href="/matches/3/check">that of match 3</a>' in text
 
 
+def test_all_opponents_are_on_pages_of_their_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = pages_of(data)
+    assert "/opponents?game" not in pages.get("/bots/bot-0").text, "the bot's own page has all two"
+    monkeypatch.setattr(bots, "OPPONENTS", 1)
+    monkeypatch.setattr(opponents, "LISTED", 1)
+    link = re.search(r'<a href="([^"]*)">all opponents</a>', unescape(pages.get("/bots/bot-0").text))
+    assert link
+    first = pages.get(link[1]).text
+    found = re.findall(r'<th scope="row"><a href="/bots/([^"]+)">', first)
+    further = re.search(r'<a href="([^"]*)">Met less often</a>', unescape(first))
+    assert further
+    second = pages.get(further[1]).text
+    found += re.findall(r'<th scope="row"><a href="/bots/([^"]+)">', second)
+    assert found == ["bot-1", "bot-2"]
+    assert "Met less often" not in second
+    assert f'<a href="{link[1]}">Met more often</a>' in unescape(second)
+    assert "It has met no further one." in pages.get(f"{link[1]}&after=2").text
+    for path, why in {
+        "/bots/bot-0/opponents": "say of which game",
+        "/bots/bot-0/opponents?game=chess": "there is no game",
+        "/bots/bot-0/opponents?game=nullern&after=-1": "after is a whole number",
+        "/bots/nobody/opponents?game=nullern": "nobody",
+    }.items():
+        answer = pages.get(path)
+        assert (answer.status, why in answer.text) == (404, True), (path, answer.text)
+
+
 def test_a_bot_is_shown_in_the_game_that_is_asked_for(data: Path) -> None:
     pages = pages_of(data)
     assert '<a href="/bots/bot-0?game=sixth_sense" aria-current="true">' in pages.get("/bots/bot-0").text
@@ -122,7 +150,7 @@ def test_what_the_operator_did_is_said(tmp_path: Path) -> None:
 
 def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked = [100.0], list[int]()
-    monkeypatch.setattr("arena.web.fresh.monotonic", lambda: now[0])
+    monkeypatch.setattr("arena.web.reading.fresh.monotonic", lambda: now[0])
 
     @contextmanager
     def counted() -> Iterator[DataSource]:

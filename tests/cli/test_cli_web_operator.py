@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from arena.web.live_board import MOST_OF_ADDRESS
-from arena.web.metric_page import PAGE_METRICS
+from arena.web.live.board import MOST_OF_ADDRESS
+from arena.web.pages.metrics import PAGE_METRICS
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 

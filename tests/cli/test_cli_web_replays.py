@@ -22,8 +22,8 @@ from arena.replay.steps import Course
 from arena.store import bots, matches, schema
 from arena.store.replay_files import IN_ROW, packed
 from arena.store.store import open_to_amend
-from arena.web import reviews
-from arena.web.reviews import Reviews, TooManyReviews
+from arena.web.reading import reviews
+from arena.web.reading.reviews import Reviews, TooManyReviews
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.replay.recorded import STARTED
 
@@ -165,13 +165,14 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
     pages = pages_of(data)
     before = pages.get("/matches/1/analysis")
     assert 'method="post" action="/matches/1/analysis"' in before.text
-    assert "refresh" not in before.headers
+    assert "data-waiting" not in before.text
     asked = pages.get("/matches/1/analysis", "POST")
     assert (asked.status, asked.headers["location"]) == (303, "/matches/1/analysis")
     until = time.monotonic() + PATIENCE
-    while "refresh" in (answer := pages.get("/matches/1/analysis")).headers:
+    while "data-waiting" in (answer := pages.get("/matches/1/analysis")).text:
         assert time.monotonic() < until, answer.text
         time.sleep(0.1)
+    assert "All 3 seats were looked at." in answer.text
     step = next(i for i, each in enumerate(course.steps, 1) if each.made and each.made.decision == own.decision)
     name = replay.header.game.actions[own.action].name
     assert f'<a href="/matches/1/steps/{step}?seat=1">Round 1, decision {own.decision}</a>' in answer.text

@@ -14,9 +14,12 @@ from tests.cli.cli_rig import ARENA, PATIENCE
 
 
 @contextmanager
-def browsing(*options: str, log: list[str] | None = None) -> Iterator[tuple[str, int]]:
-    """The pages at any free port; they end in order. With `log`, the lines that they wrote are put there."""
+def browsing(*options: str, log: list[str] | None = None, files: int | None = None) -> Iterator[tuple[str, int]]:
+    """The pages at any free port; they end in order. With `log`, the lines that they wrote are put there; with `files`
+    the system lets them open so many."""
     command = [*ARENA, "web", "--listen", "127.0.0.1:0", *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as pages:
         assert pages.stdout is not None
         try:

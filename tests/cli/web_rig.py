@@ -9,7 +9,7 @@ import trio
 from starlette.types import ASGIApp
 
 from arena.web.application import application
-from arena.web.reader import OpenSource
+from arena.web.reading.reader import OpenSource
 
 
 class WebAnswer(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from xml.etree import ElementTree as ET
 
@@ -69,10 +70,14 @@ def test_a_picture_is_well_formed_and_inside_its_frame_whatever_the_names() -> N
         drawn = ET.fromstring(table_svg(TableScene((seat,) * seats, card, 3), "a & b"))
         texts = ["".join(each.itertext()) for each in drawn.iter(f"{SVG}text")]
         assert any(text.startswith("0 <b>&") for text in texts)
-        for each in drawn.iter(f"{SVG}rect"):
-            x, y, width, height = (float(each.attrib[name]) for name in ("x", "y", "width", "height"))
-            assert 0 <= x <= WIDTH - width
-            assert 0 <= y <= HEIGHT - height
+        for group in drawn.iter(f"{SVG}g"):
+            place = re.fullmatch(r"translate\((\S+) (\S+)\)", group.attrib["transform"])
+            assert place
+            for each in group.iter(f"{SVG}rect"):
+                x, y, width, height = (float(each.attrib[name]) for name in ("x", "y", "width", "height"))
+                assert 0 <= float(place[1]) + x <= WIDTH - width
+                assert 0 <= float(place[2]) + y <= HEIGHT - height
+        assert not drawn.findall(f"{SVG}rect"), "every card moves with its seat"
 
 
 def test_inks_of_cards_can_be_read_on_white() -> None:

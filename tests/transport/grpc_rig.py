@@ -41,7 +41,7 @@ class NoHistory:
     async def GetHistory(self, request: object, call: object) -> None:
         raise NotImplementedError
 
-    GetPastLadder = ListVersions = GetHistory
+    GetPastLadder = ListVersions = GetOpponents = GetHistory
 
 
 class NotWatched:

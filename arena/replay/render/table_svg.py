@@ -1,12 +1,16 @@
 """A table at one step as SVG: the seats around it with their hands, the trick in the middle.
 
-It needs nothing but itself: no style sheet, no script, no font. Text has the colour of the page around it.
+It needs nothing but itself: no style sheet, no script, no font. Text has the colour of the page around it. Each seat
+and each played card is a group that is drawn around its origin and moved to its place by `transform`, so that a style
+sheet may put it elsewhere: where the window is narrow, one seat below the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import accumulate
 from math import cos, pi, sin
 from typing import Final
 
@@ -29,29 +33,38 @@ SMALL: Final = (22, 28)
 """Width and height of a played card, and of one in a hand."""
 ROW: Final = 9
 """Cards of a hand in one row."""
+NAME: Final = 18
+"""Usual letters of a name at most."""
 
 
 def table_svg(scene: TableScene, title: str) -> str:
     """Draw a table; `title` is what a screen reader says of it."""
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" class="table" role="img"'
-        f' font-family="system-ui, sans-serif"><title>{escape(title)}</title>',
-        f'<ellipse cx="{WIDTH / 2}" cy="{HEIGHT / 2}" rx="200" ry="105" fill="currentColor" fill-opacity="0.06"'
-        ' stroke="currentColor" stroke-opacity="0.25"/>',
-        *_turned(scene.turned),
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" class="table of-{len(scene.seats)}"'
+        f' role="img" preserveAspectRatio="xMidYMin" font-family="system-ui, sans-serif">',
+        f"<title>{escape(title)}</title>",
+        f'<ellipse class="cloth" cx="{WIDTH / 2}" cy="{HEIGHT / 2}" rx="200" ry="105" fill="currentColor"'
+        ' fill-opacity="0.06" stroke="currentColor" stroke-opacity="0.25"/>',
+        *_placed("turned", WIDTH / 2, HEIGHT / 2, _turned(scene.turned)),
     ]
     for number, seat in enumerate(scene.seats):
         parts += _seat(number, seat, pi / 2 + 2 * pi * number / len(scene.seats))
     return "".join([*parts, "</svg>"])
 
 
+def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str]:
+    """Draw what has its origin in its middle at a place."""
+    yield f'<g class="{name}" transform="translate({x:.1f} {y:.1f})">'
+    yield from parts
+    yield "</g>"
+
+
 def _turned(card: CardFace | None) -> Iterator[str]:
-    x, y = WIDTH / 2, HEIGHT / 2
     if card is None:
-        yield _text(x, y + 5, "no trump", 13, anchor="middle", opacity=0.7)
+        yield _text(0, 5, "no trump", 13, anchor="middle", opacity=0.7)
         return
-    yield _text(x, y - 24, "trump", 11, anchor="middle", opacity=0.7)
-    yield from _card(card, x, y + 6, SMALL)
+    yield _text(0, -24, "trump", 11, anchor="middle", opacity=0.7)
+    yield from _card(card, 0, 6, SMALL)
 
 
 def _seat(number: int, seat: SeatScene, angle: float) -> Iterator[str]:
@@ -59,16 +72,20 @@ def _seat(number: int, seat: SeatScene, angle: float) -> Iterator[str]:
     x, y = WIDTH / 2 + 268 * cos(angle), HEIGHT / 2 + 176 * sin(angle)
     rows = max(-(-len(seat.hand or ()) // ROW), 1)
     x, y = min(max(x, 106), WIDTH - 106), min(max(y, 50), HEIGHT - 30 - rows * (SMALL[1] + 2))
-    marks = "".join([" ▸" if seat.leads else "", " D" if seat.deals else ""])
-    weight = 700 if seat.chose else 500
-    yield _text(x, y - 22, f"{number} {_short(seat.name)}{marks}", 14, anchor="middle", weight=weight)
-    called = f"{seat.called} · " if seat.called else ""
-    points = "" if seat.points is None else f" ({seat.points:+d})"
-    yield _text(x, y - 6, f"{called}took {seat.taken} · {seat.score}{points}", 12, anchor="middle", opacity=0.8)
-    yield from _hand(seat.hand or (), x, y + 14)
+    yield from _placed(f"seat at-{number}", x, y, _words_and_hand(number, seat))
     if seat.card is not None:
         at = WIDTH / 2 + 138 * cos(angle), HEIGHT / 2 + 72 * sin(angle)
-        yield from _card(seat.card, *at, CARD, framed=seat.takes)
+        yield from _placed(f"played at-{number}", *at, _card(seat.card, 0, 0, CARD, framed=seat.takes))
+
+
+def _words_and_hand(number: int, seat: SeatScene) -> Iterator[str]:
+    marks = "".join([" ▸" if seat.leads else "", " D" if seat.deals else ""])
+    weight = 700 if seat.chose else 500
+    yield _text(0, -22, f"{number} {_short(seat.name)}{marks}", 14, anchor="middle", weight=weight)
+    called = f"{seat.called} · " if seat.called else ""
+    points = "" if seat.points is None else f" ({seat.points:+d})"
+    yield _text(0, -6, f"{called}took {seat.taken} · {seat.score}{points}", 12, anchor="middle", opacity=0.8)
+    yield from _hand(seat.hand or (), 0, 14)
 
 
 def _hand(cards: Sequence[CardFace], x: float, y: float) -> Iterator[str]:
@@ -91,7 +108,7 @@ def _card(card: CardFace, x: float, y: float, size: tuple[int, int], *, framed: 
     yield _text(
         x, y + (2 if big else 1), card.text + card.note, 15 if big else 11, anchor="middle", fill=ink, weight=700
     )
-    yield _text(x, y + (17 if big else 11), letter, 10 if big else 8, anchor="middle", fill=ink)
+    yield _text(x, y + (17 if big else 11.5), letter, 10 if big else 9, anchor="middle", fill=ink)
     if card.blocked:
         yield (
             f'<path d="M{left:.1f} {top:.1f}l{width} {height}m0 {-height}l{-width} {height}"'
@@ -109,4 +126,6 @@ def _text(
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 18 else f"{name[:17]}…"
+    """Return a name cut to what fits over a hand: some characters are as wide as two usual letters."""
+    widths = [*accumulate(2 if letter in "MWmw" or letter > "ÿ" else 1 for letter in name)]
+    return name if not widths or widths[-1] <= NAME else name[: bisect_right(widths, NAME - 1)] + "…"

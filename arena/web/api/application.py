@@ -16,14 +16,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.client.json_form import json_text
+from arena.web.answers.conditional import conditional
+from arena.web.answers.download import replay_download
+from arena.web.answers.problems import problem
+from arena.web.answers.responses import page
 from arena.web.api.endpoints import ENDPOINTS, Endpoint, Sources
 from arena.web.api.openapi import document
 from arena.web.api.parameters import Asked, BadParameterError
-from arena.web.api.problems import problem
-from arena.web.conditional import conditional
-from arena.web.download import replay_download
-from arena.web.reader import Missing, Unavailable
-from arena.web.responses import page
+from arena.web.reading.reader import Missing, Unavailable
 
 PATH: Final = "/api/v1"
 """Where it is mounted."""

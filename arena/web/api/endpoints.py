@@ -11,10 +11,11 @@ from arena.client.game_rows import GameRow, game_row
 from arena.client.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
 from arena.client.profile import BotProfile
 from arena.client.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
-from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, PastLadder, RatedRow, VersionRow
+from arena.store.opponents import LAST as LAST_SUMMED
+from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, OpponentRow, PastLadder, RatedRow, VersionRow
 from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
-from arena.web.ladder_pages import TableLadders
-from arena.web.reader import Missing, Reader
+from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 
 Result = TypeVar("Result")
@@ -115,6 +116,17 @@ async def _versions(sources: Sources, asked: Asked) -> Reply:
     return Reply({"bot": asked["name"], "games": await sources.read(query)})
 
 
+async def _opponents(sources: Sources, asked: Asked) -> Reply:
+    most, after = asked["limit"], asked["after"]
+
+    def query(source: DataSource) -> tuple[OpponentRow, ...]:
+        return source.opponents(asked["name"], asked["game"], most, after, asked["last"])
+
+    rows = await sources.read(query)
+    following = {"after": after + most} if len(rows) == most else None
+    return Reply({"bot": asked["name"], "game": asked["game"], "opponents": rows}, following)
+
+
 async def _bot_events(sources: Sources, asked: Asked) -> Reply:
     most = asked["limit"]
     rows = await sources.read(lambda source: source.bot_events(most, asked["before"]))
@@ -175,6 +187,8 @@ AT: Final = instant("at", "As it was last published until then; UTC unless it na
 AFTER: Final = words("after", "Only names that come after this one.", default="")
 OF_BOT: Final = words("bot", "Only of this bot.", default="")
 LAST: Final = number("last", "Its latest matches of a game that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
+AFTER_OPPONENTS: Final = number("after", "Only opponents after so many.", 0, (1 << 31) - 1, 0)
+LAST_RESULTS: Final = number("last", "Its latest matches that are summed up, at most.", 1, LAST_SUMMED, LAST_SUMMED)
 
 ENDPOINTS: Final = (
     Endpoint("/games", "games", "The games with their options and sizes.", {"games": [GameRow]}, _games, fresh=60),
@@ -207,6 +221,15 @@ ENDPOINTS: Final = (
         {"bot": str, "games": [{"game": str, "versions": [VersionRow]}]},
         _versions,
         (BOT, OF_GAME, limit("Newest versions in a game", 1000)),
+    ),
+    Endpoint(
+        "/bots/{name}/opponents/{game}",
+        "opponents",
+        "How a bot did against each other one, those met most often first.",
+        {"bot": str, "game": str, "opponents": [OpponentRow]},
+        _opponents,
+        (BOT, game("path"), limit("Opponents"), AFTER_OPPONENTS, LAST_RESULTS),
+        fresh=10,
     ),
     Endpoint(
         "/bot-events",

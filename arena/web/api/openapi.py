@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any, Final
 
 from arena.version import __version__
-from arena.web.api import problems
+from arena.web.answers import problems
+from arena.web.answers.download import MEDIA_TYPE as REPLAY
 from arena.web.api.endpoints import ENDPOINTS, Endpoint
 from arena.web.api.parameters import Parameter
 from arena.web.api.schemas import Schemas
-from arena.web.download import MEDIA_TYPE as REPLAY
 
 DESCRIPTION: Final = (
     "Everything that the pages show, under the names and with the values of `--json` on the command line. Anybody may "

@@ -57,6 +57,15 @@ class LadderServiceStub:
     NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
     """
 
+    GetOpponents: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetOpponentsRequest,
+        arena_client.v1.ladder_pb2.GetOpponentsResponse,
+    ]
+    """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
+    the limit has perhaps a next one.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
+    """
+
 class LadderServiceAsyncStub:
     """Who is how strong."""
 
@@ -94,6 +103,15 @@ class LadderServiceAsyncStub:
     ]
     """The versions of a bot, each beside the one before it.
     NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+    """
+
+    GetOpponents: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.ladder_pb2.GetOpponentsRequest,
+        arena_client.v1.ladder_pb2.GetOpponentsResponse,
+    ]
+    """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
+    the limit has perhaps a next one.
+    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
     """
 
 class LadderServiceServicer(metaclass=abc.ABCMeta):
@@ -141,6 +159,17 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[arena_client.v1.ladder_pb2.ListVersionsResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.ListVersionsResponse]]:
         """The versions of a bot, each beside the one before it.
         NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+        """
+
+    @abc.abstractmethod
+    def GetOpponents(
+        self,
+        request: arena_client.v1.ladder_pb2.GetOpponentsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.ladder_pb2.GetOpponentsResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetOpponentsResponse]]:
+        """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
+        the limit has perhaps a next one.
+        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
         """
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -15,7 +15,7 @@ from arena.client.json_form import json_text
 from arena.client.source import DataSource
 from arena.replay.header import MatchKind
 from arena.store.rows import LadderRows, MatchRow, MatchState
-from arena.web.reader import Missing, Reader, Unavailable
+from arena.web.reading.reader import Missing, Reader, Unavailable
 
 STALE: Final = timedelta(minutes=10)
 """Age of a result that should long be in the fitted ladder."""

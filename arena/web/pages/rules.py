@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.client.rules import LANGUAGES, rules_of
-from arena.web.asked import game_asked
-from arena.web.reader import Missing
-from arena.web.responses import page
+from arena.web.answers.responses import page
+from arena.web.pages.asked import game_asked
+from arena.web.reading.reader import Missing
 
 FIRST_BOT: Final = """\
 import random

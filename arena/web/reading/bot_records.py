@@ -19,7 +19,7 @@ from arena.replay.replay import ReplayError
 from arena.replay.steps import Course
 from arena.store.errors import Refused, StoreError
 from arena.store.rows import MatchRow
-from arena.web.reader import OpenSource
+from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
 """Replays that wait to be read; the pages ask again for the others."""

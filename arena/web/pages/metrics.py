@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.requests import BUCKETS, RequestCounts
+from arena.web.live.viewers import Viewers
+from arena.web.requests.each_request import BUCKETS, RequestCounts
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -19,6 +20,8 @@ PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_request_seconds": "From a request to the last byte of its answer.",
     "arena_web_requests_limited": "Requests refused because their address had made too many.",
     "arena_web_requests_open": "Requests being answered.",
+    "arena_web_streams_open": "Streams of events that are open.",
+    "arena_web_streams_most": "Streams of events that may be open at once.",
 }
 """Every metric of the pages, with its meaning."""
 
@@ -30,10 +33,11 @@ async def metrics(request: Request) -> Response:
     from prometheus_client.registry import Collector, CollectorRegistry
 
     counts: RequestCounts = request.app.state.counts
+    viewers: Viewers = request.app.state.live.viewers
 
     class Figures(Collector):
         def collect(self) -> Iterator[Metric]:
-            return _collect(counts)
+            return _collect(counts, viewers)
 
     registry = CollectorRegistry()
     registry.register(Figures())
@@ -42,7 +46,7 @@ async def metrics(request: Request) -> Response:
     return Response(encode(registry), 200, {"cache-control": "no-store", "content-type": media_type})
 
 
-def _collect(counts: RequestCounts) -> Iterator[Metric]:
+def _collect(counts: RequestCounts, viewers: Viewers) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
     answered = CounterMetricFamily("arena_web_requests", PAGE_METRICS["arena_web_requests"], labels=("status",))
@@ -56,3 +60,6 @@ def _collect(counts: RequestCounts) -> Iterator[Metric]:
     limited, being_answered = "arena_web_requests_limited", "arena_web_requests_open"
     yield CounterMetricFamily(limited, PAGE_METRICS[limited], counts.limited)
     yield GaugeMetricFamily(being_answered, PAGE_METRICS[being_answered], counts.open)
+    streams, most = "arena_web_streams_open", "arena_web_streams_most"
+    yield GaugeMetricFamily(streams, PAGE_METRICS[streams], viewers.count)
+    yield GaugeMetricFamily(most, PAGE_METRICS[most], viewers.most)

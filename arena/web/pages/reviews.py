@@ -8,13 +8,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arena.client.source import DataSource
-from arena.web.reader import Busy
-from arena.web.ready_replays import replay_file
-from arena.web.responses import page
-from arena.web.reviews import TooManyReviews
-
-AGAIN = 5
-"""Seconds after which a page that waits for an analysis is asked for again."""
+from arena.web.answers.responses import page
+from arena.web.reading.reader import Busy
+from arena.web.reading.ready_replays import replay_file
+from arena.web.reading.reviews import TooManyReviews
 
 
 async def analysis(request: Request) -> Response:
@@ -29,10 +26,7 @@ async def analysis(request: Request) -> Response:
         return {"header": ready.course.replay.header, "steps": {each: ready.step_of(each) for each in decisions}}
 
     shown = await request.app.state.reader.read(query)
-    answer = page(request, "analysis.html", number=number, review=review, **shown)
-    if review is not None and not review.over:
-        answer.headers["refresh"] = str(AGAIN)
-    return answer
+    return page(request, "analysis.html", number=number, review=review, **shown)
 
 
 async def ask(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -16,12 +16,18 @@ from arena.replay.render.show import ShowError, part_name, show_match, show_step
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
 from arena.store.rows import MatchRow, MatchState
-from arena.web.asked import number_asked
-from arena.web.download import replay_download
-from arena.web.reader import Missing, NotShown
-from arena.web.ready_replays import ReadyReplay, match_row, replay_file
-from arena.web.responses import page
-from arena.web.reviews import Review
+from arena.web.answers.conditional import conditional
+from arena.web.answers.download import replay_download
+from arena.web.answers.responses import page
+from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
+from arena.web.pages.asked import number_asked
+from arena.web.reading.reader import Missing, NotShown
+from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
+from arena.web.reading.reviews import Review
+from engine.registry import GAMES
+
+PICTURE_FRESH: Final = 300
+"""Seconds for which a picture may be shown again: a name may be taken away."""
 
 
 class Shown(NamedTuple):
@@ -114,6 +120,20 @@ async def first_fault(request: Request) -> Response:
     place = await request.app.state.reader.read(query)
     eyes = "" if seat is None else f"?seat={seat}"
     return RedirectResponse(f"{request.scope['root']}/matches/{number}/steps/{place}{eyes}", 303)
+
+
+async def picture(request: Request) -> Response:
+    """Return a finished match as a picture, for sites that show links to it. Missing."""
+    number = request.path_params["number"]
+
+    row = await request.app.state.reader.read(lambda source: match_row(source, number))
+    if row.state is not MatchState.FINISHED:
+        raise Missing(f"match {number} has no result to draw")
+    seats = [PicturedSeat(seat.place or 0, seat.bot, seat.score or 0) for seat in row.seats]
+    game = GAMES[row.game].title if row.game in GAMES else row.game
+    pictured = PicturedMatch(f"Match {number}", game, tuple(sorted(seats, key=lambda seat: seat.place)))
+    content = await request.app.state.pictures.picture(pictured)
+    return conditional(request, content, "image/png", {"cache-control": f"public, max-age={PICTURE_FRESH}"})
 
 
 async def replay(request: Request) -> Response:

@@ -12,18 +12,20 @@ from starlette.responses import Response
 
 from arena.client.profile import BotProfile, profile
 from arena.client.source import DataSource
+from arena.store import opponents
 from arena.store.errors import Refused
-from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
-from arena.web.asked import known_game
-from arena.web.curve_svg import rating_curve
-from arena.web.reader import Missing
-from arena.web.responses import page
+from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, OpponentRow, RatedRow, VersionRow
+from arena.web.answers.responses import page
+from arena.web.drawing.curve_svg import rating_curve
+from arena.web.pages.asked import known_game
+from arena.web.reading.reader import Missing
 
 LAST: Final = 150
 """Newest matches that a profile sums up, and over which its rating is drawn."""
 LISTED: Final = 20
 """Newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
+OPPONENTS: Final = 12
 AGE: Final = 10.0
 """Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
 EVENTS: Final = 1000
@@ -38,6 +40,10 @@ class InGame(NamedTuple):
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
+    opponents: tuple[OpponentRow, ...]
+    """Those met most often."""
+    more_opponents: bool
+    """Whether there are others."""
     faults: tuple[tuple[int, int, int], ...]
     """Newest matches in which decisions were made for it: match, seat, and how many."""
 
@@ -79,7 +85,7 @@ async def bot(request: Request) -> Response:
         record = state.bot_records.record(finished, called)
     standing = next((row for row in ladder.standings if row.bot == called), None) if ladder else None
     flags = [flag for flag in ladder.flags if called in {flag.bot, flag.other}] if ladder else []
-    answer = page(
+    return page(
         request,
         "bot.html",
         name=called,
@@ -90,12 +96,10 @@ async def bot(request: Request) -> Response:
         flags=flags,
         record=record,
         events=events,
+        opponents_last=opponents.LAST,
         deleted=found is not None and any(s.bot == called and s.deleted for s in found.matches[0].seats),
         hidden=found is not None and any(s.bot == called and s.hidden for s in found.matches[0].seats),
     )
-    if record is not None and record.waiting:
-        answer.headers["refresh"] = "3"
-    return answer
 
 
 def _present_name(events: Sequence[BotEventRow], typed: str) -> str:
@@ -132,7 +136,10 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
         for number, seat in enumerate(row.seats)
         if seat.bot == found.bot and seat.forced
     ]
-    return InGame(game, found, history, versions, tuple(islice(rows, LISTED)), tuple(faults[:LISTED]))
+    listed = tuple(islice(rows, LISTED))
+    most_met = source.opponents(found.bot, game, OPPONENTS + 1)
+    more = len(most_met) > OPPONENTS
+    return InGame(game, found, history, versions, listed, most_met[:OPPONENTS], more, tuple(faults[:LISTED]))
 
 
 def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> list[BotEventRow]:

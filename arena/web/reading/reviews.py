@@ -79,7 +79,7 @@ class Reviews:
 
     def _analyse(self, number: int, replay: bytes) -> str:
         """Run the process; return why it failed, empty if it did not."""
-        words = command("arena.web.review_process", ())
+        words = command("arena.web.reading.review_process", ())
         pipe = subprocess.PIPE
         with subprocess.Popen(  # noqa: S603 - our own module
             words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(), process_group=OWN_GROUP

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from arena.client.directory import games_named
 from arena.store.errors import Refused
-from arena.web.reader import Missing
+from arena.web.reading.reader import Missing
 
 
 def game_asked(request: Request) -> str:

@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.transport.connection_limits import origin_of
 from arena.transport.proxy_protocol import Networks
-from arena.web.api.problems import problem
-from arena.web.limits import AddressLimit
-from arena.web.origins import reader_address
+from arena.web.answers.problems import problem
+from arena.web.requests.limits import AddressLimit
+from arena.web.requests.origins import reader_address
 
 log = structlog.get_logger("arena.web")
 

@@ -18,7 +18,7 @@ from arena.replay.steps import Course
 from arena.replay.verify import ReplayVerdict
 from arena.store.errors import Refused, StoreError
 from arena.store.rows import MatchRow, MatchState
-from arena.web.reader import Missing, NotShown, Removed
+from arena.web.reading.reader import Missing, NotShown, Removed
 
 KEPT: Final = 16
 """Replays kept ready to be stepped through."""

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import structlog
 import trio
 
-from arena.web.reader import Missing, Unavailable
+from arena.web.reading.reader import Missing, Unavailable
 
 log = structlog.get_logger("arena.web")
 
@@ -27,7 +27,7 @@ RETRY: Final = 5000
 """Milliseconds after which a browser comes back."""
 MOST_VIEWERS: Final = 2000
 MOST_OF_ADDRESS: Final = 50
-"""Streams at once, in all and of one address other than this machine."""
+"""Streams at once, in all where the process may open so many files, and of one address other than this machine."""
 SILENCE: Final = 15.0
 """Seconds without news after which a comment is sent, so that proxies keep the stream open."""
 

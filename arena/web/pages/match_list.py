@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from arena.store.match_search import SEARCHED, MatchFilter
 from arena.store.rows import MatchState, microseconds
-from arena.web.asked import instant_asked, known_game, number_asked
-from arena.web.reader import Missing
-from arena.web.responses import page
+from arena.web.answers.responses import page
+from arena.web.pages.asked import instant_asked, known_game, number_asked
+from arena.web.reading.reader import Missing
 
 LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}

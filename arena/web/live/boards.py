@@ -1,10 +1,10 @@
-"""Pages of what is played now: running matches, one of them, newly finished rounds (TV), and how the server is."""
+"""The boards of an application, by name: what they are made of, and when they are made anew."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -12,61 +12,24 @@ from typing import Any, Final
 
 import trio
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 from trio.to_thread import run_sync
 
 from arena.client.live import RoundRow, StatusRow
 from arena.client.remote import NoAnswer
-from arena.client.source import DataSource
 from arena.store.errors import Refused
-from arena.store.rows import MatchRow, MatchState
-from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen, origin_of
-from arena.web.ladder_pages import intervals
-from arena.web.live_board import INTERVAL, MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, SILENCE, Board, Rows
-from arena.web.live_feed import LiveFeed, LiveTable, OpenServer
-from arena.web.live_rounds import face_up
-from arena.web.reader import Missing, Reader, Unavailable
-from arena.web.responses import fragment, page
+from arena.store.rows import MatchRow
+from arena.web.answers.responses import fragment
+from arena.web.drawing.intervals import intervals
+from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
+from arena.web.live.face_up import face_up
+from arena.web.live.feed import LiveFeed, OpenServer
+from arena.web.live.screens import Screens
+from arena.web.live.viewers import Viewers
+from arena.web.reading.reader import Missing, Reader, Unavailable
 
-SCREENS: Final = 4
-"""Rounds that are shown at once on the TV."""
-READING: Final = 8.0
-"""Seconds that a round stays on the TV, at least."""
 MOST_BOARDS: Final = 500
 """Boards that are kept; those that nobody looks at are forgotten first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
-
-
-class Screens:
-    """What the TV shows: the newest rounds, each long enough to be read, of as many matches as there are."""
-
-    def __init__(self, feed: LiveFeed) -> None:
-        self._feed = feed
-        self._shown: list[tuple[float, LiveTable, RoundRow]] = []
-        self._seen = 0
-
-    def rounds(self) -> list[tuple[LiveTable, RoundRow]]:
-        """Return the rounds to be shown now."""
-        fresh = min(self._feed.seen - self._seen, len(self._feed.newest))
-        self._seen = self._feed.seen
-        newest_first = list(self._feed.newest)[::-1]
-        for table, report in newest_first[:fresh]:
-            self._put(table, report, monotonic())
-        return [(table, report) for _, table, report in self._shown]
-
-    def _put(self, table: LiveTable, report: RoundRow, now: float) -> None:
-        """Show a round in place of one of its match, or of the oldest, unless that has not been read yet."""
-        place = next((number for number, each in enumerate(self._shown) if each[1] is table), None)
-        if place is None and len(self._shown) < SCREENS:
-            self._shown.append((now, table, report))
-            return
-        if place is None:
-            place = min(range(SCREENS), key=lambda number: self._shown[number][0])
-        if now - self._shown[place][0] >= READING:
-            self._shown[place] = (now, table, report)
 
 
 class Live:
@@ -74,7 +37,7 @@ class Live:
 
     def __init__(self, reader: Reader, open_server: OpenServer | None, root: str) -> None:
         self.feed = LiveFeed(open_server)
-        self.viewers = OpenByOrigin(MOST_VIEWERS, MOST_OF_ADDRESS)
+        self.viewers = Viewers()
         self._reader = reader
         self._open_server = open_server
         self._root = root
@@ -222,107 +185,5 @@ class Live:
                 await changed.wait()
 
 
-class EventStream(Response):
-    """A stream of server-sent events. A viewer that does not read is dropped by the operating system, as any reader is
-    (`arena.web.serving.UNREAD_LIMIT`), and is told at the beginning when to come back.
-    """
-
-    def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
-        super().__init__(
-            headers={"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
-        )
-        del self.headers["content-length"]
-        self._board = board
-        self._viewers = viewers
-        self._origin = origin
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what changes until the viewer is gone or does not read."""
-        try:
-            with self._viewers.counted(self._origin):
-                await self._send_all(receive, send)
-        except TooManyOpen as full:
-            headers = {"retry-after": "60", "content-type": "text/plain; charset=utf-8"}
-            await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
-
-    async def _send_all(self, receive: Receive, send: Send) -> None:
-        async with trio.open_nursery() as nursery, aclosing(self._board.messages()) as messages:
-            nursery.start_soon(self._gone, receive, nursery.cancel_scope)
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await send({"type": "http.response.body", "body": b"retry: %d\n\n" % RETRY, "more_body": True})
-            async for message in messages:
-                await send({"type": "http.response.body", "body": message, "more_body": True})
-
-    @staticmethod
-    async def _gone(receive: Receive, scope: trio.CancelScope) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        scope.cancel()
-
-
-def live_of(request: Request) -> Live:
-    """Return what is live in the application that serves a request."""
-    found: Live = request.app.state.live
-    return found
-
-
-async def events(request: Request) -> Response:
-    """Stream what changes on a board."""
-    live = live_of(request)
-    if request.method == "HEAD":
-        live.board(request.path_params["name"])
-        return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
-    address = request.client.host if request.client is not None else ""
-    return EventStream(live.board(request.path_params["name"]), live.viewers, origin_of(address))
-
-
-async def running(request: Request) -> Response:
-    """List the matches that are being played."""
-    live = live_of(request)
-    return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent)
-
-
-async def match(request: Request) -> Response:
-    """Show the finished rounds of a match that is being played; one that is over has a page of its own."""
-    live, number = live_of(request), request.path_params["number"]
-    table = live.feed.tables.get(number)
-    if table is None:
-        row, _ = await request.app.state.reader.read(lambda source: _match(source, number))
-        if row.state is not MatchState.PLAYING:
-            return RedirectResponse(f"{request.scope['root']}/matches/{number}", 303)
-        silent = live.feed.silent or "It begins; come back in a moment."
-        return page(request, "live_match.html", number=number, table=None, rows={}, silent=silent)
-    rows = await live.rows(f"matches/{number}")
-    return page(request, "live_match.html", number=number, table=table, rows=rows, silent=live.feed.silent)
-
-
-async def tv(request: Request) -> Response:
-    """Show the newest finished rounds."""
-    live = live_of(request)
-    return page(request, "tv.html", rows=await live.rows("tv"), silent=live.feed.silent)
-
-
-async def status(request: Request) -> Response:
-    """Show how the server is; without one, that there is none."""
-    live = live_of(request)
-    rows = await live.rows("status") if live.has_server else {}
-    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)
-
-
-def _match(source: DataSource, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-    if number > (1 << 53) - 1:
-        raise Missing(f"there is no match {number}")
-    return source.match(number)
-
-
 def _by_round(row: RoundRow) -> int:
     return row.round
-
-
-ROUTES: Final = (
-    Route("/live", running),
-    Route("/live/events/{name:path}", events),
-    Route("/live/matches/{number:int}", match),
-    Route("/tv", tv),
-    Route("/status", status),
-)

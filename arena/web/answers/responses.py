@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.client.figures import CONFIDENCE, is_house, share_in_words
 from arena.client.flags import sentence
 from arena.version import __version__
-from arena.web.conditional import conditional
+from arena.web.answers.conditional import conditional
 from engine.registry import GAMES
 
 HEADERS: Final[Mapping[str, str]] = {

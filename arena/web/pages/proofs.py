@@ -10,7 +10,7 @@ from starlette.responses import Response
 from arena.client.source import DataSource
 from arena.client.verdict import checked, prove, unchecked
 from arena.store.errors import Refused
-from arena.web.responses import page
+from arena.web.answers.responses import page
 
 
 async def check(request: Request) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.conditional import conditional
+from arena.web.answers.conditional import conditional
 
 MEDIA_TYPE = "application/octet-stream"
 

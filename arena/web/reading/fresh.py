@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import anyio
 
 from arena.client.source import DataSource
-from arena.web.reader import Reader
+from arena.web.reading.reader import Reader
 
 SECONDS: Final = 1.0
 """How long it is shown again: a ladder is on screen within two seconds after a match."""

@@ -1,0 +1,1 @@
+"""What a page, a document or a download is sent as."""

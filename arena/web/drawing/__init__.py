@@ -1,0 +1,1 @@
+"""Ratings as pictures that need no script."""

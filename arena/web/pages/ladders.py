@@ -1,0 +1,69 @@
+"""The first page, and the ladder of a game."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.client.flags import MEANING
+from arena.client.source import DataSource
+from arena.store.rows import LadderRows, MatchRow
+from arena.web.answers.responses import page
+from arena.web.drawing.intervals import UNSETTLED, intervals
+from arena.web.pages.asked import game_asked, instant_asked, number_asked
+from arena.web.reading.reader import Missing
+
+FIRST: Final = 10
+"""Bots and matches on the first page."""
+
+
+async def home(request: Request) -> Response:
+    """Show the best of each ladder and the newest matches."""
+
+    def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...]]:
+        return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
+
+    ladders, matches = await request.app.state.fresh.read("first page", query)
+    drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
+    return page(request, "home.html", ladders=drawn, matches=matches)
+
+
+async def ladder(request: Request) -> Response:
+    """Show one ladder, of all tables or of those of one size; or as it was published until some instant."""
+    game, seats = game_asked(request), number_asked(request, "seats", 100) or 0
+    at = instant_asked(request, "at")
+    if at is not None:
+        if seats:
+            raise Missing("ladders of the past are of all tables: leave out either seats or at")
+        return await _past_ladder(request, game, at)
+    if seats:
+        found = await request.app.state.table_ladders.ladder(game, seats)
+    else:
+        found = await request.app.state.fresh.read(("ladder", game), lambda source: source.ladder(game))
+    age = None if found.published is None else datetime.now(UTC) - found.published
+    return page(
+        request,
+        "ladder.html",
+        ladder=found,
+        rows=found.standings,
+        intervals=intervals(found.standings),
+        age=age and timedelta(minutes=age // timedelta(minutes=1)),
+        meaning=MEANING,
+    )
+
+
+async def _past_ladder(request: Request, game: str, at: datetime) -> Response:
+    found = await request.app.state.reader.read(lambda source: source.past_ladder(game, at))
+    before = None if found.published is None else found.published - timedelta(microseconds=1)
+    return page(
+        request,
+        "past_ladder.html",
+        ladder=found,
+        asked=at,
+        before=before,
+        intervals=intervals(found.standings),
+        unsettled=UNSETTLED,
+    )

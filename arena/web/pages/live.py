@@ -1,0 +1,82 @@
+"""Pages of what is played now: running matches, one of them, newly finished rounds (TV), and how the server is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from arena.client.live import RoundRow
+from arena.client.source import DataSource
+from arena.store.rows import MatchRow, MatchState
+from arena.transport.connection_limits import origin_of
+from arena.web.answers.responses import page
+from arena.web.live.boards import Live
+from arena.web.live.event_stream import EventStream
+from arena.web.reading.reader import Missing
+
+
+def live_of(request: Request) -> Live:
+    """Return what is live in the application that serves a request."""
+    found: Live = request.app.state.live
+    return found
+
+
+async def events(request: Request) -> Response:
+    """Stream what changes on a board."""
+    live = live_of(request)
+    if request.method == "HEAD":
+        live.board(request.path_params["name"])
+        return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
+    address = request.client.host if request.client is not None else ""
+    return EventStream(live.board(request.path_params["name"]), live.viewers, origin_of(address))
+
+
+async def running(request: Request) -> Response:
+    """List the matches that are being played."""
+    live = live_of(request)
+    return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent)
+
+
+async def match(request: Request) -> Response:
+    """Show the finished rounds of a match that is being played; one that is over has a page of its own."""
+    live, number = live_of(request), request.path_params["number"]
+    table = live.feed.tables.get(number)
+    if table is None:
+        row, _ = await request.app.state.reader.read(lambda source: _match(source, number))
+        if row.state is not MatchState.PLAYING:
+            return RedirectResponse(f"{request.scope['root']}/matches/{number}", 303)
+        silent = live.feed.silent or "It begins; come back in a moment."
+        return page(request, "live_match.html", number=number, table=None, rows={}, silent=silent)
+    rows = await live.rows(f"matches/{number}")
+    return page(request, "live_match.html", number=number, table=table, rows=rows, silent=live.feed.silent)
+
+
+async def tv(request: Request) -> Response:
+    """Show the newest finished rounds."""
+    live = live_of(request)
+    return page(request, "tv.html", rows=await live.rows("tv"), silent=live.feed.silent)
+
+
+async def status(request: Request) -> Response:
+    """Show how the server is; without one, that there is none."""
+    live = live_of(request)
+    rows = await live.rows("status") if live.has_server else {}
+    return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)
+
+
+def _match(source: DataSource, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+    if number > (1 << 53) - 1:
+        raise Missing(f"there is no match {number}")
+    return source.match(number)
+
+
+ROUTES: Final = (
+    Route("/live", running),
+    Route("/live/events/{name:path}", events),
+    Route("/live/matches/{number:int}", match),
+    Route("/tv", tv),
+    Route("/status", status),
+)

@@ -1,0 +1,44 @@
+"""A bot's results against each other bot, page by page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.client.source import DataSource
+from arena.store.opponents import LAST
+from arena.store.rows import OpponentRow
+from arena.web.answers.responses import page
+from arena.web.pages.asked import known_game, number_asked
+from arena.web.reading.reader import Missing
+
+LISTED: Final = 50
+"""Opponents of a page."""
+MOST: Final = 1 << 31
+"""Opponents after which no page begins."""
+
+
+async def opponents(request: Request) -> Response:
+    """Show results of a bot by opponent, in one game."""
+    name, game = request.path_params["name"], request.query_params.get("game", "")
+    if not game:
+        raise Missing("say of which game, as ?game=NAME")
+    after = number_asked(request, "after", MOST) or 0
+    known_game(game)
+
+    def query(source: DataSource) -> tuple[OpponentRow, ...]:
+        return source.opponents(name, game, LISTED + 1, after)
+
+    found = await request.app.state.reader.read(query)
+    return page(
+        request,
+        "opponents.html",
+        name=name,
+        game=game,
+        opponents=found[:LISTED],
+        before=max(0, after - LISTED) if after else None,
+        further=after + LISTED if len(found) > LISTED else None,
+        last=LAST,
+    )

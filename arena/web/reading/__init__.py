@@ -1,0 +1,1 @@
+"""What pages read and work out, beside the loop, and keep for a while."""

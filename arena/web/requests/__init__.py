@@ -1,0 +1,1 @@
+"""Requests before they reach a page: whose they are, and how many one address may make."""

@@ -1,0 +1,186 @@
+"""Nothing of a round that is being played gets out, wherever a spectator looks: a server, bots by hand, all pages.
+
+The bots answer when the test lets them. While they owe decisions it looks at everything that is told to anybody, and
+compares: all through a round it is what it was at the round's beginning, and of rounds it has those that the seats
+themselves were sent, face up, as finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Final
+
+import grpc
+from arena_client.v1 import play_pb2
+from google.protobuf.message import Message
+
+from arena.v1 import matches_pb2, matches_pb2_grpc
+from tests.bots.plain_bot import PlainBot
+from tests.cli.cli_rig import PATIENCE
+from tests.cli.test_cli_serve_web import Server, Stream, serving, until
+
+ROUNDS: Final = 2
+"""Rounds through which is looked."""
+EVERY: Final = 5
+"""Of the decisions of a round so many are made between two looks."""
+PATHS: Final = (
+    *("/", "/live", "/matches", "/bots", "/bots/ann", "/ladder/sixth_sense", "/live/matches/{}", "/matches/{}"),
+    *("/matches/{}/steps/1", "/matches/{}/rounds/1", "/matches/{}/check", "/matches/{}/analysis", "/matches/{}/replay"),
+    *("/matches?bot=ann&state=playing", "/matches/{}/faults", "/api/v1/matches", "/api/v1/matches/{}"),
+    *("/api/v1/matches/{}/replay", "/api/v1/matches/{}/log", "/api/v1/bots/ann", "/api/v1/ladder/sixth_sense"),
+)
+BOARDS: Final = ("matches", "matches/{}", "ladder/sixth_sense")
+
+
+def packed(message: Message) -> bytes:
+    """A message's bytes, always the same."""
+    return message.SerializeToString(deterministic=True)
+
+
+class HeldBot(PlainBot):
+    """Asks the test before it answers."""
+
+    games = ("sixth_sense",)
+    capacity = 1
+
+    def __init__(self, name: str, address: str, directory: Path, asked: SimpleQueue[tuple[HeldBot, Any]]) -> None:
+        self.name = name
+        self.address = address
+        self.token_file = directory / f"{name}.token"
+        self.out = SimpleQueue()
+        self.playing = set()
+        self.rounds: list[bytes] = []
+        """What it was sent of rounds that are over."""
+        self._asked = asked
+
+    def hear(self, message: play_pb2.PlayResponse) -> None:
+        self.rounds += map(packed, message.rounds)
+        super().hear(message)
+
+    def decide(self, decisions: list[play_pb2.Decision]) -> None:
+        for decision in decisions:
+            self._asked.put((self, decision))
+
+    def go_on(self, decision: play_pb2.Decision) -> None:
+        super().decide([decision])
+
+    def play(self) -> None:
+        try:
+            self.converse()
+        except grpc.RpcError:
+            return  # the server is gone
+
+
+class Watcher:
+    """Whoever watches all matches: the finished rounds that it is told of."""
+
+    def __init__(self, address: str) -> None:
+        self.rounds: list[bytes] = []
+        self._channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
+        self.stub: Any = matches_pb2_grpc.MatchServiceStub(self._channel)
+        self._call = self.stub.WatchMatches(matches_pb2.WatchMatchesRequest(), timeout=PATIENCE)
+        self._thread = Thread(target=self._watch)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        try:
+            for message in self._call:
+                self.rounds += [packed(event.round) for event in message.events if event.HasField("round")]
+        except grpc.RpcError:
+            return  # it was closed
+
+    def close(self) -> None:
+        self._call.cancel()
+        self._thread.join(PATIENCE)
+        self._channel.close()
+
+
+@contextmanager
+def held_bots(server: Server, directory: Path) -> Iterator[tuple[SimpleQueue[tuple[HeldBot, Any]], list[HeldBot]]]:
+    asked: SimpleQueue[tuple[HeldBot, Any]] = SimpleQueue()
+    bots = [HeldBot(name, server.address, directory, asked) for name in ("ann", "bob")]
+    threads = [Thread(target=bot.play) for bot in bots]
+    for thread in threads:
+        thread.start()
+    try:
+        yield asked, bots
+    finally:
+        server.process.kill()
+        server.process.wait()
+        for bot, thread in zip(bots, threads, strict=True):
+            bot.out.put(None)
+            thread.join(PATIENCE)
+
+
+def seen(server: Server, watcher: Watcher, match_id: int) -> dict[str, Any]:
+    """Everything that anybody may look at, without what changes with the time of day."""
+    found: dict[str, Any] = {}
+    for path in (each.format(match_id) for each in PATHS):
+        answer, text = server.get(path)
+        found[path] = answer.status, re.sub(r"published [^<]* ago|\d+ (second|minute)s? old", "", text)
+    for name in (each.format(match_id) for each in BOARDS):
+        with closing(Stream(server, name)) as stream:
+            found[f"board {name}"] = dict(stream.read())
+    found["GetMatch"] = packed(watcher.stub.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=PATIENCE))
+    found["ListMatches"] = packed(watcher.stub.ListMatches(matches_pb2.ListMatchesRequest(), timeout=PATIENCE))
+    found["WatchMatches"] = [*watcher.rounds]
+    return found
+
+
+def shown_rounds(text: str, heading: str) -> list[int]:
+    return sorted(int(each) for each in re.findall(heading, text))
+
+
+def caught_up(server: Server, watcher: Watcher, page: str, over: int) -> bool:
+    """Whether the watcher and the page of the match have the rounds that are over."""
+    answer, text = server.get(page)
+    return answer.status == 200 and len(watcher.rounds) == len(shown_rounds(text, r"<h2>Round (\d+)")) == over
+
+
+def test_nobody_is_shown_anything_of_a_round_before_its_seats_have_all_of_it(tmp_path: Path) -> None:
+    options = ("--no-house", "--seats", "2", "--soft-limit", "3600", "--game", "sixth_sense")
+    looks = 0
+    with serving(tmp_path / "data", *options) as server, held_bots(server, tmp_path) as (asked, bots):
+        watcher = Watcher(server.address)
+        try:
+            for over in range(ROUNDS):
+                before, made = None, 0
+                while True:
+                    bot, decision = asked.get(timeout=PATIENCE)
+                    if len(bot.rounds) > over:
+                        asked.put((bot, decision))
+                        break
+                    match_id, page = decision.match_id, f"/live/matches/{decision.match_id}"
+                    if before is None:  # the round begins: once the one before is shown, nothing more comes
+                        until(partial(caught_up, server, watcher, page, over), "the rounds before")
+                        before = seen(server, watcher, match_id)
+                        text = before[page][1]
+                        assert shown_rounds(text, r"<h2>Round (\d+)") == [*range(1, over + 1)]
+                        match = matches_pb2.GetMatchResponse.FromString(before["GetMatch"])
+                        assert [*map(packed, match.rounds)] == watcher.rounds == bot.rounds, (
+                            "what the seats were sent, no more"
+                        )
+                    elif made % EVERY == 0:
+                        now = seen(server, watcher, match_id)
+                        looks += 1
+                        for place, what in before.items():
+                            assert now[place] == what, (over, made, place)
+                        tv = shown_rounds(server.get("/tv")[1], r"round (\d+)</h2>")
+                        assert all(number <= over for number in tv), "it may lag, and is never ahead"
+                        status, text = server.get(f"/api/v1/matches/{match_id}/replay")
+                        assert (status.status, "gzip" in text) == (404, False)
+                    made += 1
+                    bot.go_on(decision)
+                assert made > 20, "a whole round"
+            told: list[HeldBot | Watcher] = [*bots, watcher]
+            until(lambda: all(len(each.rounds) == ROUNDS for each in told), "the last of them")
+            assert bots[0].rounds == bots[1].rounds == watcher.rounds
+            assert looks > 10
+        finally:
+            watcher.close()

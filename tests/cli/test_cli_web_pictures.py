@@ -1,0 +1,80 @@
+"""The picture of a match that other sites show: what it is, that it fits, that it is drawn once."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import trio
+from PIL import Image
+
+from arena.web.drawing import match_picture
+from arena.web.drawing.match_picture import EDGE, PAPER, SIZE, MatchPictures, PicturedMatch, PicturedSeat
+from tests.cli.web_data import directory_of, pages_of
+from tests.cli.web_process_rig import ask, browsing
+
+LARGEST = 100_000
+"""Bytes: what sites that show links take at once."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return directory_of(tmp_path_factory.mktemp("pictures") / "data", 4, 2)
+
+
+def test_a_page_of_a_match_names_its_own_picture_and_the_server_draws_it(data: Path) -> None:
+    seen = set[bytes]()
+    with browsing("--data", str(data)) as place:
+        for number in (1, 2):
+            for path in (f"/matches/{number}", f"/matches/{number}/steps/3"):
+                named = re.search(r'og:image" content="([^"]+)"', ask(place, path)[1].decode())
+                assert named
+                assert named[1] == f"http://{place[0]}:{place[1]}/matches/{number}/picture.png"
+            answer, content = ask(place, f"/matches/{number}/picture.png")
+            assert (answer.status, answer.getheader("content-type")) == (200, "image/png")
+            assert len(content) <= LARGEST
+            with Image.open(BytesIO(content)) as image:
+                assert (image.format, image.size) == ("PNG", SIZE)
+            seen.add(content)
+            again, nothing = ask(place, f"/matches/{number}/picture.png", if_none_match=answer.getheader("etag", ""))
+            assert (again.status, nothing) == (304, b"")
+        assert ask(place, "/matches/99/picture.png")[0].status == 404
+    assert len(seen) == 2, "each says who played"
+
+
+def test_a_picture_is_drawn_once(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[PicturedMatch] = []
+
+    def draw(match: PicturedMatch) -> bytes:
+        drawn.append(match)
+        return b""
+
+    monkeypatch.setattr(match_picture, "_drawn", draw)
+    monkeypatch.setattr(match_picture, "KEPT", 2)
+    pages = pages_of(data)
+    for number in (1, 2, 1, 2):
+        assert pages.get(f"/matches/{number}/picture.png").status == 200
+    assert [match.title for match in drawn] == ["Match 1", "Match 2"]
+    places = [seat.place for seat in drawn[0].seats]
+    assert places == sorted(places)
+    pictures = MatchPictures()
+    for number in range(9):
+        trio.run(pictures.picture, drawn[0]._replace(title=str(number)))
+    assert len(pictures._kept) == 2
+
+
+@pytest.mark.parametrize("name", ["W" * 64, "<script>alert(1)</script>", "שלום 🃏", "", "a\nb"])
+@pytest.mark.parametrize("seats", [2, 7])
+def test_any_name_stays_inside_the_edge(name: str, seats: int) -> None:
+    lines = tuple(PicturedSeat(1 + seat, name, -123_456) for seat in range(seats))
+    content = trio.run(MatchPictures().picture, PicturedMatch("Match 9007199254740991", "6th Sense", lines))
+    assert len(content) <= LARGEST
+    with Image.open(BytesIO(content)) as opened:
+        image = opened.convert("RGB")
+    paper = Image.new("RGB", (1, 1), PAPER).getpixel((0, 0))
+    half = EDGE // 2
+    for box in ((0, 0, half, SIZE[1]), (SIZE[0] - half, 0, *SIZE), (0, 0, SIZE[0], half), (0, SIZE[1] - half, *SIZE)):
+        assert image.crop(box).getcolors() == [((box[2] - box[0]) * (box[3] - box[1]), paper)]
+    assert len(image.getcolors(1 << 20) or ()) > 5, "something is drawn"

@@ -48,6 +48,8 @@ CREDIT_FOR_TOKEN: Final = 10.0
 REFUSAL_COST: Final = 200
 """Useless frames that a call counts for which is refused since the budget of its origin is spent."""
 ENCODINGS: Final = ("", "identity", "gzip")
+CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
+"""Of calls by gRPC; "application/grpc-web" and other encodings of messages are other protocols, which are refused."""
 
 log = structlog.get_logger(__name__)
 
@@ -193,7 +195,7 @@ class _Calls:
         refusal = self._refusal(fields, method, size) or self._budget_refusal(http2, metadata, origin)
         if fields.get(":method") != "POST":
             stream.respond_at_once = partial(stream.end, ((b":status", b"405"),))
-        elif not fields.get("content-type", "").startswith("application/grpc"):
+        elif CONTENT_TYPE.fullmatch(fields.get("content-type", "")) is None:
             stream.respond_at_once = partial(stream.end, ((b":status", b"415"),))
         elif refusal is not None:
             stream.respond_at_once = partial(stream.close, refusal.code, refusal.text, details=refusal.details)

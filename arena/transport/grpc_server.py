@@ -25,11 +25,10 @@ from arena.transport.grpc_stream import GrpcStream, incomplete
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
-from arena.transport.refusals import over_budget
+from arena.transport.refusals import explained, over_budget
 from arena.transport.settings import TransportSettings
 from arena.transport.work_budget import metered
 
-STOPPING: Final = CallRefused(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 FAILED: Final = CallRefused(
     grpc.StatusCode.INTERNAL, "the server failed to answer; this is a bug of the server, not of the client"
 )
@@ -47,6 +46,8 @@ CREDIT_FOR_TOKEN: Final = 10.0
 """Seconds that an origin may have to wait, while it may still open a call with a token that has to be checked."""
 REFUSAL_COST: Final = 200
 """Useless frames that a call counts for which is refused since the budget of its origin is spent."""
+STOPPING_WAIT: Final = 1.0
+"""Seconds after which a server that stops may be there again, at the earliest."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
 """Of calls by gRPC; "application/grpc-web" and other encodings of messages are other protocols, which are refused."""
@@ -159,6 +160,9 @@ class _Calls:
         self._listener = listener
         self._nursery = nursery
         self._error_domain = error_domain
+        self._stopping = explained(
+            grpc.StatusCode.UNAVAILABLE, "the server is stopping", "STOPPING", error_domain, STOPPING_WAIT
+        )
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
         """Seconds of processor time that calls of a method without a valid token have taken, by path."""
@@ -208,7 +212,7 @@ class _Calls:
         """Return the status to refuse a request with; None for one to be handled."""
         code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
         if self._closed:
-            return STOPPING
+            return self._stopping
         if size > max_metadata:
             return CallRefused(code.RESOURCE_EXHAUSTED, f"the metadata has at most {max_metadata} bytes, not {size}")
         if method is None:
@@ -261,7 +265,7 @@ class _Calls:
 
     async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
         """Run the handler of a call to its end and close the call with the status that follows from it."""
-        refusal: CallRefused | None = STOPPING
+        refusal: CallRefused | None = self._stopping
         try:
             with stream.scope:
                 await metered(handler(), stream.charge)

@@ -65,6 +65,8 @@ class RawBot:
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
+        self.error: grpc.RpcError | None = None
+        """The end as gRPC tells it, with trailers, where it was not OK."""
         self.thread: threading.Thread | None = None
         if hello:
             self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw", playing=playing)))
@@ -90,6 +92,7 @@ class RawBot:
             self.end = Ended(grpc.StatusCode.OK, "")
             raise self.end from None
         except grpc.RpcError as error:
+            self.error = error
             self.end = Ended(self._call.code(), self._call.details())
             raise self.end from error
         self.invitations += message.invitations

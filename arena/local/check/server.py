@@ -140,7 +140,7 @@ class CheckServer:
         except Closed as closed:
             if wire is not None:
                 wire.end = str(closed)
-            raise refused(STATUS[closed.reason], closed.reason.name, str(closed)) from closed
+            raise refused(STATUS[closed.reason], closed.reason.name, str(closed), closed.wait) from closed
         finally:
             if wire is not None:
                 wire.over = True

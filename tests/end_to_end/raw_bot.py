@@ -44,7 +44,7 @@ class RawBot:
     ) -> None:
         self.address = address
         self.token = token
-        self._channel = channel_to(address)
+        self._channel = self.open_channel()
         self._out: SimpleQueue[Any] = SimpleQueue()
         metadata = (("authorization", f"Bearer {token}"),) if token else ()
         play = self._channel.stream_stream(
@@ -70,6 +70,10 @@ class RawBot:
         self.thread: threading.Thread | None = None
         if hello:
             self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw", playing=playing)))
+
+    def open_channel(self) -> grpc.Channel:
+        """A channel to its server."""
+        return channel_to(self.address)
 
     def __repr__(self) -> str:
         ended = f"ended with {self.end.code.name} {self.end.text!r}" if self.end else "on its stream"

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from arena.web import (
@@ -33,6 +33,7 @@ from arena.web.fresh import FreshRows
 from arena.web.health import SourceHealth, healthz
 from arena.web.live_feed import OpenServer
 from arena.web.metric_page import metrics
+from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
 from arena.web.ready_replays import ReadyReplays
 from arena.web.requests import USUAL, EachRequest, RequestCounts, RequestRules
@@ -55,6 +56,7 @@ ROUTES: Final = (
     Route("/matches/{number:int}/analysis", review_pages.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    Route("/write-a-bot/browser", rules_pages.browser_bot),
     Route("/duels", rules_pages.duels),
     Route("/api", api_page),
     Route("/healthz", healthz),
@@ -64,11 +66,15 @@ ROUTES: Final = (
 
 
 def application(
-    open_source: OpenSource, root: str = "", rules: RequestRules = USUAL, open_server: OpenServer | None = None
+    open_source: OpenSource,
+    root: str = "",
+    rules: RequestRules = USUAL,
+    open_server: OpenServer | None = None,
+    play_socket: PlaySocket | None = None,
 ) -> Starlette:
     """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena".
 
-    `open_server` opens the server whose running matches are shown; without one none are.
+    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
@@ -76,7 +82,12 @@ def application(
     table_ladders = ladder_pages.TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
-        routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
+        routes=[
+            *ROUTES,
+            WebSocketRoute("/play", play_socket or NoServer()),
+            Mount(PATH, api_application(Sources(reader, table_ladders))),
+            Mount("/static", static),
+        ],
         middleware=[
             Middleware(WithHeaders, root=root),
             Middleware(EachRequest, rules=rules, counts=counts),
@@ -96,6 +107,7 @@ def application(
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
+    made.state.play_socket = play_socket
     made.state.live = live
     made.state.replays = ReadyReplays()
     made.state.reviews = Reviews()

@@ -14,6 +14,7 @@ from anycorn import Config, serve
 from arena.transport.sockets import bind
 from arena.web.application import application
 from arena.web.live_feed import OpenServer
+from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reader import OpenSource
 from arena.web.requests import USUAL, RequestRules
 
@@ -32,16 +33,17 @@ def run(
     ready: Callable[[str], None],
     rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
+    play_socket: PlaySocket | None = None,
 ) -> None:
     """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError.
 
-    `open_server` opens the server whose running matches are shown; without one none are.
+    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
     """
     sockets = bind(listen)
     host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)
     named = f"[{host}]" if ":" in host else host
-    pages = application(open_source, root, rules, open_server)
+    pages = application(open_source, root, rules, open_server, play_socket)
     trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
 
 
@@ -56,6 +58,8 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
+    config.websocket_max_message_size = LARGEST_FRAME
+    config.websocket_permessage_deflate = False  # what unpacks to more than it seems
     return config
 
 

@@ -18,11 +18,13 @@ from typing import Any, Final
 import grpc
 import pytest
 
+from tests.cli.test_cli_serve_web import serving
 from tests.cli.web_process_rig import browsing
+from tests.cli.web_socket import Refusal, Socket
 from tests.end_to_end.e2e_rig import ARENA, PATIENCE, ROOT, Ended, RawBot, Server, program, register, server, until
 
 PAGE: Final = (ROOT / "docs" / "proxies.md").read_text()
-STREAM, HTTP = re.findall(r"^```nginx\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+STREAM, HTTP, SITE = re.findall(r"^```nginx\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 NGINX: Final = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 MODULE: Final = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 NUMBERS: Final = count()
@@ -193,3 +195,28 @@ def test_pages_and_calls_share_a_port_and_each_knows_whose_a_request_is(tmp_path
     asked = [line for line in log if "/bots/ann" in line]
     assert asked
     assert all("192.0.2.7" in line for line in asked), "a named proxy is believed"
+
+
+def site(host: str) -> Mapping[str, str]:
+    """What a browser says of itself on a page of this site."""
+    return {"host": host, "origin": f"https://{host}"}
+
+
+def test_a_bot_plays_over_a_websocket_through_nginx_if_its_site_is_named(tmp_path: Path, tls: Path) -> None:
+    secure = ssl.create_default_context(cafile=str(tls / "cert.pem"))
+    text = HTTP.replace("        location /arena/ {", f"{SITE}\n        location /arena/ {{")
+    options = ("--seats", "2", "--patience", "0", "--luck", "off", "--web-origin", "https://arena.example")
+    with serving(tmp_path / "data", *options) as running:
+        places = {"127.0.0.1:50051": running.address, "127.0.0.1:8081": f"{running.host}:{running.port}"}
+        with nginx(tmp_path, tls, text, places) as address:
+            name, _, port = address.partition(":")
+            with pytest.raises(Refusal) as refused:
+                Socket(name, int(port), site("evil.example"), secure)
+            assert refused.value.problem["reason"] == "HOST_UNKNOWN"
+            with Socket(name, int(port), site("arena.example"), secure) as socket:
+                socket.say({"register": {"name": "ann"}})
+                socket.say({"token": socket.hear()["token"]})
+                socket.say({"hello": {"games": ["sixth_sense"], "capacity": 1}})
+                assert socket.hear()["welcome"]["bot"] == "ann"
+                socket.say({"leave": True})
+                assert socket.end()[1].code == 1000

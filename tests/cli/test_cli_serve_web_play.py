@@ -6,14 +6,24 @@ import re
 import secrets
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from arena.v1 import play_pb2 as pb
-from arena.web.playing.play_socket import LARGEST_FRAME, MOST_OF_ADDRESS
+from arena.web.playing.play_socket import (
+    FIRST_CODE,
+    LARGEST_FRAME,
+    MOST_OF_ADDRESS,
+    MOST_SOCKETS,
+    OPENING_LIMIT,
+    PlaySocket,
+)
 from arena.web.playing.sites import SiteRefused, Sites, site_names
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, refused, serving, until
@@ -123,6 +133,7 @@ def test_a_bot_whose_connection_is_lost_comes_back_to_its_match_as_any_other(ser
         while "decisions" not in (message := again.hear()):
             pass
         assert message["decisions"][0]["decisionId"] == asked["decisionId"]
+        again.say(reply(message))
         assert until_report(again)["matchId"] == asked["matchId"]
 
 
@@ -244,17 +255,13 @@ def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
             socket.say(HELLO)
             assert "welcome" in socket.hear()
             assert re.search(r'"peer": "ipv4:192.0.2.7:\d+"', server.log)
-        sockets: list[Socket] = []
-
-        def crowd() -> None:
-            while True:
-                sockets.append(Socket(server.host, server.port, one))
-
-        with pytest.raises(Refusal) as full:
-            crowd()
-        assert full.value.status == 503
-        assert len(sockets) == MOST_OF_ADDRESS
-        Socket(server.host, server.port, other).__exit__()
+        with ExitStack() as stack:
+            for _ in range(MOST_OF_ADDRESS):
+                stack.enter_context(Socket(server.host, server.port, one))
+            with pytest.raises(Refusal) as full:
+                Socket(server.host, server.port, one)
+            assert full.value.status == 503
+            stack.enter_context(Socket(server.host, server.port, other))
 
 
 def test_a_stopping_server_says_when_to_come_back(tmp_path: Path) -> None:
@@ -278,3 +285,31 @@ def test_pages_that_only_read_let_nobody_play(tmp_path: Path, server: Server) ->
         Socket(host, port)
     assert caught.value.status == 501
     assert "arena serve --web" in caught.value.problem["detail"]
+
+
+async def test_who_opens_one_and_says_nothing_is_told_when_his_time_is_up(autojump_clock: MockClock) -> None:
+    sent: list[Any] = []
+    arrived = iter([{"type": "websocket.connect"}])
+
+    async def receive() -> Any:
+        for message in arrived:
+            return message
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/play", "headers": [(b"host", b"localhost")], "client": ("192.0.2.7", 1)}
+    await PlaySocket("/nowhere", Sites("127.0.0.1", ""))(scope, receive, send)
+    assert trio.current_time() == OPENING_LIMIT
+    assert (sent[-1]["code"], sent[-1]["reason"]) == (4009, "NO_HELLO")
+
+
+def test_the_page_has_the_numbers_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text().split("## Over a WebSocket")[1]
+    assert f"at most {LARGEST_FRAME >> 10} KiB (1009), each frame before the hello {OPENING_LIMIT:g} s" in page
+    assert f"may have {MOST_OF_ADDRESS} WebSockets open, and all together {MOST_SOCKETS}; one more is 503" in page
+    assert f"with the code {FIRST_CODE} + the status's number" in page
+    for reason in ("ORIGIN_REFUSED", "HOST_UNKNOWN"):
+        assert f"`{reason}`" in page

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, expect
 
 from arena.web.application import application
 from tests.cli.test_cli_serve_web import Server, serving
-from tests.web.browser import looking, needs_browser
+from tests.web.browser import DARK_PHONE, DESKTOP, looking, needs_browser
+from tests.web.test_web_axe import check
 
 pytestmark = needs_browser
 
@@ -81,6 +82,11 @@ def test_a_bot_in_a_page_plays_rated_matches_and_comes_again(browser: Browser, s
         page.get_by_label("Game").select_option(game)
         page.get_by_role("button", name="Play").click()
         expect(page.locator("#state")).to_contain_text("Match", timeout=60_000)
+
+
+def test_the_page_has_no_violation(browser: Browser, server: Server) -> None:
+    for look in (DESKTOP, DARK_PHONE):
+        check(browser, f"http://{server.host}:{server.port}", "/write-a-bot/browser", look)
 
 
 def test_what_the_server_refuses_is_on_the_page(browser: Browser, server: Server) -> None:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes,
-# Chromium with a font, for the pages, and nginx, which is not started, for the page on proxies.
+# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, Chromium
+# with a font, for the pages, nginx, which is not started, for the page on proxies, and gRPC for C++.
 set -eu
 
 as_root() {
@@ -15,9 +15,11 @@ fi
 if [ ! -e /usr/lib/nginx/modules/ngx_stream_module.so ] || ! command -v nginx >/dev/null && [ ! -x /usr/sbin/nginx ]; then
     missing="$missing nginx-light libnginx-mod-stream"
 fi
+command -v grpc_cpp_plugin >/dev/null ||
+    missing="$missing pkg-config zlib1g-dev libprotobuf-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc"
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
-        echo "not installed, and there is no apt-get: $missing; tests of boxes or pages cannot run here" >&2
+        echo "not installed, and there is no apt-get: $missing; tests of boxes, pages or C++ cannot run here" >&2
         exit 0
     fi
     if ! as_root true 2>/dev/null; then

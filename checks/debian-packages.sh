@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, Chromium
-# with a font, for the pages, and gRPC for C++.
+# with a font, for the pages, nginx, which is not started, for the page on proxies, and gRPC for C++.
 set -eu
 
 as_root() {
@@ -11,6 +11,9 @@ missing=
 command -v bwrap >/dev/null || missing=bubblewrap
 if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
     missing="$missing chromium fonts-dejavu-core"
+fi
+if [ ! -e /usr/lib/nginx/modules/ngx_stream_module.so ] || ! command -v nginx >/dev/null && [ ! -x /usr/sbin/nginx ]; then
+    missing="$missing nginx-light libnginx-mod-stream"
 fi
 command -v grpc_cpp_plugin >/dev/null ||
     missing="$missing pkg-config zlib1g-dev libprotobuf-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc"
@@ -26,6 +29,9 @@ if [ -n "$missing" ]; then
     as_root apt-get update
     # shellcheck disable=SC2086 # several words
     as_root apt-get install --yes --no-install-recommends $missing
+    case "$missing" in *nginx*) # it would serve port 80 wherever systemd runs
+        if [ -d /run/systemd/system ]; then as_root systemctl disable --now nginx; fi ;;
+    esac
 fi
 restricted=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
 if [ "${CI:-}" = true ] && [ -e "$restricted" ]; then # Ubuntu lets nobody but root make boxes

@@ -86,7 +86,7 @@ class PlayService:
         except StoreError as error:
             raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
         except Closed as closed:
-            raise refused(STATUS[closed.reason], closed.reason.name, str(closed)) from closed
+            raise refused(STATUS[closed.reason], closed.reason.name, str(closed), closed.wait) from closed
 
     async def _hello(self, stream: PlayStream) -> Hello:
         hello_timeout = self._arena.config.limits.hello_timeout

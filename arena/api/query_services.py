@@ -12,7 +12,7 @@ import trio
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_report
-from arena.api.statuses import LARGEST_NUMBER, looked_up
+from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
 from arena.api.watching import Watching
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
@@ -209,7 +209,7 @@ class QueryServices:
         try:
             ladder = await self._arena.publisher.of_tables(game.name, seats)
         except NotFitted as error:
-            raise CallRefused(grpc.StatusCode.UNAVAILABLE, str(error)) from error
+            raise refused(grpc.StatusCode.UNAVAILABLE, "NOT_FITTED", str(error)) from error
         job = partial(standings.of_tables, game=game.name, seats=seats, ladder=ladder)
         return replace(await looked_up(self._arena.store.read(job)), published=instant(now_us()))
 

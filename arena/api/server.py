@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 from grpc_health.v1 import health, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 
 from arena.api.bot_service import BotService
 from arena.api.log_service import LogService
@@ -15,9 +14,9 @@ from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
 from arena.api.status_service import StatusService
 from arena.api.statuses import ERROR_DOMAIN
+from arena.transport import reflection
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
-from arena.transport.reflection import Reflection
 from arena.v1 import (
     bots_pb2,
     bots_pb2_grpc,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 FILES: Final = (bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, operator_pb2, play_pb2, status_pb2)
 NAMES: Final = tuple(service.full_name for file in FILES for service in file.DESCRIPTOR.services_by_name.values())
-SERVICES: Final = (*NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+SERVICES: Final = (*NAMES, health.SERVICE_NAME, *reflection.SERVICES)
 
 
 async def serve_arena(
@@ -67,7 +66,7 @@ async def serve_arena(
         Service(operator_pb2_grpc.add_OperatorServiceServicer_to_server, OperatorService(arena)),
         Service(status_pb2_grpc.add_StatusServiceServicer_to_server, StatusService(arena)),
         Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, arena.stopping)),
-        Service(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, Reflection(SERVICES)),
+        Service(reflection.register, reflection.Reflection(SERVICES)),
     )
     await serve(
         services,

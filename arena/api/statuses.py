@@ -6,19 +6,19 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import grpc
-from google.protobuf import any_pb2
-from google.rpc import error_details_pb2, status_pb2
 
 from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.server.sessions.registrations import TooManyRegistrations
 from arena.store import errors
 from arena.store.match_search import NoSuchSearch
-from arena.transport.call import CallRefused
+from arena.transport.refusals import explained
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Mapping
     from typing import TypeVar
+
+    from arena.transport.call import CallRefused
 
     T = TypeVar("T")
 
@@ -51,14 +51,23 @@ LARGEST_NUMBER: Final = (1 << 53) - 1
 ERROR_DOMAIN: Final = "arena"
 """The domain of the reasons in `google.rpc.ErrorInfo`."""
 
+PAUSES: Final[Mapping[str, float]] = {
+    "STOPPING": 1.0,
+    "STORE_UNAVAILABLE": 2.0,
+    "NO_HELLO": 2.0,
+    "NOT_READING": 5.0,
+    "FLOODING": 5.0,
+    "NOT_FITTED": 10.0,
+}
+"""Seconds after which to come back, by reason, where nobody knows better; then it is told (`google.rpc.RetryInfo`)."""
 
-def refused(code: grpc.StatusCode, reason: str, text: str) -> CallRefused:
-    """Return the end of a call with a status, a text for people and a reason, such as "TAKEN_OVER", for programs."""
-    details = any_pb2.Any()
-    details.Pack(error_details_pb2.ErrorInfo(reason=reason, domain=ERROR_DOMAIN))
-    number: int = code.value[0]
-    status = status_pb2.Status(code=number, message=text, details=[details])
-    return CallRefused(code, text, status.SerializeToString())
+
+def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
+    """Return the end of a call with a status, a text for people and a reason, such as "TAKEN_OVER", for programs.
+
+    `wait`: the seconds after which one may come back; None for those of the reason, if it has some.
+    """
+    return explained(code, text, reason, ERROR_DOMAIN, PAUSES.get(reason) if wait is None else wait)
 
 
 async def looked_up(answer: Awaitable[T]) -> T:
@@ -70,7 +79,7 @@ async def looked_up(answer: Awaitable[T]) -> T:
     except NotPermitted as error:
         raise refused(grpc.StatusCode.PERMISSION_DENIED, "NOT_PERMITTED", str(error)) from error
     except errors.Refused as error:
-        raise refused(STATUS[type(error)], _reason(type(error)), str(error)) from error
+        raise refused(STATUS[type(error)], _reason(type(error)), str(error), error.wait) from error
     except errors.StoreError as error:
         raise refused(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", str(error)) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+import grpc
 import trio
 
 from arena.api.codec import KINDS, encode_report
@@ -13,7 +14,7 @@ from arena.match.effects import Over
 from arena.transport.call import SEND_LIMIT
 from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
 from arena.transport.protobuf_fields import FieldPrefix
-from arena.transport.refusals import exhausted
+from arena.transport.refusals import explained
 from arena.v1 import matches_pb2
 
 if TYPE_CHECKING:
@@ -125,8 +126,9 @@ async def _send(stream: Stream[object, matches_pb2.WatchMatchesResponse], messag
 
 def _not_reading(what: str) -> CallRefused:
     text = f"{what}; come back for what runs then"
-    return exhausted(text, UNREAD_RETRY, "NOT_READING", ERROR_DOMAIN)
+    return explained(grpc.StatusCode.RESOURCE_EXHAUSTED, text, "NOT_READING", ERROR_DOMAIN, UNREAD_RETRY)
 
 
 def _full(what: str) -> CallRefused:
-    return exhausted(f"{what}; try again in {FULL_RETRY:.0f} s", FULL_RETRY, "TOO_MANY_WATCHERS", ERROR_DOMAIN)
+    text = f"{what}; try again in {FULL_RETRY:.0f} s"
+    return explained(grpc.StatusCode.RESOURCE_EXHAUSTED, text, "TOO_MANY_WATCHERS", ERROR_DOMAIN, FULL_RETRY)

@@ -100,6 +100,13 @@ def _check_listening(config: Config) -> None:
         host_and_port(config.web or config.address)
     except ValueError as error:
         raise click.UsageError(f"web: {error}") from None
+    if config.web_origin is not None:
+        from arena.web.playing.sites import site_names
+
+        try:
+            site_names(config.web_origin)
+        except ValueError as error:
+            raise click.UsageError(f"web_origin: {error}") from None
     try:
         host_and_port(config.metrics or config.address)
     except ValueError as error:

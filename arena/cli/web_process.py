@@ -45,13 +45,14 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
     assert config.transport.unix_socket is not None, "see with_socket"
     listen, unix_socket = config.web, str(config.transport.unix_socket.absolute())
     data, proxies = str(config.data.absolute()), config.transport.proxies or ""
+    web_origin = config.web_origin or ""
     begun = False
 
     async def run() -> bool:
         nonlocal begun, listen
         started = trio.current_time()
         try:
-            async with helper(MODULE, data, listen, unix_socket, proxies) as process:
+            async with helper(MODULE, data, listen, unix_socket, proxies, web_origin) as process:
                 process.channel.send("where?")
                 answer: list[tuple[str, str]] = await process.channel.receive()
                 address, wrong = answer[0] if answer else ("", "the process that shows pages ended")

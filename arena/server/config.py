@@ -175,6 +175,13 @@ class Config:
             "there, with the matches that are being played."
         },
     )
+    web_origin: str | None = field(
+        default=None,
+        metadata={
+            "help": "Other sites whose pages may let bots play over the WebSocket of --web, as https://HOST or "
+            "http://HOST:PORT, with commas between; --web itself is reached under these names, too."
+        },
+    )
     log_json: bool = field(
         default=False, metadata={"help": "Log as JSON lines, as it is done when standard error is no terminal."}
     )

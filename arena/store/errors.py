@@ -163,6 +163,9 @@ class StoreClosed(StoreError):
 class Refused(_PicklableError):
     """The store refuses a request; the message says what the caller can do."""
 
+    wait: float | None = None
+    """Seconds after which the same request may succeed, where that is known."""
+
 
 class NameNotAllowed(Refused):
     """The name is not allowed for a bot or an owner."""

@@ -43,13 +43,19 @@ class Call(Protocol):
         """Text headers of the call by lower-case name; the last of a repeated one. May hold secrets: never log them."""
 
     def trust(self) -> None:
-        """Lift the limits for strangers: the handler has authenticated the peer."""
+        """Lift the limits for strangers: the handler has authenticated the peer, which is sent the response's headers.
+
+        Some clients wait for these before they say anything.
+        """
 
 
 def bearer(call: Call) -> str:
-    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one."""
+    """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one.
+
+    The scheme is read in capitals and small letters alike, and spaces may follow it (RFC 9110, 11.1 and 11.4).
+    """
     scheme, _, token = call.metadata.get("authorization", "").partition(" ")
-    return token if scheme == "Bearer" else ""
+    return token.strip(" ") if scheme.lower() == "bearer" else ""
 
 
 class Stream(Call, Protocol[Received_co, Sent_contra]):

@@ -25,11 +25,10 @@ from arena.transport.grpc_stream import GrpcStream, incomplete
 from arena.transport.http2 import Http2Connection
 from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
-from arena.transport.refusals import over_budget
+from arena.transport.refusals import explained, over_budget
 from arena.transport.settings import TransportSettings
 from arena.transport.work_budget import metered
 
-STOPPING: Final = CallRefused(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
 FAILED: Final = CallRefused(
     grpc.StatusCode.INTERNAL, "the server failed to answer; this is a bug of the server, not of the client"
 )
@@ -47,7 +46,11 @@ CREDIT_FOR_TOKEN: Final = 10.0
 """Seconds that an origin may have to wait, while it may still open a call with a token that has to be checked."""
 REFUSAL_COST: Final = 200
 """Useless frames that a call counts for which is refused since the budget of its origin is spent."""
+STOPPING_WAIT: Final = 1.0
+"""Seconds after which a server that stops may be there again, at the earliest."""
 ENCODINGS: Final = ("", "identity", "gzip")
+CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
+"""Of calls by gRPC; "application/grpc-web" and other encodings of messages are other protocols, which are refused."""
 
 log = structlog.get_logger(__name__)
 
@@ -157,6 +160,9 @@ class _Calls:
         self._listener = listener
         self._nursery = nursery
         self._error_domain = error_domain
+        self._stopping = explained(
+            grpc.StatusCode.UNAVAILABLE, "the server is stopping", "STOPPING", error_domain, STOPPING_WAIT
+        )
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
         """Seconds of processor time that calls of a method without a valid token have taken, by path."""
@@ -193,7 +199,7 @@ class _Calls:
         refusal = self._refusal(fields, method, size) or self._budget_refusal(http2, metadata, origin)
         if fields.get(":method") != "POST":
             stream.respond_at_once = partial(stream.end, ((b":status", b"405"),))
-        elif not fields.get("content-type", "").startswith("application/grpc"):
+        elif CONTENT_TYPE.fullmatch(fields.get("content-type", "")) is None:
             stream.respond_at_once = partial(stream.end, ((b":status", b"415"),))
         elif refusal is not None:
             stream.respond_at_once = partial(stream.close, refusal.code, refusal.text, details=refusal.details)
@@ -206,7 +212,7 @@ class _Calls:
         """Return the status to refuse a request with; None for one to be handled."""
         code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
         if self._closed:
-            return STOPPING
+            return self._stopping
         if size > max_metadata:
             return CallRefused(code.RESOURCE_EXHAUSTED, f"the metadata has at most {max_metadata} bytes, not {size}")
         if method is None:
@@ -259,7 +265,7 @@ class _Calls:
 
     async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
         """Run the handler of a call to its end and close the call with the status that follows from it."""
-        refusal: CallRefused | None = STOPPING
+        refusal: CallRefused | None = self._stopping
         try:
             with stream.scope:
                 await metered(handler(), stream.charge)

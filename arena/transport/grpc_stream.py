@@ -168,8 +168,7 @@ class GrpcStream(Http2Stream):
             text = f"an answer has at most {max_response} bytes, and this one would have {len(message)}; ask for less"
             raise CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
         if not self._headers_sent:
-            self._headers_sent = True
-            self.open(RESPONSE_HEADERS)
+            self._send_headers()
         self.busy = True
         self.write(_prefix(0, len(message)) + message)
 
@@ -215,6 +214,9 @@ class GrpcStream(Http2Stream):
             self.connection.trusted = True
             self._partial_since = self._listener.now
             self._update_window()
+            if not self._headers_sent:
+                self._send_headers()
+                self.connection.request_flush()
 
     def charge(self, seconds: float) -> None:
         """Charge processor time to the origin of a call that is not trusted, what was reserved first."""
@@ -301,6 +303,10 @@ class GrpcStream(Http2Stream):
             self._senders.unpark_all()
         if self._on_message_sent is not None:
             self._on_message_sent()
+
+    def _send_headers(self) -> None:
+        self._headers_sent = True
+        self.open(RESPONSE_HEADERS)
 
     def _mark_closed(self, reason: type[Exception]) -> None:
         self._closed = self._closed or reason

@@ -252,18 +252,20 @@ class Listener:
                 continue  # its peer gave up while it waited to be accepted
             accepted.setblocking(False)
             if listening.family == socket.AF_UNIX:
-                self._connect(accepted, None)
+                self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
                 continue
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._proxies and among(address[0], self._proxies):
                 if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
                     accepted.close()
                     continue
-                proxied = ProxiedConnection(accepted, address, self.now + self.settings.handshake_timeout)
-                self._proxied.add(proxied)
-                self._selector.register(accepted, selectors.EVENT_READ, partial(self._read_header, proxied))
+                self._wait_for_header(ProxiedConnection(accepted, address, self.now + self.settings.handshake_timeout))
             else:
-                self._connect(accepted, address)
+                self._connect(accepted, address, self.credentials)
+
+    def _wait_for_header(self, proxied: ProxiedConnection) -> None:
+        self._proxied.add(proxied)
+        self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
 
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
         """Read what a proxy tells of a connection, not a byte more, and take the connection over."""
@@ -272,26 +274,29 @@ class Listener:
         except BlockingIOError:
             return
         except (OSError, ValueError) as error:
-            log.warning("no header of the PROXY protocol", proxy=proxied.address[0], error=str(error))
+            proxy = "unix:" if proxied.address is None else proxied.address[0]
+            log.warning("no header of the PROXY protocol", proxy=proxy, error=str(error))
             self._forget(proxied)
             proxied.socket.close()
             return
         if header is not None:
             self._forget(proxied)
-            self._connect(proxied.socket, header.peer or proxied.address)
+            credentials = None if proxied.address is None else self.credentials
+            self._connect(proxied.socket, header.peer or proxied.address, credentials)
 
     def _forget(self, proxied: ProxiedConnection) -> None:
         self._proxied.discard(proxied)
         self._selector.unregister(proxied.socket)
 
-    def _connect(self, accepted: socket.socket, address: PeerAddress | None) -> None:
+    def _connect(
+        self, accepted: socket.socket, address: PeerAddress | None, credentials: ssl.SSLContext | None
+    ) -> None:
         """Begin a connection of whoever is at an address, None for this machine's Unix socket; or close it."""
         origin = self._connection_limits.admit(address[0] if address else "", self.now)
         if origin is None:
             accepted.close()
             return
         start = thread_time()
-        credentials = self.credentials if address else None
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)
         self._selector.register(accepted, selectors.EVENT_READ, connection.ready)

@@ -33,24 +33,47 @@ class ProxyHeader(NamedTuple):
 
 
 class ProxiedConnection:
-    """A connection from a proxy that has yet to tell whose it is."""
+    """A connection from a proxy that has yet to tell whose it is, or from a Unix socket, which may or may not tell."""
 
-    def __init__(self, accepted: socket.socket, address: PeerAddress, until: float) -> None:
+    def __init__(self, accepted: socket.socket, address: PeerAddress | None, until: float) -> None:
         self.socket = accepted
         self.address = address
+        """The proxy's; None for a Unix socket."""
         self.until = until
         """The instant at which the header must have come."""
         self._received = b""
 
     def read(self) -> ProxyHeader | None:
-        """Read of the header what there is, None if that is not all of it; OSError or ValueError."""
+        """Read of the header what there is, None if that is not all of it; OSError or ValueError.
+
+        From a Unix socket a header comes in one piece or there is none, and nothing is read.
+        """
         peeked = self.socket.recv(MOST, socket.MSG_PEEK)
         if not peeked:
             raise ValueError("it was closed before")
+        if self.address is None:
+            return self._of_unix_socket(peeked)
         header = parse_header(self._received + peeked)
         mine = len(peeked) if header is None else header.length - len(self._received)
         self._received += self.socket.recv(mine)
         return header
+
+    def _of_unix_socket(self, peeked: bytes) -> ProxyHeader:
+        try:
+            header = parse_header(peeked)
+        except ValueError:
+            header = None
+        if header is None:
+            return ProxyHeader(0, None)
+        self.socket.recv(header.length)
+        return header
+
+
+def header_for(host: str, port: int) -> bytes:
+    """Return a header (version 1) for a connection of whoever is at a numeric address; ValueError."""
+    address = ip_address(host.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    return b"PROXY TCP%d %s %s %d 0\r\n" % (address.version, str(address).encode(), str(address).encode(), port)
 
 
 def parse_header(received: bytes) -> ProxyHeader | None:

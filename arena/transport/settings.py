@@ -125,6 +125,6 @@ class TransportSettings:
         default=None,
         metadata={
             "help": "Listen at this path of the file system, too, as unix:PATH without TLS, for this user's programs. "
-            "Who comes that way has a budget and connections of his own.",
+            "Who comes that way has a budget and connections of his own, or says by the PROXY protocol whose they are.",
         },
     )

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from arena.web.answers.problems import problem
@@ -27,6 +27,7 @@ from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.health import SourceHealth, healthz
 from arena.web.pages.metrics import metrics
+from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.fresh import FreshRows
 from arena.web.reading.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
@@ -53,6 +54,7 @@ ROUTES: Final = (
     Route("/matches/{number:int}/analysis", reviews.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
+    Route("/write-a-bot/browser", rules_pages.browser_bot),
     Route("/duels", rules_pages.duels),
     Route("/api", api_page),
     Route("/healthz", healthz),
@@ -62,11 +64,15 @@ ROUTES: Final = (
 
 
 def application(
-    open_source: OpenSource, root: str = "", rules: RequestRules = USUAL, open_server: OpenServer | None = None
+    open_source: OpenSource,
+    root: str = "",
+    rules: RequestRules = USUAL,
+    open_server: OpenServer | None = None,
+    play_socket: PlaySocket | None = None,
 ) -> Starlette:
     """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena".
 
-    `open_server` opens the server whose running matches are shown; without one none are.
+    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
@@ -74,7 +80,12 @@ def application(
     table_ladders = TableLadders(reader)
     static = StaticFiles(directory=str(files("arena.web") / "static"))
     made = Starlette(
-        routes=[*ROUTES, Mount(PATH, api_application(Sources(reader, table_ladders))), Mount("/static", static)],
+        routes=[
+            *ROUTES,
+            WebSocketRoute("/play", play_socket or NoServer()),
+            Mount(PATH, api_application(Sources(reader, table_ladders))),
+            Mount("/static", static),
+        ],
         middleware=[
             Middleware(WithHeaders, root=root),
             Middleware(EachRequest, rules=rules, counts=counts),
@@ -94,6 +105,7 @@ def application(
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
+    made.state.play_socket = play_socket
     made.state.live = live
     made.state.replays = ReadyReplays()
     made.state.pictures = MatchPictures()

@@ -1,6 +1,6 @@
 """The pages in a process that a server starts beside itself.
 
-`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES`; it ends when the server does, however that ends.
+`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS`; it ends when the server does, however that ends.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from arena.client.directory import opening_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
 from arena.transport.proxy_protocol import networks
+from arena.transport.sockets import host_and_port
+from arena.web.playing.play_socket import PlaySocket
+from arena.web.playing.sites import Sites
 from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 
 
-def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
+def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str) -> None:
     """Tell the server the address of the pages, or what is wrong, and show them until it ends.
 
-    `proxies` are those that the server believes whose a connection is, too.
+    `proxies` are those that the server believes whose a connection is, too; `web_origin` names other sites whose pages
+    may let bots play.
     """
     _log_to_stderr()
     rules = RequestRules(proxies=networks(proxies) if proxies else ())
@@ -37,6 +41,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
                 partial(_say, parent),
                 rules,
                 partial(connect, f"unix:{unix_socket}"),
+                PlaySocket(unix_socket, Sites(host_and_port(listen)[0], web_origin)),
             )
         except RuntimeError as error:
             parent.send([("", str(error))])

@@ -16,6 +16,7 @@ from arena.transport.sockets import bind
 from arena.web.application import application
 from arena.web.live.feed import OpenServer
 from arena.web.live.viewers import raise_file_limit
+from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
 from arena.web.requests.each_request import USUAL, RequestRules
 
@@ -34,17 +35,18 @@ def run(
     ready: Callable[[str], None],
     rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
+    play_socket: PlaySocket | None = None,
 ) -> None:
     """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError.
 
-    `open_server` opens the server whose running matches are shown; without one none are.
+    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
     """
     raise_file_limit()
     sockets = bind(listen)
     host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)
     named = f"[{host}]" if ":" in host else host
-    pages = application(open_source, root, rules, open_server)
+    pages = application(open_source, root, rules, open_server, play_socket)
     gc.collect()
     gc.freeze()  # what is there from the beginning made a page take 70 ms longer now and then
     gc.set_threshold(20_000, 20, 50)
@@ -62,6 +64,8 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
+    config.websocket_max_message_size = LARGEST_FRAME
+    config.websocket_permessage_deflate = False  # what unpacks to more than it seems
     return config
 
 

@@ -77,7 +77,7 @@ def answers(message: pb.PlayResponse) -> pb.PlayRequest:
     )
 
 
-@pytest.mark.parametrize("metadata", [{}, {"authorization": "Basic xyz"}, {"authorization": "bearer xyz"}])
+@pytest.mark.parametrize("metadata", [{}, {"authorization": "Basic xyz"}, {"authorization": "Bearerxyz"}])
 async def test_a_call_without_a_token_is_told_how_to_send_one(
     store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, metadata: dict[str, str]
 ) -> None:

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 import grpc
 import pytest
 import trio
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 
 from arena.api.server import NAMES, serve_arena
 from arena.replay.hash_chain import pack_replay, with_chain
@@ -28,6 +30,7 @@ T = TypeVar("T")
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 PATIENCE = 20.0
+REFLECTION = ("v1", "v1alpha")
 
 
 @asynccontextmanager
@@ -88,13 +91,55 @@ async def in_thread(answers: Iterator[Any]) -> Any:
     return await trio.to_thread.run_sync(next, answers, None)
 
 
-async def test_reflection_lists_every_service() -> None:
+@pytest.mark.parametrize("version", REFLECTION)
+async def test_reflection_lists_every_service(version: str) -> None:
     async with serving() as (_, channel):
-        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-        request = reflection_pb2.ServerReflectionRequest(list_services="")
-        answer = await in_thread(stub.ServerReflectionInfo(iter([request]), timeout=PATIENCE))
+        answer = await reflected(channel, version, list_services="")
         listed = {service.name for service in answer.list_services_response.service}
-        assert listed == {*NAMES, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
+        assert listed == {
+            *NAMES,
+            "grpc.health.v1.Health",
+            *(f"grpc.reflection.{each}.ServerReflection" for each in REFLECTION),
+        }
+
+
+@pytest.mark.parametrize("version", REFLECTION)
+async def test_who_knows_nothing_but_reflection_can_call_every_service(version: str) -> None:
+    """As grpcurl does: descriptors from the server, messages made of them."""
+    async with serving() as (_, channel):
+        pool = DescriptorPool()
+        for name in ("arena.v1.GameService", "grpc.reflection.v1.ServerReflection"):
+            answer = await reflected(channel, version, file_containing_symbol=name)
+            for file in answer.file_descriptor_response.file_descriptor_proto:
+                pool.AddSerializedFile(file)  # what a file imports comes with it, before it
+        method = pool.FindServiceByName("arena.v1.GameService").FindMethodByName("ListGames")
+        request, response = map(GetMessageClass, (method.input_type, method.output_type))
+        call = channel.unary_unary(
+            "/arena.v1.GameService/ListGames",
+            request_serializer=request.SerializeToString,
+            response_deserializer=response.FromString,
+        )
+        games: Any = await ask(call, request())
+        assert [game.name for game in games.games] == list(GAMES)
+        described = pool.FindServiceByName("grpc.reflection.v1.ServerReflection").FindMethodByName(
+            "ServerReflectionInfo"
+        )
+        alike = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].methods_by_name["ServerReflectionInfo"]
+        for new, old in ((described.input_type, alike.input_type), (described.output_type, alike.output_type)):
+            assert {(each.name, each.number) for each in new.fields} == {
+                (each.name, each.number) for each in old.fields
+            }
+
+
+async def reflected(channel: grpc.Channel, version: str, **request: str) -> Any:
+    """What a version of the reflection service answers; their messages are the same bytes."""
+    call = channel.stream_stream(
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    asked = reflection_pb2.ServerReflectionRequest(**request)  # type: ignore[arg-type]
+    return await in_thread(call(iter([asked]), timeout=PATIENCE))
 
 
 async def test_the_catalogues_are_there_for_the_asking() -> None:

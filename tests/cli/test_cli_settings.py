@@ -52,6 +52,7 @@ OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
     "metrics": "[::1]:2",
     "proxies": "10.0.0.0/8, ::1",
     "web": "[::1]:2",
+    "web_origin": "https://arena.example, http://[::1]:2",
 }
 
 

@@ -44,7 +44,7 @@ class RawBot:
     ) -> None:
         self.address = address
         self.token = token
-        self._channel = channel_to(address)
+        self._channel = self.open_channel()
         self._out: SimpleQueue[Any] = SimpleQueue()
         metadata = (("authorization", f"Bearer {token}"),) if token else ()
         play = self._channel.stream_stream(
@@ -65,9 +65,15 @@ class RawBot:
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
+        self.error: grpc.RpcError | None = None
+        """The end as gRPC tells it, with trailers, where it was not OK."""
         self.thread: threading.Thread | None = None
         if hello:
             self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw", playing=playing)))
+
+    def open_channel(self) -> grpc.Channel:
+        """A channel to its server."""
+        return channel_to(self.address)
 
     def __repr__(self) -> str:
         ended = f"ended with {self.end.code.name} {self.end.text!r}" if self.end else "on its stream"
@@ -90,6 +96,7 @@ class RawBot:
             self.end = Ended(grpc.StatusCode.OK, "")
             raise self.end from None
         except grpc.RpcError as error:
+            self.error = error
             self.end = Ended(self._call.code(), self._call.details())
             raise self.end from error
         self.invitations += message.invitations

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
+import signal
 from collections.abc import Iterator
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import grpc
 import pytest
 from arena_client import channel
+from arena_client.v1 import bots_pb2, bots_pb2_grpc
 from arena_client.v1 import play_pb2 as pb
 from google.protobuf.json_format import MessageToDict, ParseDict
+from google.rpc import error_details_pb2, status_pb2
 
 from arena.api.codec import LARGEST_HELLO, MOST_AT_ONCE
 from arena.api.play_service import STATUS
+from arena.api.statuses import PAUSES
+from arena.api.watching import FULL_RETRY
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED
 from arena.server.sessions.session import SEND_LIMIT
+from arena.transport.grpc_server import STOPPING_WAIT
 from arena.transport.settings import TransportSettings
-from tests.end_to_end.e2e_rig import ROOT, Crowd, Ended, server
+from tests.end_to_end.e2e_rig import (
+    PATIENCE,
+    ROOT,
+    Crowd,
+    Ended,
+    RawBot,
+    Server,
+    channel_to,
+    server,
+    until,
+)
+from tests.transport.raw_http2 import PLAY, RawConnection
+from tests.transport.raw_http2 import message as framed
 
 PAGE: Final = (ROOT / "docs" / "protocol.md").read_text()
 SAID: Final = [
@@ -134,7 +154,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_the_table_of_ends_is_the_servers_and_the_clients() -> None:
-    table = {reason: (status, back) for status, reason, _, back in rows("What ends a stream")}
+    table = {reason: (status, back) for status, reason, _, back, _ in rows("What ends a stream")}
     proto = (ROOT / "proto/arena/v1/play.proto").read_text().split("service PlayService")[1].split("rpc Play")[0]
     for ended, code in STATUS.items():
         assert table[ended.name][0] == code.name
@@ -145,6 +165,156 @@ def test_the_table_of_ends_is_the_servers_and_the_clients() -> None:
         assert isinstance(failure, channel.DroppedError) == (back == "yes"), reason
     named = set(re.findall(r"\b([A-Z]+_[A-Z_]+|STOPPING|FLOODING)\b", proto))
     assert named - {code.name for code in grpc.StatusCode} == table.keys()
+
+
+def test_the_table_of_pauses_is_the_servers() -> None:
+    """A pause is told wherever a bot is to come back, and nowhere else."""
+    for _, reason, _, back, pause in rows("What ends a stream"):
+        assert bool(pause) == (back == "yes"), reason
+        if reason != "OVER_BUDGET":
+            assert pause.partition(" s")[0] == (f"{PAUSES[reason]:g}" if reason in PAUSES else ""), reason
+    assert f"`TOO_MANY_WATCHERS` ({FULL_RETRY:g} s), `NOT_FITTED` ({PAUSES['NOT_FITTED']:g} s)" in PAGE
+    assert PAUSES["STOPPING"] == STOPPING_WAIT
+
+
+class Came(NamedTuple):
+    """How a call ended."""
+
+    status: str
+    reason: str
+    pause: float | None
+    """Seconds of its RetryInfo."""
+
+
+def came(error: Any) -> Came:
+    """What the details of a status say, beside it."""
+    details = dict(error.trailing_metadata())["grpc-status-details-bin"]
+    info, retry, pause = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo(), None
+    for detail in status_pb2.Status.FromString(details).details:
+        if detail.Unpack(retry):
+            pause = retry.retry_delay.ToTimedelta().total_seconds()
+        detail.Unpack(info)
+    assert info.domain == "arena"
+    return Came(error.code().name, info.reason, pause)
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server without house bots at its tables, which lets a bot connect five times and an address register ten."""
+    often = ("--connect-rate", "0.1", "--hello-timeout", "1", "--registrations-per-address", "10")
+    with server(tmp_path_factory.mktemp("ends") / "data", *often, "--drain", "0", "--luck", "off") as arena:
+        yield arena
+
+
+def at_a_table(crowd: Crowd, *names: str) -> tuple[RawBot, RawBot]:
+    """Two bots at one table, the first of which owes a decision."""
+    first, second = (crowd.come(name) for name in names)
+    second.play_in_background()
+    first.read_until(lambda: first.decisions)
+    return first, second
+
+
+def registered(arena: Server, name: str, token: str) -> Any:
+    with channel_to(arena.address) as channel:
+        request = bots_pb2.RegisterBotRequest(name=name, token=token)
+        return bots_pb2_grpc.BotServiceStub(channel).RegisterBot(request, timeout=PATIENCE)
+
+
+def test_registering_again_is_answered_as_the_first_time(arena: Server) -> None:
+    mine, other = (f"arena_{secrets.token_urlsafe(32)}" for _ in range(2))
+    first = registered(arena, "twice", mine)
+    assert (registered(arena, "twice", mine), first.token) == (first, mine)
+    with pytest.raises(grpc.RpcError) as refused:
+        registered(arena, "twice", other)
+    assert came(refused.value) == ("ALREADY_EXISTS", "NAME_TAKEN", None)
+
+
+def test_who_leaves_is_last_and_its_stream_ends_with_ok(arena: Server) -> None:
+    with Crowd(arena.address) as crowd:
+        leaver, stayer = at_a_table(crowd, "leaver", "stayer")
+        leaver.send(pb.PlayRequest(leave=True))
+        assert leaver.last_word().code.name == "OK"
+        until(lambda: stayer.reports, "the match is played on")
+        report = stayer.reports[0]
+        assert report.places[1 - report.seat] == 2
+
+
+def test_half_close_ends_the_stream_with_ok_and_the_seat_is_kept(arena: Server) -> None:
+    with Crowd(arena.address) as crowd:
+        closer, _ = at_a_table(crowd, "closer", "partner")
+        asked = closer.decisions[0]
+        closer.say_goodbye()
+        with pytest.raises(Ended) as ended:
+            closer.read_until(lambda: False)
+        assert ended.value.code.name == "OK"
+        again = crowd.come("closer", playing=[asked.match_id])
+        again.read_until(lambda: again.decisions)
+        assert (again.decisions[0].match_id, again.decisions[0].decision_id) == (asked.match_id, asked.decision_id)
+        assert again.starts[0].match_id == asked.match_id
+
+
+def test_a_second_stream_takes_over(arena: Server) -> None:
+    with Crowd(arena.address) as crowd:
+        first = crowd.come("double")
+        first.read()
+        crowd.come("double").read()
+        with pytest.raises(Ended):
+            first.read_until(lambda: False)
+        assert came(first.error) == ("ABORTED", "TAKEN_OVER", None)
+
+
+def test_who_comes_too_often_or_says_nothing_is_told_when_to_come_back(arena: Server) -> None:
+    with Crowd(arena.address) as crowd:
+        silent = crowd.come("often", hello=False)
+        with pytest.raises(Ended):
+            silent.read()
+        assert came(silent.error) == ("FAILED_PRECONDITION", "NO_HELLO", PAUSES["NO_HELLO"])
+        for _ in range(8):
+            bot = crowd.come("often")
+            try:
+                bot.read()
+            except Ended:
+                break
+        told = came(bot.error)
+        assert told[:2] == ("RESOURCE_EXHAUSTED", "FLOODING")
+        assert told.pause is not None
+        assert 0 < told.pause <= 10, "one in ten seconds"
+
+
+def test_a_server_that_stops_says_when_to_come_back(tmp_path: Path) -> None:
+    with server(tmp_path / "data", "--drain", "0") as stopping, Crowd(stopping.address) as crowd:
+        bot = crowd.come("ann")
+        bot.read()
+        stopping.signal(signal.SIGTERM)
+        with pytest.raises(Ended):
+            bot.read_until(lambda: False)
+        assert came(bot.error) == ("UNAVAILABLE", "STOPPING", PAUSES["STOPPING"])
+
+
+def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
+    """A client that waits for them would otherwise wait for ever, and the server for its hello."""
+    with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
+        stream = connection.open(PLAY, ("authorization", f"bearer {crowd.token('waits')}"))
+        answer = connection.answers[stream]
+        connection.until(lambda: answer.headers)
+        assert (answer.headers[":status"], answer.status, answer.content) == ("200", None, b"")
+        hello = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=0)).SerializeToString()
+        connection.data(stream, framed(hello))
+        connection.until(lambda: answer.messages)
+        assert pb.PlayResponse.FromString(answer.messages[0]).welcome.bot == "waits"
+
+
+def test_who_registers_too_often_is_told_when_one_is_allowed_again(arena: Server) -> None:
+    def all_of_them() -> None:
+        for number in range(11):
+            registered(arena, f"many-{number}", "")
+
+    with pytest.raises(grpc.RpcError) as refused:
+        all_of_them()
+    told = came(refused.value)
+    assert told[:2] == ("RESOURCE_EXHAUSTED", "TOO_MANY_REGISTRATIONS")
+    assert told.pause is not None
+    assert 1 < told.pause <= 360, "ten an hour"
 
 
 def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:

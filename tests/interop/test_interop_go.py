@@ -18,6 +18,7 @@ GRPCURL: Final = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"
 SERVICES: Final = {
     *(f"arena.v1.{name}Service" for name in ("Bot", "Game", "Ladder", "Match", "Operator", "Play")),
     "grpc.health.v1.Health",
+    "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
 }
 

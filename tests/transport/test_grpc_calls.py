@@ -13,8 +13,9 @@ import pytest
 import structlog
 import trio
 
-from arena.transport.call import Call, CallRefused, PeerVanished, Stream
+from arena.transport.call import Call, CallRefused, PeerVanished, Stream, bearer
 from arena.transport.grpc_server import Service, serve
+from arena.transport.memory import MemoryPeer
 from arena.transport.settings import TransportSettings
 from arena.v1 import ladder_pb2, ladder_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2_grpc
 from arena.v1 import play_pb2 as pb
@@ -34,7 +35,7 @@ from tests.transport.grpc_rig import (
     refusal,
     serving,
 )
-from tests.transport.raw_http2 import PLAY, RawConnection, message, reset
+from tests.transport.raw_http2 import EMPTY, END_HEADERS, PLAY, Kind, RawConnection, frame, message, reset
 
 pytestmark = pytest.mark.process
 
@@ -485,6 +486,84 @@ async def test_a_client_that_probes_the_network_sends_as_much_as_it_likes() -> N
         with grpc.insecure_channel(address, options=options) as channel:
             call = play_pb2_grpc.PlayServiceStub(channel).Play(numbers(*range(20_000)), timeout=PATIENCE)
             assert [answer.heartbeat for answer in call] == list(range(20_000))
+
+    async with serving(play_service(echo)) as address:
+        await in_thread(client, address)
+
+
+async def test_a_client_that_waits_for_headers_before_it_speaks_has_them_when_it_is_trusted() -> None:
+    """As tonic does: its call is not there for the program before the server's headers are."""
+
+    async def greet(stream: PlayStream) -> None:
+        if bearer(stream) == "right":
+            stream.trust()
+        await echo(stream)
+
+    def client(address: str) -> None:
+        with RawConnection(address) as connection:
+            calls = [connection.open(PLAY, ("authorization", f"Bearer {word}")) for word in ("right", "wrong")]
+            trusted, stranger = (connection.answers[call] for call in calls)
+            connection.until(lambda: trusted.headers)
+            assert (trusted.headers[":status"], trusted.headers["content-type"]) == ("200", "application/grpc")
+            assert not trusted.content
+            connection.settle()
+            assert not stranger.headers, "nothing is said to a stranger that says nothing"
+            connection.data(calls[0], message(pb.PlayRequest(heartbeat=7).SerializeToString()), end=True)
+            connection.outcome(calls[0])
+            assert (trusted.status, trusted.messages) == (0, [pb.PlayResponse(heartbeat=7).SerializeToString()])
+
+    async with serving(play_service(greet)) as address:
+        await in_thread(client, address)
+
+
+async def test_a_trusted_call_that_is_refused_ends_with_its_status_after_its_headers() -> None:
+    async def refuse(stream: PlayStream) -> None:
+        stream.trust()
+        raise CallRefused(CODE.FAILED_PRECONDITION, "not today")
+
+    async with serving(play_service(refuse)) as address:
+        said = await in_thread(partial(refusal, partial(converse, address, 1)))
+        assert said == (CODE.FAILED_PRECONDITION, "not today")
+
+
+@pytest.mark.parametrize("header", ["Bearer word", "bearer word", "BEARER word", "Bearer  word "])
+async def test_the_scheme_of_a_token_is_read_in_any_letters(header: str) -> None:
+    peer: MemoryPeer[object, object] = MemoryPeer({"authorization": header})
+    assert bearer(peer.stream) == "word"
+
+
+@pytest.mark.parametrize("header", ["Basic word", "word", "Bearerword", ""])
+async def test_what_is_no_token_is_none(header: str) -> None:
+    peer: MemoryPeer[object, object] = MemoryPeer({"authorization": header})
+    assert bearer(peer.stream) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("application/grpc", "200"),
+        ("application/grpc+proto", "200"),
+        ("Application/GRPC; charset=utf-8", "200"),
+        ("application/grpc-web", "415"),
+        ("application/grpc-web+proto", "415"),
+        ("application/grpc-web-text", "415"),
+        ("application/grpc+json", "415"),
+        ("application/json", "415"),
+        ("", "415"),
+    ],
+)
+async def test_another_protocol_is_refused_whole_and_not_half_answered(kind: str, status: str) -> None:
+    def client(address: str) -> None:
+        with RawConnection(address) as connection:
+            names = ((":method", "POST"), (":scheme", "http"), (":path", PLAY), (":authority", "localhost"))
+            block = connection.encoded(*names, ("content-type", kind), ("te", "trailers"))
+            stream = connection.stream()
+            connection.send(frame(Kind.HEADERS, END_HEADERS, stream, block))
+            if status == "200":
+                connection.data(stream, EMPTY, end=True)
+            answer = connection.outcome(stream)
+            assert answer.headers[":status"] == status
+            assert (answer.status, bool(answer.content)) == ((0, True) if status == "200" else (None, False))
 
     async with serving(play_service(echo)) as address:
         await in_thread(client, address)

@@ -324,7 +324,7 @@ async def test_a_status_says_anything() -> None:
 
 
 async def test_a_call_refused_at_once_has_one_block_of_headers() -> None:
-    caller = Caller()
+    caller = Caller(stranger=True)
     caller.stream.close(grpc.StatusCode.UNAVAILABLE, "not now")
     (only,) = caller.headers()
     assert only.items() >= {":status": "200", "grpc-status": "14", "grpc-message": "not now"}.items()

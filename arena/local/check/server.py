@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import trio
 from grpc_health.v1 import health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2_grpc
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import PROTOBUF, decode_hello
@@ -32,7 +31,7 @@ from arena.store.errors import NameNotAllowed
 from arena.transport.call import CallRefused, PeerVanished, bearer
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
-from arena.transport.reflection import Reflection
+from arena.transport.reflection import Reflection, register
 from arena.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
 from engine.registry import GAMES
 
@@ -83,7 +82,7 @@ class CheckServer:
             Service(bots_pb2_grpc.add_BotServiceServicer_to_server, _BotService(self)),
             Service(game_pb2_grpc.add_GameServiceServicer_to_server, _GameService()),
             Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, self._stopping)),
-            Service(reflection_pb2_grpc.add_ServerReflectionServicer_to_server, Reflection(SERVICES)),
+            Service(register, Reflection(SERVICES)),
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
@@ -141,7 +140,7 @@ class CheckServer:
         except Closed as closed:
             if wire is not None:
                 wire.end = str(closed)
-            raise refused(STATUS[closed.reason], closed.reason.name, str(closed)) from closed
+            raise refused(STATUS[closed.reason], closed.reason.name, str(closed), closed.wait) from closed
         finally:
             if wire is not None:
                 wire.over = True

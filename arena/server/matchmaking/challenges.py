@@ -38,6 +38,10 @@ class NotChallenged(Refused):
 class TooManyChallenges(Refused):
     """More challenges than the bots of one owner may send, or than one bot may be sent."""
 
+    def __init__(self, words: str, wait: float) -> None:
+        super().__init__(f"{words}; try again in {math.ceil(wait / 60)} min")
+        self.wait = wait
+
 
 class Challenge:
     """One challenge."""
@@ -179,7 +183,7 @@ class Challenges:
             if not allowance.take(who, now):
                 for other, counted in taken:
                     other.give_back(counted)
-                raise TooManyChallenges(f"{words}; try again in {math.ceil(allowance.wait(who, now) / 60)} min")
+                raise TooManyChallenges(words, allowance.wait(who, now))
             taken.append((allowance, who))
 
     def _full(self, challenge: Challenge) -> list[str]:

@@ -33,7 +33,7 @@ class Admission:
         if not connects.take(1, now):
             allowed = f"{self._limits.connect_rate:g} times a second is allowed (connect_rate)"
             text = f"flooding: {bot.name} connects too often; wait, {allowed}"
-            raise Closed(Reason.FLOODING, text)
+            raise Closed(Reason.FLOODING, text, connects.wait(1, now))
         if self._streams[bot.owner] >= self._limits.streams_per_owner:
             streams = f"{self._limits.streams_per_owner} streams open (streams_per_owner)"
             text = f"the bots of {bot.owner} have {streams}; close one and come back"

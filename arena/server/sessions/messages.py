@@ -311,9 +311,11 @@ class MessageCodec(NamedTuple):
 class Closed(Exception):  # noqa: N818 - a decision, not an error
     """Raised to end a bot's stream; the reason is told to the bot."""
 
-    def __init__(self, reason: Reason, text: str) -> None:
+    def __init__(self, reason: Reason, text: str, wait: float | None = None) -> None:
         super().__init__(text)
         self.reason = reason
+        self.wait = wait
+        """Seconds after which the bot may come back, where that is known."""
 
 
 class Reason(Enum):

@@ -17,6 +17,7 @@ class TooManyRegistrations(Refused):
             "(registrations_per_address); "
             f"try again in {math.ceil(wait / 60)} min"
         )
+        self.wait = wait
 
 
 class Registrations:

@@ -50,6 +50,11 @@ async def write_a_bot(request: Request) -> Response:
     return page(request, "write_a_bot.html", bot=FIRST_BOT)
 
 
+async def browser_bot(request: Request) -> Response:
+    """Show a bot that plays in the viewer's own browser."""
+    return page(request, "browser_bot.html", plays=request.app.state.play_socket is not None)
+
+
 async def duels(request: Request) -> Response:
     """Show where the viewer's own browser shows results of the match runner."""
     return page(request, "duels.html")

@@ -71,7 +71,7 @@ class EachRequest:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
         began, status, sent = perf_counter(), 0, 0
@@ -81,8 +81,10 @@ class EachRequest:
 
         async def sending(message: Message) -> None:
             nonlocal status, sent
-            if message["type"] == "http.response.start":
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
                 status = message["status"]
+            elif message["type"] == "websocket.accept":
+                status = 101
             elif message["type"] == "http.response.body":
                 sent += len(message.get("body", b""))
             await send(message)
@@ -103,7 +105,7 @@ class EachRequest:
                 log.info(
                     "request",
                     address=address,
-                    method=scope["method"],
+                    method=scope.get("method", "GET"),
                     path=scope["path"][:LONGEST],
                     status=status or 500,
                     ms=round(1000 * seconds, 1),

@@ -53,6 +53,9 @@ _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to
 class DroppedError(Exception):
     """The connection is lost or was not made; another try may succeed."""
 
+    pause = 0.0
+    """Seconds before which it is not to be tried, as the server says."""
+
 
 def checked_address(address: str) -> str:
     """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none. `ArgumentError`."""
@@ -90,19 +93,37 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
     return ""
 
 
-def play_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
-    """Return the error that the end of a stream means; `reason` as in the protocol's `ErrorInfo`, if known."""
-    return _with_reason(_play_failure(code, details, reason), reason)
+def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
+    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended; 0 where the server gives none."""
+    for name, value in trailers or ():
+        if name == "grpc-status-details-bin" and isinstance(value, bytes):
+            with contextlib.suppress(DecodeError):
+                for detail in status_pb2.Status.FromString(value).details:
+                    retry = error_details_pb2.RetryInfo()
+                    if detail.Unpack(retry):
+                        return max(0.0, float(retry.retry_delay.ToTimedelta().total_seconds()))
+    return 0.0
 
 
-def registration_failure(code: grpc.StatusCode, details: str | None, reason: str = "") -> ArenaError | DroppedError:
-    """Return the error that a failed registration means; `reason` as in the protocol's `ErrorInfo`, if known."""
-    return _with_reason(_registration_failure(code, details, reason), reason)
+def play_failure(
+    code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
+) -> ArenaError | DroppedError:
+    """Return the error that the end of a stream means; `reason` and `pause` as the server says them, if known."""
+    return _with_reason(_play_failure(code, details, reason), reason, pause)
 
 
-def _with_reason(failure: ArenaError | DroppedError, reason: str) -> ArenaError | DroppedError:
+def registration_failure(
+    code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
+) -> ArenaError | DroppedError:
+    """Return the error that a failed registration means; `reason` and `pause` as the server says them, if known."""
+    return _with_reason(_registration_failure(code, details, reason), reason, pause)
+
+
+def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) -> ArenaError | DroppedError:
     if isinstance(failure, ArenaError):
         failure.reason = reason
+    else:
+        failure.pause = pause
     return failure
 
 

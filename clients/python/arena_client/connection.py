@@ -29,6 +29,7 @@ from arena_client.channel import (
     open_channel,
     play_failure,
     registration_failure,
+    told_pause,
 )
 from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRefusedError, UnreachableError
 from arena_client.inbox import Delivery, Inbox
@@ -232,7 +233,7 @@ class Connection:
                     # One that ended at once may end so again; but the server is there.
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     self._session = None
-                wait = waiting_time(now - good)
+                wait = waiting_time(now - good) + dropped.pause
                 if self._give_up_after is not None and now + wait - seen > self._give_up_after:
                     raise UnreachableError(f"no connection to {self._address}: {dropped}") from None
                 _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
@@ -318,8 +319,9 @@ class Connection:
         try:
             response = await stub.RegisterBot(request, timeout=ANSWER_TIME)
         except grpc.aio.AioRpcError as error:
-            reason = error_reason(error.trailing_metadata())
-            failure = registration_failure(error.code(), error.details(), reason)
+            trailers = error.trailing_metadata()
+            reason, pause = error_reason(trailers), told_pause(trailers)
+            failure = registration_failure(error.code(), error.details(), reason, pause)
             if isinstance(failure, ArenaError):
                 new.drop()
             raise failure from None
@@ -433,7 +435,7 @@ class _Stream:
         call = self._call
         code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
         raise (
-            play_failure(code, details, error_reason(trailers))
+            play_failure(code, details, error_reason(trailers), told_pause(trailers))
             if code is not grpc.StatusCode.OK
             else DroppedError("the server closed the connection")
         ) from None

@@ -39,6 +39,8 @@ from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
 
 pytestmark = pytest.mark.process
 
@@ -314,6 +316,29 @@ def test_nothing_is_written_to_a_stream_that_has_ended() -> None:
 
     with Peer([failing], tokens={"t": "bot"}) as peer, pytest.raises(DroppedError, match="not now"):
         asyncio.run(write_late(peer.address))
+
+
+def test_a_bot_comes_back_no_sooner_than_the_server_says(token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "waiting_time", lambda _: 0.0)
+    came: list[float] = []
+
+    def stopping(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        came.append(time.monotonic())
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.FromMilliseconds(700)
+        status = status_pb2.Status(code=14, message="the server is stopping", details=[any_pb2.Any()])
+        status.details[0].Pack(retry)
+        talk.context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
+        yield welcome()
+
+    def back(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        came.append(time.monotonic())
+        yield from one_match(talk)
+
+    with Peer([stopping, back]) as peer:
+        Playing(First(), peer.address, token_file, matches=1).result(PATIENCE)
+    assert came[1] - came[0] >= 0.7
 
 
 def test_a_server_that_says_nothing_is_tried_again(

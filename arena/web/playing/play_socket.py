@@ -1,0 +1,204 @@
+"""`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
+
+One message a frame, binary or as JSON (protobuf's mapping); before it the bot's token, in a frame of its own, and
+perhaps a registration. The server counts the connection as of the browser's address. Frames of the conversation are
+read once the token is accepted, and each way only as fast as the other side takes what there is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import grpc
+import trio
+from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from arena.transport.call import CallRefused
+from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of
+from arena.transport.outgoing_call import OutgoingCall, ask, calling
+from arena.transport.refusals import explained
+from arena.v1 import bots_pb2, play_pb2
+from arena.web.answers.problems import problem
+from arena.web.playing.sites import SiteRefused, Sites
+
+LARGEST_FRAME: Final = 1 << 16
+"""Bytes of a frame from a bot, at most; characters of one with text."""
+LARGEST_OPENING: Final = 4096
+"""Characters of a frame before the conversation."""
+OPENING_LIMIT: Final = 10.0
+"""Seconds for each frame before the conversation."""
+MOST_SOCKETS: Final = 500
+MOST_OF_ADDRESS: Final = 50
+"""WebSockets open at once, in all and of one address."""
+FULL_RETRY: Final = 60
+"""Seconds after which one is to come back that was one too many."""
+FIRST_CODE: Final = 4000
+"""The code of a close frame is this and the status; 1000 is OK (RFC 6455, 7.4.2)."""
+DOMAIN: Final = "arena"
+PLAY: Final = "/arena.v1.PlayService/Play"
+REGISTER: Final = "/arena.v1.BotService/RegisterBot"
+DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
+"""What the details of a status may be; JSON names them."""
+
+
+class PlaySocket:
+    """Lets bots play at a server that listens at a Unix socket; an ASGI application."""
+
+    def __init__(self, unix_socket: str, sites: Sites) -> None:
+        self._unix_socket = unix_socket
+        self._sites = sites
+        self._open = OpenByOrigin(MOST_SOCKETS, MOST_OF_ADDRESS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one WebSocket, or refuse it."""
+        socket = WebSocket(scope, receive, send)
+        host = socket.client.host if socket.client is not None else "127.0.0.1"
+        try:
+            self._sites.check(socket.headers.get("host", ""), socket.headers.get("origin"))
+            with self._open.counted(origin_of(host)):
+                await self._serve(socket, host)
+        except SiteRefused as refused:
+            await socket.send_denial_response(problem(403, str(refused), reason=refused.reason))
+        except TooManyOpen as full:
+            retry = {"retry-after": f"{FULL_RETRY}"}
+            await socket.send_denial_response(problem(503, f"WebSockets: {full}; come back later", retry))
+        except WebSocketDisconnect:
+            pass
+
+    async def _serve(self, socket: WebSocket, host: str) -> None:
+        await socket.accept()
+        try:
+            token = await self._opened(socket, host)
+            async with calling(self._unix_socket, PLAY, host, token) as call:
+                await call.accepted()
+                await _converse(socket, call)
+        except CallRefused as end:
+            await _close(socket, end)
+
+    async def _opened(self, socket: WebSocket, host: str) -> str:
+        """Return the token that a bot shows, after the registrations that it asks for; CallRefused."""
+        while True:
+            with trio.move_on_after(OPENING_LIMIT) as waiting:
+                opening = _opening(await socket.receive())
+            if waiting.cancelled_caught:
+                text = f"no token came within {OPENING_LIMIT:g} s"
+                raise explained(grpc.StatusCode.FAILED_PRECONDITION, text, "NO_HELLO", DOMAIN, 2.0)
+            if "token" in opening:
+                return str(opening["token"])
+            request = _parsed(opening["register"], bots_pb2.RegisterBotRequest())
+            response = await ask(self._unix_socket, REGISTER, host, request.SerializeToString())
+            await socket.send_text(_json(bots_pb2.RegisterBotResponse.FromString(response)))
+
+
+class NoServer:
+    """Says that nobody plays here: the pages are not those beside a server."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a WebSocket."""
+        text = "bots play over a WebSocket at the pages of `arena serve --web`; these pages only read"
+        await WebSocket(scope, receive, send).send_denial_response(problem(501, text))
+
+
+async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
+    """Relay messages both ways until either side ends it; CallRefused with the status, WebSocketDisconnect."""
+    ended: list[Exception] = []
+    binary = False  # as the bot's latest frame is
+
+    async def hear() -> None:
+        nonlocal binary
+        try:
+            while True:
+                frame = _frame(await socket.receive())
+                if binary := isinstance(frame, bytes):
+                    message = frame
+                else:
+                    message = _parsed(_document(frame), play_pb2.PlayRequest()).SerializeToString()
+                try:
+                    await call.send(message)
+                except CallRefused:
+                    return  # `receive` raises it, too, after what the server said before
+        except (WebSocketDisconnect, CallRefused) as end:
+            ended.append(end)
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(hear)
+        try:
+            while True:
+                response = await call.receive()
+                if binary:
+                    await socket.send_bytes(response)
+                else:
+                    await socket.send_text(_json(play_pb2.PlayResponse.FromString(response)))
+        except (CallRefused, WebSocketDisconnect) as end:
+            ended.append(end)
+        nursery.cancel_scope.cancel()
+    raise ended[0]
+
+
+async def _close(socket: WebSocket, end: CallRefused) -> None:
+    """Send the status as JSON, and close with its number and its reason."""
+    number: int = end.code.value[0]
+    if end.code is grpc.StatusCode.OK:
+        await socket.close()
+        return
+    status = status_pb2.Status(code=number, message=end.text)
+    if end.details:
+        status.ParseFromString(end.details)
+    info = error_details_pb2.ErrorInfo()
+    for detail in status.details:
+        detail.Unpack(info)
+    await socket.send_text(_json(status))
+    await socket.close(FIRST_CODE + number, info.reason or end.code.name)
+
+
+def _frame(received: Any) -> str | bytes:
+    """Return what a frame holds; WebSocketDisconnect where there is none any more."""
+    if received["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(received.get("code", 1005))
+    text: str | None = received.get("text")
+    content: bytes = received.get("bytes") or b""
+    return content if text is None else text
+
+
+def _opening(received: Any) -> dict[str, Any]:
+    """Return a frame before the conversation: an object with a token or a registration; CallRefused."""
+    frame = _frame(received)
+    document = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
+    token = document.get("token") if isinstance(document, dict) else None
+    if isinstance(document, dict) and len(document) == 1:
+        if isinstance(token, str) and token.isascii() and token.isprintable():
+            return document
+        if isinstance(document.get("register"), dict):
+            return document
+    what = '{"token": "…"} or {"register": {"name": "…"}}'
+    raise _bad(f"the first frame is text with {what}, of at most {LARGEST_OPENING} characters")
+
+
+def _document(frame: str) -> Any:
+    """Return what a text is as JSON; CallRefused."""
+    try:
+        return json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise _bad(f"the frame is no JSON: {error}") from None
+
+
+def _parsed(document: Any, message: Message) -> Message:
+    """Return a message from protobuf's JSON mapping; CallRefused."""
+    try:
+        return ParseDict(document, message)
+    except (ParseError, RecursionError, TypeError, ValueError, AttributeError) as error:
+        raise _bad(f"the frame is no {message.DESCRIPTOR.name} in protobuf's JSON: {error}") from None
+
+
+def _bad(text: str) -> CallRefused:
+    return explained(grpc.StatusCode.INVALID_ARGUMENT, text, "BAD_MESSAGE", DOMAIN)
+
+
+def _json(message: Message) -> str:
+    return MessageToJson(message, indent=None)

@@ -1,0 +1,78 @@
+"""Whose pages may let bots play: a browser sends a page's origin along, and the name under which it found the server.
+
+Any page that an author visits can open a WebSocket to a server on his machine, so the origin has to be the server's own
+or a named one. And any page's name can be made to lead to his machine, so the name has to be one of the server's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Final
+
+ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
+"""An origin in small letters (RFC 6454, 6.2), and its parts."""
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
+"""Hosts by which a server listens at every address of its machine."""
+
+
+class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
+    """Bots may not play from there; the message says why."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+        """For programs: HOST_UNKNOWN or ORIGIN_REFUSED."""
+
+
+def site_names(web_origin: str) -> Mapping[str, str]:
+    """Return the hosts, with their ports, of origins with commas between, by origin. ValueError."""
+    named: dict[str, str] = {}
+    for word in web_origin.split(","):
+        found = ORIGIN.fullmatch(word.strip().lower())
+        if found is None:
+            raise ValueError(f"{word.strip()!r} is no origin, such as https://arena.example or http://192.0.2.7:8080")
+        named[found[0]] = found[2]
+    return named
+
+
+class Sites:
+    """The origins and names under which bots may play."""
+
+    def __init__(self, listens: str, web_origin: str) -> None:
+        """`listens`: the host that the server was told to listen at; `web_origin` as of `site_names`, or nothing."""
+        self._origins = site_names(web_origin) if web_origin else {}
+        self._everywhere = listens in WILDCARDS
+        self._hosts = {*LOOPBACK, listens.lower(), *map(_without_port, self._origins.values())}
+
+    def check(self, host: str, origin: str | None) -> None:
+        """Check the headers Host and Origin of a request; SiteRefused."""
+        named = _without_port(host.lower())
+        if named not in self._hosts and not (self._everywhere and _is_address(named)):
+            raise SiteRefused(
+                "HOST_UNKNOWN",
+                f"bots do not play at the name {host[:100]!r}: it is neither what the server was told to listen at nor "
+                "a name of this machine; the operator names it by --web-origin",
+            )
+        if origin is None or origin.lower() in self._origins:
+            return
+        found = ORIGIN.fullmatch(origin.lower())
+        if found is None or found[2] != host.lower():
+            raise SiteRefused(
+                "ORIGIN_REFUSED",
+                f"pages of {origin[:100]!r} may not let bots play here; the operator names them by --web-origin",
+            )
+
+
+def _without_port(host: str) -> str:
+    return re.sub(r":\d+$", "", host).strip("[]")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,315 @@
+"""`arena serve --web`: bots play over a WebSocket, from where they may, and are bots as any other."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.v1 import play_pb2 as pb
+from arena.web.playing.play_socket import (
+    FIRST_CODE,
+    LARGEST_FRAME,
+    MOST_OF_ADDRESS,
+    MOST_SOCKETS,
+    OPENING_LIMIT,
+    PlaySocket,
+)
+from arena.web.playing.sites import SiteRefused, Sites, site_names
+from tests.cli.cli_rig import PATIENCE
+from tests.cli.test_cli_serve_web import Server, refused, serving, until
+from tests.cli.web_process_rig import browsing
+from tests.cli.web_socket import Over, Refusal, Socket
+
+HELLO = {"hello": {"games": ["sixth_sense"], "capacity": 1, "client": "by hand"}}
+QUICK = ("--seats", "2", "--patience", "0", "--luck", "off")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("play") / "data"
+    with serving(data, *QUICK, "--hello-timeout", "1", "--web-origin", "https://arena.example") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def token(server: Server) -> str:
+    """That of a bot that only says what is wrong."""
+    return registered(server, "wrong")
+
+
+def registered(server: Server, name: str, headers: Mapping[str, str] = MappingProxyType({})) -> str:
+    with Socket(server.host, server.port, headers) as socket:
+        socket.say({"register": {"name": name}})
+        answer = socket.hear()
+    assert answer["name"] == name, answer
+    return str(answer["token"])
+
+
+def reply(message: Any) -> dict[str, Any]:
+    """What a bot says to a message: Ready, answers, heartbeats."""
+    said: dict[str, Any] = {}
+    if "heartbeat" in message:
+        said["heartbeat"] = message["heartbeat"]
+    if "invitations" in message:
+        said["ready"] = [{"invitationId": each["invitationId"]} for each in message["invitations"]]
+    if "decisions" in message:
+        said["answers"] = [
+            {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][0]}
+            for each in message["decisions"]
+        ]
+    return said
+
+
+def until_report(socket: Socket) -> Any:
+    while True:
+        message = socket.hear()
+        assert isinstance(message, dict), message
+        if "reports" in message:
+            return message["reports"][0]
+        if said := reply(message):
+            socket.say(said)
+
+
+def test_a_bot_registers_plays_a_rated_match_and_leaves(server: Server) -> None:
+    with Socket(server.host, server.port) as socket:
+        socket.say({"register": {"name": "whole", "token": (token := f"arena_{secrets.token_urlsafe(32)}")}})
+        assert socket.hear() == {"name": "whole", "token": token}
+        socket.say({"token": token})
+        socket.say(HELLO)
+        assert socket.hear()["welcome"]["bot"] == "whole"
+        report = until_report(socket)
+        assert report["kind"] == "MATCH_KIND_RATED"
+        assert report["rating"]["before"] == 1500
+        socket.say({"leave": True})
+        _, over = socket.end()
+        assert over == Over(1000, "")
+    assert '"bot": "whole"' in server.log
+    assert "whole" in server.get("/bots/whole")[1]
+
+
+def test_a_bot_that_speaks_protobuf_is_answered_so(server: Server) -> None:
+    token = registered(server, "binary")
+    with Socket(server.host, server.port) as socket:
+        socket.say({"token": token})
+        socket.say(pb.PlayRequest(hello=pb.Hello(games=["nullern"], capacity=1)).SerializeToString())
+        reports = 0
+        while not reports:
+            message = pb.PlayResponse.FromString(socket.hear())
+            reports = len(message.reports)
+            said = pb.PlayRequest(
+                ready=[pb.Ready(invitation_id=each.invitation_id) for each in message.invitations],
+                answers=[
+                    pb.Answer(match_id=each.match_id, decision_id=each.decision_id, action=each.legal[0])
+                    for each in message.decisions
+                ],
+            )
+            if said.ByteSize():
+                socket.say(said.SerializeToString())
+
+
+def test_a_bot_whose_connection_is_lost_comes_back_to_its_match_as_any_other(server: Server) -> None:
+    token = registered(server, "lost")
+    with Socket(server.host, server.port) as socket:
+        socket.say({"token": token})
+        socket.say(HELLO)
+        while "decisions" not in (message := socket.hear()):
+            if said := reply(message):
+                socket.say(said)
+        asked = message["decisions"][0]
+    until(lambda: re.search(r'"bot": "lost".*"event": "bot gone"', server.log), "the server to notice")
+    with Socket(server.host, server.port) as again:
+        again.say({"token": token})
+        again.say({"hello": {**HELLO["hello"], "playing": [asked["matchId"]]}})
+        while "decisions" not in (message := again.hear()):
+            pass
+        assert message["decisions"][0]["decisionId"] == asked["decisionId"]
+        again.say(reply(message))
+        assert until_report(again)["matchId"] == asked["matchId"]
+
+
+@pytest.mark.parametrize(
+    ("frames", "code", "reason", "text"),
+    [
+        (['{"token": "arena_nobody"}'], 4016, "TOKEN_UNKNOWN", "no bot has this token"),
+        (['{"token": "arena_a\\nb"}'], 4003, "BAD_MESSAGE", "the first frame is text with"),
+        (["{}"], 4003, "BAD_MESSAGE", "the first frame is text with"),
+        (["[" * 4000], 4003, "BAD_MESSAGE", "the frame is no JSON"),
+        ([b"\x00\x01"], 4003, "BAD_MESSAGE", "the first frame is text with"),
+        (['{"token": "' + "x" * 5000 + '"}'], 4003, "BAD_MESSAGE", "at most 4096 characters"),
+        (['{"register": {"nam": "x"}}'], 4003, "BAD_MESSAGE", 'no field named "nam"'),
+        (['{"register": {"name": "house-x"}}'], 4003, "NAME_NOT_ALLOWED", "house-x"),
+        (["TOKEN", '{"helo": {}}'], 4003, "BAD_MESSAGE", 'no field named "helo"'),
+        (["TOKEN", '{"capacity": "many"}'], 4003, "BAD_MESSAGE", "no PlayRequest in protobuf's JSON"),
+        (["TOKEN", '{"capacity": 1}'], 4003, "BAD_MESSAGE", "the first message must hold a hello"),
+        (["TOKEN", '{"hello": {"games": ["go"]}}'], 4009, "NO_SUCH_GAME", "the bot asked for go"),
+        (["TOKEN", b"\xff\xff"], 4003, "BAD_MESSAGE", "cannot be parsed"),
+        (["TOKEN"], 4009, "NO_HELLO", "no hello came within 1 s"),
+    ],
+)
+def test_what_is_wrong_ends_it_with_the_status_that_grpc_has(
+    server: Server, token: str, frames: list[Any], code: int, reason: str, text: str
+) -> None:
+    with Socket(server.host, server.port) as socket:
+        for frame in frames:
+            if frame == "TOKEN":
+                frame = {"token": token}
+            socket.say(frame)
+        status, over = socket.end()
+    assert over == (code, reason)
+    assert status["code"] == code - 4000
+    assert text in status["message"]
+    details = {each["@type"].rpartition(".")[2]: each for each in status["details"]}
+    assert details["ErrorInfo"]["reason"] == reason
+    assert details["ErrorInfo"]["domain"] == "arena"
+    assert ("RetryInfo" in details) == (reason == "NO_HELLO")
+
+
+def test_a_frame_that_is_too_large_closes_it(server: Server) -> None:
+    with Socket(server.host, server.port) as socket:
+        socket.say("x" * (LARGEST_FRAME + 1))
+        assert socket.end()[1].code == 1009
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({}, ""),
+        ({"origin": "http://{}"}, ""),
+        ({"origin": "https://{}"}, ""),
+        ({"origin": "https://ARENA.example"}, ""),
+        ({"host": "arena.example", "origin": "https://arena.example"}, ""),
+        ({"host": "arena.example"}, ""),
+        ({"host": "localhost:1", "origin": "http://localhost:1"}, ""),
+        ({"origin": "https://evil.example"}, "ORIGIN_REFUSED"),
+        ({"origin": "null"}, "ORIGIN_REFUSED"),
+        ({"origin": "http://localhost:1"}, "ORIGIN_REFUSED"),
+        ({"origin": "http://arena.example"}, "ORIGIN_REFUSED"),
+        ({"host": "evil.example:8080", "origin": "http://evil.example:8080"}, "HOST_UNKNOWN"),
+        ({"host": "evil.example", "origin": "https://arena.example"}, "HOST_UNKNOWN"),
+        ({"host": "127.0.0.1.evil.example"}, "HOST_UNKNOWN"),
+        ({"host": "192.0.2.7:8080", "origin": "http://192.0.2.7:8080"}, "HOST_UNKNOWN"),
+    ],
+)
+def test_only_pages_of_the_server_and_of_named_sites_let_bots_play(
+    server: Server, headers: dict[str, str], reason: str
+) -> None:
+    headers = {name: value.format(f"{server.host}:{server.port}") for name, value in headers.items()}
+    if not reason:
+        Socket(server.host, server.port, headers).__exit__()
+        return
+    with pytest.raises(Refusal) as caught:
+        Socket(server.host, server.port, headers)
+    assert (caught.value.status, caught.value.problem["reason"]) == (403, reason)
+    assert "--web-origin" in caught.value.problem["detail"]
+
+
+def test_a_server_that_listens_everywhere_is_reached_by_every_address_and_no_strange_name() -> None:
+    everywhere, here = Sites("0.0.0.0", ""), Sites("arena.lan", "http://[2001:db8::1]:8080")
+    for host in ("192.0.2.7:8080", "[2001:db8::9]:8080", "localhost"):
+        everywhere.check(host, f"http://{host}")
+    for host in ("arena.lan:8080", "ARENA.lan", "[2001:db8::1]:8080", "[::1]:8080"):
+        here.check(host, f"http://{host}".lower())
+    for sites, host in ((everywhere, "evil.example"), (everywhere, ""), (here, "192.0.2.7")):
+        with pytest.raises(SiteRefused) as caught:
+            sites.check(host, None)
+        assert caught.value.reason == "HOST_UNKNOWN"
+
+
+@pytest.mark.parametrize("wrong", ["arena.example", "https://arena.example/", "*", "", "ftp://x", "https://a, b"])
+def test_origins_that_are_none_are_refused_by_name(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"is no origin, such as https://arena\.example"):
+        site_names(wrong)
+
+
+def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> None:
+    status, text = refused("--data", str(tmp_path / "data"), "--web", "127.0.0.1:0", "--web-origin", "arena.example")
+    assert status == 2
+    assert "web_origin: 'arena.example' is no origin" in text
+
+
+def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
+    """As told by a named proxy: for connections here, for registrations and in the log at the server."""
+    options = (*QUICK, "--proxies", "127.0.0.1", "--registrations-per-address", "2")
+    with serving(tmp_path / "data", *options) as server:
+        one, other = ({"x-forwarded-for": f"192.0.2.{number}"} for number in (7, 8))
+        token = registered(server, "ann", one)
+        registered(server, "bea", one)
+        with Socket(server.host, server.port, one) as socket:
+            socket.say({"register": {"name": "cleo"}})
+            status, over = socket.end()
+        assert over == (4008, "TOO_MANY_REGISTRATIONS")
+        assert any("retryDelay" in each for each in status["details"])
+        registered(server, "dora", other)
+        with Socket(server.host, server.port, one) as socket:
+            socket.say({"token": token})
+            socket.say(HELLO)
+            assert "welcome" in socket.hear()
+            assert re.search(r'"peer": "ipv4:192.0.2.7:\d+"', server.log)
+        with ExitStack() as stack:
+            for _ in range(MOST_OF_ADDRESS):
+                stack.enter_context(Socket(server.host, server.port, one))
+            with pytest.raises(Refusal) as full:
+                Socket(server.host, server.port, one)
+            assert full.value.status == 503
+            stack.enter_context(Socket(server.host, server.port, other))
+
+
+def test_a_stopping_server_says_when_to_come_back(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", "--no-house", "--seats", "2", "--drain", "0") as server:
+        with Socket(server.host, server.port) as socket:
+            socket.say({"token": registered(server, "ann")})
+            socket.say(HELLO)
+            assert "welcome" in socket.hear()
+            ended: list[tuple[Any, Over]] = []
+            listening = threading.Thread(target=lambda: ended.append(socket.end()))
+            listening.start()
+            server.process.terminate()
+            listening.join(PATIENCE)
+        status, over = ended[0]
+        assert over == (4014, "STOPPING")
+        assert any(each.get("retryDelay") == "1s" for each in status["details"])
+
+
+def test_pages_that_only_read_let_nobody_play(tmp_path: Path, server: Server) -> None:
+    with browsing("--data", str(server.data)) as (host, port), pytest.raises(Refusal) as caught:
+        Socket(host, port)
+    assert caught.value.status == 501
+    assert "arena serve --web" in caught.value.problem["detail"]
+
+
+async def test_who_opens_one_and_says_nothing_is_told_when_his_time_is_up(autojump_clock: MockClock) -> None:
+    sent: list[Any] = []
+    arrived = iter([{"type": "websocket.connect"}])
+
+    async def receive() -> Any:
+        for message in arrived:
+            return message
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/play", "headers": [(b"host", b"localhost")], "client": ("192.0.2.7", 1)}
+    await PlaySocket("/nowhere", Sites("127.0.0.1", ""))(scope, receive, send)
+    assert trio.current_time() == OPENING_LIMIT
+    assert (sent[-1]["code"], sent[-1]["reason"]) == (4009, "NO_HELLO")
+
+
+def test_the_page_has_the_numbers_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text().split("## Over a WebSocket")[1]
+    assert f"at most {LARGEST_FRAME >> 10} KiB (1009), each frame before the hello {OPENING_LIMIT:g} s" in page
+    assert f"may have {MOST_OF_ADDRESS} WebSockets open, and all together {MOST_SOCKETS}; one more is 503" in page
+    assert f"with the code {FIRST_CODE} + the status's number" in page
+    for reason in ("ORIGIN_REFUSED", "HOST_UNKNOWN"):
+        assert f"`{reason}`" in page

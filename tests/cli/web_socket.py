@@ -1,0 +1,125 @@
+"""A WebSocket to the pages, by hand: what a browser or any program says, and what it hears."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Ping,
+    RejectConnection,
+    RejectData,
+    Request,
+    TextMessage,
+)
+
+from tests.cli.cli_rig import PATIENCE
+
+
+class Refusal(Exception):  # noqa: N818 - an event
+    """The WebSocket was not opened."""
+
+    def __init__(self, status: int, problem: dict[str, Any]) -> None:
+        super().__init__(status, problem)
+        self.status = status
+        self.problem = problem
+
+
+class Over(NamedTuple):
+    """How a WebSocket was closed."""
+
+    code: int
+    reason: str
+
+
+class Socket:
+    """An open WebSocket; Refusal."""
+
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        named = dict(headers)
+        place = named.pop("host", f"{address}:{port}")
+        self._socket = socket.create_connection((address, port), timeout=PATIENCE)
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname=address)
+        self._ws = WSConnection(ConnectionType.CLIENT)
+        self._text = ""
+        self._content = b""
+        self._waiting: list[Any] = []
+        extra = [(name.encode(), value.encode()) for name, value in named.items()]
+        self._send(Request(host=place, target="/play", extra_headers=extra))
+        answer = self._event()
+        if isinstance(answer, RejectConnection):
+            content = b""
+            while isinstance(data := self._event(), RejectData):
+                content += data.data
+                if data.body_finished:
+                    break
+            self._socket.close()
+            raise Refusal(answer.status_code, json.loads(content or b"{}"))
+        assert isinstance(answer, AcceptConnection), answer
+
+    def __enter__(self) -> Socket:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def say(self, message: Any) -> None:
+        """Send a text as it is, bytes, or anything else as JSON."""
+        if isinstance(message, bytes):
+            self._send(BytesMessage(data=message))
+        else:
+            self._send(TextMessage(data=message if isinstance(message, str) else json.dumps(message)))
+
+    def hear(self) -> Any:
+        """The next message, JSON where it is text; Over at the end."""
+        while True:
+            event = self._event()
+            match event:
+                case TextMessage():
+                    self._text += event.data
+                    if event.message_finished:
+                        text, self._text = self._text, ""
+                        return json.loads(text)
+                case BytesMessage():
+                    self._content += event.data
+                    if event.message_finished:
+                        content, self._content = self._content, b""
+                        return content
+                case Ping():
+                    self._send(event.response())
+                case CloseConnection():
+                    return Over(event.code, event.reason or "")
+
+    def end(self) -> tuple[Any, Over]:
+        """The last message and how it was closed."""
+        last: Any = None
+        while not isinstance(heard := self.hear(), Over):
+            last = heard
+        return last, heard
+
+    def _send(self, event: Any) -> None:
+        self._socket.sendall(self._ws.send(event))
+
+    def _event(self) -> Any:
+        while not self._waiting:
+            some = self._socket.recv(1 << 16)
+            if not some:
+                return CloseConnection(code=1006)
+            self._ws.receive_data(some)
+            self._waiting = list(self._ws.events())
+        return self._waiting.pop(0)

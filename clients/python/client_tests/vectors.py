@@ -1,4 +1,4 @@
-"""Writes clients/conformance/vectors: catalogues, and decisions with what a client makes of them.
+"""Writes clients/conformance/vectors: catalogues, decisions and a log of results, with what a client makes of them.
 
 `cd clients/python && python -m client_tests.vectors`; a test asks that what is there is what this would write.
 """
@@ -8,17 +8,20 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from typing import Any, Final
+from hashlib import sha256
+from typing import Any, Final, cast
 
 from arena_client import Catalog, Decision, NullernView, SixthSenseView, nullern, sixth_sense
 from arena_client.caller import as_decision
 from arena_client.samples.rule_bot import RuleBot
 from arena_client.v1 import game_pb2, play_pb2
 from client_tests.corpus import CONFORMANCE
+from client_tests.log_stories import stories
 from google.protobuf.json_format import MessageToDict
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import VIEWS
+from arena.replay.view_digests import QUESTION_ENCODERS
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 
@@ -35,6 +38,7 @@ def files() -> dict[str, str]:
         "decisions.json": _lines(
             vector for name in GAMES for seats in GAMES[name].seats for vector in _game(name, seats)
         ),
+        "receipts.json": _lines(stories()),
     }
 
 
@@ -60,7 +64,11 @@ def _game(name: str, seats: int) -> Iterator[dict[str, Any]]:
             getattr(message, name).ParseFromString(VIEWS[type(view)].encode(view))
             decision = as_decision(message, games)
             rules = bot.decide(decision)
-            found.append({"decision": MessageToDict(message), "reads": reads(decision), "rules": rules})
+            question = QUESTION_ENCODERS[4](
+                [(message.decision_id, bytes(message.legal), *cast("tuple[Any, ...]", view))]
+            )
+            vector = {"decision": MessageToDict(message), "digest": sha256(question).hexdigest()}
+            found.append({**vector, "reads": reads(decision), "rules": rules})
             state.apply(rules if chance.random() < 0.8 else chance.choice([*state.legal(seat)]), seat)
     yield from sorted(chance.sample(found, EACH), key=lambda each: int(each["decision"]["decisionId"]))
 

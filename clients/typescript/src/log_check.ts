@@ -44,10 +44,11 @@ export class LogChecker {
     if (earlier !== undefined && !(await begins(earlier, head, consistency))) {
       return this.#alarm(`it was restored from a backup, and does not begin with the ${earlier.size} entries before that`);
     }
-    const beyond = receipts.matches.filter(([number]) => number > cut.size).length;
+    const beyond = receipts.matches.flatMap(([number, match]) => (number > cut.size ? [match] : []));
+    const which = beyond.length === 1 ? ` (match ${beyond[0]})` : beyond.length ? ` (matches ${beyond[0]} to ${beyond[beyond.length - 1]})` : "";
     const when = `${cut.at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
     log.warn(
-      `the server was restored from a backup on ${when}, and its log goes on from entry ${cut.size}: ${beyond} of this bot's receipts are of results after that, ` +
+      `the server was restored from a backup on ${when}, and its log goes on from entry ${cut.size}: ${beyond.length} of this bot's receipts are of results after that${which}, ` +
         `which it does not know any more; they are kept in ${receipts.file ?? "memory"}, and the bot plays on`,
     );
     return receipts.pinTo(state, cut.size);

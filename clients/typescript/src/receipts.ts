@@ -164,8 +164,8 @@ function problemOf({ entry, matchId, interrupted, places, scores }: MatchReport)
   const told: [string, unknown][] = [["number", Number(entry.number)], ["match", Number(matchId)]];
   if (!interrupted) told.push(["places", places], ["points", scores]);
   for (const [name, value] of told) {
-    const [says, told] = [leaf[name], value].map((each) => JSON.stringify(each));
-    if (says !== told) return `its leaf says ${says} for "${name}", the report ${told}`;
+    const [says, said] = [leaf[name], value].map((each) => JSON.stringify(each)?.replaceAll(",", ", "));
+    if (says !== said) return `its leaf says ${says} for "${name}", the report ${said}`;
   }
   return undefined;
 }

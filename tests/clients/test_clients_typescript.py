@@ -16,6 +16,8 @@ import grpc
 import pytest
 from arena_client.v1 import play_pb2
 from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
+from client_tests.test_client_connection import certificate
+from client_tests.test_client_programs import one_decision
 
 from arena.local.check.checks import CHECKS
 from tests.cli.cli_rig import ARENA, arena, let_play, serving
@@ -251,6 +253,37 @@ def test_a_sample_says_what_is_wrong_and_has_a_status(package: Path, words: list
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert ran.returncode == status, ran.stderr
     assert ran.stderr.splitlines()[-1].startswith(line)
+
+
+def test_tls_and_what_is_in_its_way(package: Path, tmp_path: Path) -> None:
+    """What trying again cannot change is told at the first try; with the authority named it plays."""
+
+    def sample(address: str, *words: str) -> subprocess.CompletedProcess[str]:
+        program = str(package / "dist" / "samples" / "random_bot.js")
+        command = ["node", program, "--quiet", "--matches=1", "--token-file", "t", "--server", address, *words]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )  # fmt: skip
+
+    key, cert = certificate(tmp_path)
+    secrets = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    with Peer([one_decision]) as plain:
+        ran = sample(plain.address, "--tls")
+        assert ran.returncode == 4
+        told = ran.stderr.splitlines()[-1]  # gRPC warns of names that are addresses
+        assert told == f"random: the server at {plain.address} has no TLS: leave --tls, --tls-roots and tls out"
+    with Peer([one_decision], credentials=secrets) as secured:
+        address = f"localhost:{secured.port}"
+        for words, line in (
+            ([], f"the server at {address} wants TLS: --tls "),
+            (["--tls"], f"the certificate of {address} "),
+        ):
+            ran = sample(address, *words)
+            assert ran.returncode == 4, ran.stderr
+            assert ran.stderr.splitlines()[-1].startswith(f"random: {line}")
+        ran = sample(address, "--tls-roots", str(cert))
+        assert ran.returncode == 0, ran.stderr
+        assert sample(address, "--tls-roots", "nowhere.pem").returncode == 2
 
 
 @pytest.mark.long

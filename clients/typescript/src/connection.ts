@@ -30,6 +30,8 @@ const LONGEST_OUTAGE_WAIT = 30_000;
 const LEAVE_TIME = 2_000;
 /** Milliseconds after which a connection counts as a good one, and the waits begin anew. */
 const STEADY = 1_000;
+/** Failures at most that are looked into before there was any connection. */
+const PROBES = 3;
 
 /** A clock and its alarms. */
 export interface Clock {
@@ -95,15 +97,18 @@ export class Connection {
   #session = 0;
   /** Whether there was a welcome on this try. */
   #welcomed = false;
+  /** Whether there ever was a welcome. */
+  #reached = false;
   #leaving = false;
 
-  /** `chance`: a number from 0 to 1. */
+  /** `chance`: a number from 0 to 1. `obstacle`: what is in the way for good, in words, where a first connection fails. */
   constructor(
     private readonly profile: Profile,
     private readonly open: () => Channel,
     private readonly clock: Clock,
     private readonly inbox: Inbox,
     private readonly chance: () => number = Math.random,
+    private readonly obstacle: () => Promise<string> = async () => "",
   ) {
     this.#name = profile.name;
     this.#progress = new Progress(profile.matches);
@@ -177,6 +182,7 @@ export class Connection {
     const { clock, profile } = this;
     let good = clock.now();
     let seen = good;
+    let probes = 0;
     for (;;) {
       const begun = clock.now();
       this.#welcomed = false;
@@ -187,6 +193,10 @@ export class Connection {
       } catch (error) {
         if (!(error instanceof DroppedError)) throw error;
         if (this.#leaving || (this.#progress.ending && !this.#progress.playing.size)) return;
+        if (!this.#reached && probes++ < PROBES) {
+          const why = await this.#until(this.obstacle());
+          if (why) throw new UnreachableError(why);
+        }
         const now = clock.now();
         if (this.#welcomed) {
           // One that ended at once may end so again; but the server is there.
@@ -300,7 +310,7 @@ export class Connection {
     this.#name = welcome.bot;
     this.#progress.reconnect();
     const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers);
-    this.#welcomed = true;
+    this.#welcomed = this.#reached = true;
     this.#session += 1;
     this.#logChecker
       ?.check(welcome.log, (first, second) => channel.consistency(first, second))

@@ -33,7 +33,7 @@ export class TakenOverError extends ArenaError {}
 export class RefusedError extends ArenaError {}
 /** The bot is parked: it is given no seats until somebody un-parks it. */
 export class ParkedError extends ArenaError {}
-/** There was no connection for longer than the caller wanted to wait. */
+/** There was no connection for longer than the caller wanted to wait, or there can be none at this address. */
 export class UnreachableError extends ArenaError {
   override status = 4;
 }

@@ -4,11 +4,12 @@ import { parentPort, workerData } from "node:worker_threads";
 
 import { fromBinary } from "@bufbuild/protobuf";
 
-import { Connection } from "./connection.js";
+import { Connection, type Inbox } from "./connection.js";
 import { ArenaError } from "./errors.js";
 import { GrpcChannel } from "./grpc_channel.js";
 import { logTo } from "./log.js";
 import type { Profile } from "./options.js";
+import { obstacle } from "./probe.js";
 import { CLOCK, type FromMain, type FromWorker } from "./threads.js";
 import { PlayRequestSchema } from "./v1/arena/v1/play_pb.js";
 
@@ -17,14 +18,16 @@ const profile = workerData as Profile;
 const tell = (message: FromWorker, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
 
 logTo((level, text) => tell({ kind: "log", level, text }));
-const connection = new Connection(profile, () => new GrpcChannel(profile.address, profile.tls), CLOCK, {
+const { address, tls } = profile;
+const inbox: Inbox = {
   deliver: (session, bytes, received) => {
     const own = Uint8Array.from(bytes); // what gRPC gives lies in a larger buffer
     tell({ kind: "deliver", session, bytes: own, received }, [own.buffer]);
   },
   over: (session) => tell({ kind: "over", session }),
   hurry: () => tell({ kind: "hurry" }),
-});
+};
+const connection = new Connection(profile, () => new GrpcChannel(address, tls), CLOCK, inbox, Math.random, () => obstacle(address, tls));
 port.on("message", (message: FromMain) => {
   if (message.kind === "say") connection.say(message.session, fromBinary(PlayRequestSchema, message.bytes));
   else if (message.kind === "drain") connection.drain(message.ms);

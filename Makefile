@@ -105,6 +105,10 @@ bench: .venv/.bench compiled ## Every figure the README quotes, and those each c
 
 proto: .venv-proto/.ready ## Generate the protocol's code
 	.venv-proto/bin/python proto/generate.py
+	@if command -v npm >/dev/null; then cd $(TYPESCRIPT) && \
+		{ test -x node_modules/.bin/protoc-gen-es || npm ci --ignore-scripts --no-audit --no-fund; } && \
+		PATH="$(abspath $(BIN)):$$PATH" npm run --silent generate; \
+	else echo "there is no npm here: $(TYPESCRIPT)/src/v1 stays as it is"; fi
 .venv-proto/.ready: proto/requirements.txt .venv/.ready
 	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt

@@ -31,6 +31,7 @@ STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socke
 """What Python tells its auditors where a process is started, or a socket used."""
 COMPILED = str(Path(__file__).parent / "build" / "compiled")
 
+os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for
 # Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
 # tests have no arguments, and those that tests start shall run the same.
 if "--compiled" in sys.argv and COMPILED not in os.environ.get("PYTHONPATH", "").split(os.pathsep):

@@ -17,7 +17,7 @@ option = click.option("--compiled", is_flag=True, help="With what make compiled 
 def environment(compiled: bool = True) -> dict[str, str]:
     """Return the environment for the compiled build, or for the sources. Raises UsageError if there is no build."""
     if not compiled:
-        return {**os.environ}
+        return {**os.environ, "ARENA_BUILD": "sources"}
     if not COMPILED.is_dir():
         raise click.UsageError(f"{COMPILED.relative_to(ROOT)} is not there: run make compiled")
     path = os.pathsep.join(filter(None, (str(COMPILED), str(ROOT), os.environ.get("PYTHONPATH"))))

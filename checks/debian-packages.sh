@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, and
-# Chromium with a font, for the pages.
+# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, Chromium
+# with a font, for the pages, and gRPC for C++.
 set -eu
 
 as_root() {
@@ -12,9 +12,11 @@ command -v bwrap >/dev/null || missing=bubblewrap
 if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
     missing="$missing chromium fonts-dejavu-core"
 fi
+command -v grpc_cpp_plugin >/dev/null ||
+    missing="$missing pkg-config zlib1g-dev libprotobuf-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc"
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
-        echo "not installed, and there is no apt-get: $missing; tests of boxes or pages cannot run here" >&2
+        echo "not installed, and there is no apt-get: $missing; tests of boxes, pages or C++ cannot run here" >&2
         exit 0
     fi
     if ! as_root true 2>/dev/null; then

@@ -27,6 +27,7 @@ HOLDERS: Final = {
 TABLES: Final = {"limits", "policy", "transport"}
 """Fields of `Config` that hold settings and are none."""
 GENERAL: Final = {
+    "OpenByOrigin": "so many of anything that is open at once",
     "TokenBucket": "so much of anything a second",
     "begin_drain": "a limit of this stop: an operator's call has its own",
     "load_credentials": "the files of any TLS server",

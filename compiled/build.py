@@ -4,13 +4,14 @@
 
 Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules of each share; of
 packages that are named, these only are compiled. Each is compiled by itself, so that either distribution runs beside
-the other's sources. The checkout stays as it is: nobody runs compiled code without having asked for it. Needs mypy,
-setuptools and a C compiler.
+the other's sources. What it was made of is said there, too: `build/compiled` runs wherever the checkout's sources are
+just these (`arena.build`). Needs mypy, setuptools and a C compiler.
 """
 
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import sys
 import tempfile
@@ -63,11 +64,12 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
     from mypyc.build import mypycify
     from setuptools import Distribution
 
-    target = target.resolve()
+    target, about = target.resolve(), runpy.run_path(str(ROOT / "arena" / "build.py"))
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
         for package in PACKAGES:
             shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
+        made_of = about["fingerprint"](Path(work))
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
@@ -89,6 +91,7 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         for built in Path().iterdir():
             if not built.name.startswith("."):
                 shutil.move(built, target)
+        (target / about["FINGERPRINT"]).write_text(made_of)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What is under test is what was asked for: the sources, or what of them is compiled."""
 
+import os
 import runpy
 import subprocess
 import sys
@@ -27,3 +28,17 @@ def test_processes_that_the_tests_start_run_the_same(name: str) -> None:
     script = f"import {name} as module; print(module.__file__)"
     ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, stdout=subprocess.PIPE)
     assert ran.stdout.strip() == import_module(name).__file__
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "command", [["-m", "arena.cli"], [str(Path(sys.executable).with_name("arena"))]], ids=["-m", "arena"]
+)
+def test_whatever_is_started_in_the_checkout_runs_the_build(command: list[str], request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--compiled"):
+        pytest.skip("there is a build with --compiled only")
+    kept = {"ARENA_BUILD", "PYTHONPATH", "PYTHONSAFEPATH"}
+    environment = {name: value for name, value in os.environ.items() if name not in kept}
+    words = [sys.executable, *command, "--version"]
+    ran = subprocess.run(words, check=True, text=True, capture_output=True, cwd=ROOT, env=environment)
+    assert ran.stdout.endswith(" (compiled)\n"), ran.stderr

@@ -103,7 +103,7 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path) ->
     programs = environment(tmp_path)
     install(programs, "install", server, engine)
     arena = str(programs / "arena")
-    assert run([arena, "--version"], tmp_path) == f"arena, version {version}\n"
+    assert run([arena, "--version"], tmp_path) == f"arena, version {version} (sources)\n"
     assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n",
                         run([arena, "demo", "--seconds", "1"], tmp_path, 1))  # fmt: skip
     install(programs, "install", "--no-index", f"{client}[engine]")

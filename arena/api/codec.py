@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from arena import build
 from arena.api import nullern, sixth_sense
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
@@ -203,7 +204,7 @@ def _report_fields(report: RoundReport) -> bytes:
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:
     policy = welcome.policy
     return play_pb2.Welcome(
-        server=__version__,
+        server=f"{__version__} ({build.kind()})",
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
         conduct=play_pb2.Conduct(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from arena import build
 from arena.api.statuses import looked_up
-from arena.match import match
 from arena.store.publishing import published_at
 from arena.v1 import status_pb2
 from arena.version import __version__
@@ -29,7 +29,7 @@ class StatusService:
         arena = self._arena
         status = status_pb2.GetStatusResponse(
             server=__version__,
-            compiled=not match.__file__.endswith(".py"),
+            compiled=build.kind() == "compiled",
             draining=arena.stopping.is_set(),
             bots=len(arena.players.sessions()),
             watchers=arena.live.watchers,

@@ -23,8 +23,8 @@ prompt = no
 [subject]
 CN = arena (development)
 [extensions]
-basicConstraints = critical, CA:TRUE
-keyUsage = critical, digitalSignature, keyCertSign
+basicConstraints = critical, CA:FALSE
+keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth
 subjectAltName = {names}
 """

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from arena import STALE_BUILD, build
 from arena.version import __version__
 
 VERBS: Final = {
@@ -66,12 +67,22 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, help_text) for name, (_, help_text) in VERBS.items()])
 
 
+def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"arena, version {__version__} ({build.kind()})")
+        if STALE_BUILD:
+            click.echo(STALE_BUILD, err=True)
+        context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     epilog="Example: arena demo",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="arena")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show version and build."
+)
 def main() -> None:
     """Card-game matches between bots: a server, a ladder, and replays anyone can check.
 

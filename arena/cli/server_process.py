@@ -14,6 +14,7 @@ import click
 import structlog
 import trio
 
+from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.log_output import log_to_stderr
 from arena.cli.web_process import show_pages, with_socket
@@ -93,8 +94,11 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 port=port,
                 data=str(data),
                 games=games,
+                build=build.kind(),
                 writer_process=writer_process and writer_process.pid,
             )
+            if STALE_BUILD:
+                log.warning("the compiled build does not run", reason=STALE_BUILD)
             if config.metrics is not None:
                 await _serve_metrics(arena, config.metrics, nursery)
             for match_id, why in store.lost.items():

@@ -62,12 +62,13 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
             client.games()
             _serve(lambda: nullcontext(client), listen, root, rules, lambda: nullcontext(client))
         return
-    from arena.client.directory import open_directory
+    from arena.client.directory import opening_directory
 
     data = place.data
     with place.read_directory():
         pass
-    _serve(lambda: open_directory(data), listen, root, rules)
+    with opening_directory(data) as open_source:
+        _serve(open_source, listen, root, rules)
 
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:

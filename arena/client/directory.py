@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from arena.store import bots, kept_ladders, log, match_search, matches, moderati
 from arena.store.errors import Refused
 from arena.store.journal import read_journal
 from arena.store.rows import microseconds
-from arena.store.store import open_readonly
+from arena.store.store import ReadConnections, open_readonly
 from arena.store.version_standings import version_standings
 from engine.registry import GAMES
 
@@ -47,6 +47,22 @@ def open_directory(directory: Path) -> Iterator[Directory]:
     """Open one committed state of a data directory; errors are those of `open_readonly`."""
     with open_readonly(directory) as connection:
         yield Directory(connection, directory)
+
+
+@contextmanager
+def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextManager[Directory]]]:
+    """Yield what opens one committed state after the other, each sooner than `open_directory`, in any thread."""
+    connections = ReadConnections(directory)
+
+    @contextmanager
+    def opened() -> Iterator[Directory]:
+        with connections.open() as connection:
+            yield Directory(connection, directory)
+
+    try:
+        yield opened
+    finally:
+        connections.close()
 
 
 class Directory:

@@ -243,10 +243,10 @@ def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchSt
 
 def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
     """Return the matches of these rows of their table, with their seats."""
-    taken = schema.match_seats.c
+    taken, bot = schema.match_seats.c, schema.bots.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
-    bot = schema.bots.c
-    query = select(schema.match_seats, schema.versions.c.version, bot.name, bot.hidden, bot.deleted)
+    result = taken.score, taken.place, taken.rating_before, taken.rating_after, taken.forced
+    query = select(taken.match_id, taken.spoilt, bot.hidden, bot.deleted, bot.name, *result, schema.versions.c.version)
     query = query.order_by(taken.match_id, taken.seat).select_from(
         schema.match_seats.join(schema.versions).join(schema.bots)
     )
@@ -254,21 +254,11 @@ def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchR
     replay = schema.replays.c
     gone = replay.match_id.in_(seats) & replay.segment.is_(None)
     pruned = {*connection.scalars(select(replay.match_id).where(gone))}
-    for row in connection.execute(query.where(taken.match_id.in_(seats))):
-        seats[row.match_id].append(
-            SeatRow(
-                bot=row.name,
-                score=row.score,
-                place=row.place,
-                rating_before=row.rating_before,
-                rating_after=row.rating_after,
-                forced=row.forced,
-                version=row.version,
-                hidden=row.hidden is not None,
-                deleted=row.deleted is not None,
-                spoilt=bool(row.spoilt),
-            )
-        )
+    found = connection.execute(query.where(taken.match_id.in_(seats)))
+    # By place: by name takes as long as the query.
+    for match_id, spoilt, hidden, deleted, name, score, place, before, after, forced, version in found:
+        flags = hidden is not None, deleted is not None, bool(spoilt)
+        seats[match_id].append(SeatRow(name, score, place, before, after, forced, version, *flags))
     return tuple(
         MatchRow(
             match_id=row.id,

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from time import thread_time
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
@@ -22,7 +23,7 @@ from arena.replay.replay import ReplayError
 from arena.store import log, matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
-from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable
+from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable, file_error
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.log_key import open_log
 from arena.store.migrate import check, migrate, require_current
@@ -212,6 +213,45 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
     database = _existing(directory)
     with _disposed(database.reading()) as reader, _current(database, reader) as connection:
         yield connection
+
+
+class ReadConnections:
+    """Opens one committed state of a data directory after the other, with connections that stay open. For all threads.
+
+    A database that was replaced meanwhile, as by a restore, is opened anew.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = Lock()
+        self._engine: Engine | None = None
+        self._opened = (0, 0)
+
+    @contextmanager
+    def open(self) -> Iterator[Connection]:
+        """Open the newest committed state for the block; errors are those of `open_readonly`."""
+        database = _existing(self._directory)
+        with _current(database, self._engine_of(database)) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections that nobody uses now."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.dispose()
+            self._engine = None
+
+    def _engine_of(self, database: Database) -> Engine:
+        try:
+            found = database.path.stat()
+        except OSError as error:
+            raise file_error(database.path, error) from error
+        with self._lock:
+            if self._engine is None or self._opened != (found.st_dev, found.st_ino):
+                if self._engine is not None:
+                    self._engine.dispose()
+                self._engine, self._opened = database.reading(), (found.st_dev, found.st_ino)
+            return self._engine
 
 
 @contextmanager

@@ -375,7 +375,7 @@ class Welcome(google.protobuf.message.Message):
     LIMITS_FIELD_NUMBER: builtins.int
     LOG_FIELD_NUMBER: builtins.int
     server: builtins.str
-    """The server's version."""
+    """The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)"."""
     bot: builtins.str
     """The bot's name."""
     @property

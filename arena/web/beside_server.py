@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from arena.client.directory import open_directory
+from arena.client.directory import opening_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
 from arena.transport.proxy_protocol import networks
@@ -23,11 +23,11 @@ def main(data: str, listen: str, unix_socket: str, proxies: str) -> None:
     `proxies` are those that the server believes whose a connection is, too.
     """
     rules = RequestRules(proxies=networks(proxies) if proxies else ())
-    with connected() as parent:
+    with connected() as parent, opening_directory(Path(data)) as open_source:
         parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
         try:
             run(
-                partial(open_directory, Path(data)),
+                open_source,
                 listen,
                 "",
                 partial(_say, parent),

@@ -221,7 +221,7 @@ def test_an_empty_message_is_empty() -> None:
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
-    assert (welcome.server, welcome.bot) == (__version__, "ann")
+    assert (welcome.server, welcome.bot) == (f"{__version__} (sources)", "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
         bank_ms=20_000,

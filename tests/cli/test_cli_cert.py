@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,18 @@ def test_it_says_how_to_go_on(tmp_path: Path) -> None:
     assert "--tls-roots" in result.stderr
     names = ssl._ssl._test_decode_cert(str(tmp_path / "cert.pem"))["subjectAltName"]  # type: ignore[attr-defined]
     assert names == (("DNS", "arena.example.org"), ("IP Address", "10.0.0.7"))
+
+
+def test_it_signs_nothing_else(tmp_path: Path) -> None:
+    shown("cert", tmp_path)
+    told = subprocess.run(
+        ["openssl", "x509", "-noout", "-ext", "basicConstraints,keyUsage", "-in", tmp_path / "cert.pem"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "CA:FALSE" in told, "rustls takes no certificate of an authority for that of a server"
+    assert "Certificate Sign" not in told
 
 
 def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_the_generated_code_is_up_to_date(package: Path, tmp_path: Path) -> None
     built(buf, "generate", "-o", tmp_path, where=package)
     made = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.ts")}
     there = {path.relative_to(package): path.read_text() for path in (package / "src" / "v1").rglob("*.ts")}
-    assert made == there, "run npm run generate in clients/typescript"
+    assert made == there, "run make proto"
 
 
 def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(package: Path) -> None:

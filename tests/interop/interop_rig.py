@@ -45,6 +45,15 @@ def built(*command: str | Path, where: Path, patience: float = 900.0, **environm
     return ran.stdout
 
 
+def generated(language: str, to: Path, tools: Path) -> None:
+    """Puts the code into a folder that `buf.gen.yaml` has generated for a language; `tools`: where its plugins are."""
+    entries = (ROOT / "buf.gen.yaml").read_text().split("\n  - ")
+    template = "\n  - ".join(each for each in entries if "out:" not in each or f"out: generated/{language}" in each)
+    buf, path = shutil.which("buf"), f"{tools}{os.pathsep}{os.environ['PATH']}"
+    assert buf is not None, "make setup installs it"
+    built(buf, "generate", "--template", template, "--output", to, where=ROOT, PATH=path)
+
+
 @contextmanager
 def offered(folder: Path, tls: bool) -> Iterator[tuple[Server, tuple[str, ...]]]:
     """A server whose house bots play at once, and the file that a client must trust, if any."""

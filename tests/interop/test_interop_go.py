@@ -1,4 +1,6 @@
-"""grpc-go, gRPC written anew in Go, plays a match on a real server; grpcurl asks it what there is to call."""
+"""grpc-go, gRPC written anew in Go, with the code that buf generates, plays a match on a real server; grpcurl asks it
+what there is to call.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.interop.interop_rig import BUILD, HERE, PATIENCE, built, checked, offered, tool
+from tests.interop.interop_rig import BUILD, HERE, PATIENCE, built, checked, generated, offered, tool
 
 GRPCURL: Final = "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"
 SERVICES: Final = {
@@ -27,6 +29,9 @@ def client() -> Path:
     """The program."""
     folder = BUILD / "go"
     shutil.copytree(HERE / "go", folder, dirs_exist_ok=True)
+    built("go", "install", "tool", where=folder, GOBIN=str(BUILD / "bin"), GOFLAGS="")
+    generated("go", folder, BUILD / "bin")
+    shutil.copytree(folder / "generated" / "go", folder, dirs_exist_ok=True)
     built("go", "build", "-o", "client", ".", where=folder, GOFLAGS="-buildvcs=false")
     return folder / "client"
 

@@ -296,7 +296,7 @@ export const PlayResponseSchema: GenMessage<PlayResponse> = /*@__PURE__*/
  */
 export type Welcome = Message<"arena.v1.Welcome"> & {
   /**
-   * The server's version.
+   * The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)".
    *
    * @generated from field: string server = 1;
    */

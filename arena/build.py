@@ -1,0 +1,94 @@
+"""Which build of the sources runs: in a checkout the compiled one, where `make compiled` made it of just these sources.
+
+Whatever is started in a checkout imports this first (`arena/__init__.py`), so that no way to start runs the one by
+accident. `ARENA_BUILD=sources` asks for the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Final
+
+PACKAGES: Final = ("arena", "engine")
+FINGERPRINT: Final = "sources.json"
+"""In the folder of the compiled build: the size and time of each file that it was made of, and a digest of them all."""
+COMPILED: Final = "arena/match/match"
+"""A module of which a compiled build has a compiled one."""
+
+
+def select(path: list[str]) -> str:
+    """Put the compiled build of a checkout first on `arena.__path__`, if it is of the sources that are there.
+
+    Return why a build that is there does not run; nothing where it does, and where there is none.
+    """
+    root = Path(path[0]).parent
+    folder = root / "build" / "compiled"
+    if not (folder / FINGERPRINT).is_file() or os.environ.get("ARENA_BUILD") == "sources":
+        return ""
+    if not any((folder / f"{COMPILED}{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
+        return f"{folder} is of another Python than {sys.version.split()[0]}: run make compiled"
+    if not _made_of(root, folder):
+        return f"{folder} is of other sources than those that are there: run make compiled"
+    path[:] = [str(folder / "arena")]
+    sys.path.insert(0, str(folder))
+    return ""
+
+
+def kind() -> str:
+    """Return "compiled" or "sources"."""
+    from importlib.util import find_spec
+
+    found = find_spec(COMPILED.replace("/", "."))
+    return "compiled" if found is not None and str(found.origin).endswith(tuple(EXTENSION_SUFFIXES)) else "sources"
+
+
+def fingerprint(root: Path) -> str:
+    """Return what `FINGERPRINT` says of a build of the packages in a folder."""
+    import json
+
+    files = _files(root)
+    return json.dumps({"files": files, "sha256": _digest(root, files)})
+
+
+def _made_of(root: Path, folder: Path) -> bool:
+    import json
+
+    try:
+        recorded = json.loads((folder / FINGERPRINT).read_text())
+        made_of, digest = recorded["files"], recorded["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    files = _files(root)
+    return bool(files == made_of) or (files.keys() == made_of.keys() and _digest(root, files) == digest)
+
+
+def _files(root: Path) -> dict[str, list[int]]:
+    """Return size and time of change, in nanoseconds, of every file of the packages, by path."""
+    return {
+        entry.path[len(str(root)) + 1 :]: [entry.stat().st_size, entry.stat().st_mtime_ns]
+        for package in PACKAGES
+        for entry in _entries(str(root / package))
+    }
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _entries(entry.path)
+            else:
+                yield entry
+
+
+def _digest(root: Path, names: Iterable[str]) -> str:
+    from hashlib import sha256
+
+    total = sha256()
+    for name in sorted(names):
+        total.update(f"{name}\0{sha256((root / name).read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled proto promise clean
+.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled client-typescript proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -87,6 +87,15 @@ test-compiled: compiled ## The tests of rules, matches, replays, house bots and 
 	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house \
 		$(addprefix tests/end_to_end/test_e2e_,games.py limits.py misbehaviour.py restart.py tls.py)
 
+# What a language's SDK is made with may be missing on a user's machine, but not in CI.
+TYPESCRIPT := clients/typescript
+client-typescript: build/client-typescript/.ready ## The SDK for TypeScript, tested, as an npm package in build/client-typescript
+build/client-typescript/.ready: $(shell find $(TYPESCRIPT) clients/conformance -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
+	@if command -v npm >/dev/null; then mkdir -p $(@D) && cd $(TYPESCRIPT) && \
+		npm ci --ignore-scripts --no-audit --no-fund && rm -rf dist && npm test && \
+		npm pack --ignore-scripts --pack-destination ../../$(@D) && touch ../../$@; \
+	else echo "there is no npm here: the SDK for TypeScript is left out"; test "$(CI)" != true; fi
+
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench
 .venv/.bench: .venv/.ready
@@ -96,6 +105,10 @@ bench: .venv/.bench compiled ## Every figure the README quotes, and those each c
 
 proto: .venv-proto/.ready ## Generate the protocol's code
 	.venv-proto/bin/python proto/generate.py
+	@if command -v npm >/dev/null; then cd $(TYPESCRIPT) && \
+		{ test -x node_modules/.bin/protoc-gen-es || npm ci --ignore-scripts --no-audit --no-fund; } && \
+		PATH="$(abspath $(BIN)):$$PATH" npm run --silent generate; \
+	else echo "there is no npm here: $(TYPESCRIPT)/src/v1 stays as it is"; fi
 .venv-proto/.ready: proto/requirements.txt .venv/.ready
 	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt

@@ -32,10 +32,23 @@ NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
 )
 @click.option("--list", "lists", is_flag=True, help="List the checks and what each wants; no bot is started.")
 @click.option("--only", metavar="CHECK", multiple=True, help="Ask this check and those it needs; repeatable.")
+@click.option(
+    "--conversations",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Play the conversations of a folder such as clients/conformance, instead of the checks.",
+)
 @sandbox_option
 @json_option
 @click.argument("command", nargs=-1, metavar="[--] COMMAND...", type=click.UNPROCESSED)
-def command(lists: bool, only: tuple[str, ...], sandbox: str | None, as_json: bool, command: tuple[str, ...]) -> None:
+def command(
+    lists: bool,
+    only: tuple[str, ...],
+    conversations: Path | None,
+    sandbox: str | None,
+    as_json: bool,
+    command: tuple[str, ...],
+) -> None:
     """Check a bot in any language: does it keep the protocol, whatever happens?
 
     COMMAND starts the bot. It is told the server by the variables ARENA_SERVER (HOST:PORT) and ARENA_TOKEN_FILE, and in
@@ -54,11 +67,16 @@ def command(lists: bool, only: tuple[str, ...], sandbox: str | None, as_json: bo
     "output"}], "counts": {"pass", "warn", "fail", "skip"}}; with --list
     {"checks": [{"name", "asks", "wants", "remedy", "page", "needs"}]}
     """
+    from arena.local.check.check import CONNECTED
     from arena.local.check.checks import CHECKS, with_needs
 
-    if unknown := [name for name in only if name not in CHECKS]:
+    known = CHECKS if conversations is None else {each.name: each for each in _read(conversations)}
+    if unknown := [name for name in only if name not in known]:
         raise click.UsageError(f"there is no check {unknown[0]!r}; arena check --list shows them")
-    chosen = with_needs(only or [*CHECKS])
+    if conversations is None:
+        chosen = with_needs(only or [*CHECKS])
+    else:
+        chosen = [*with_needs(CONNECTED), *(known[name] for name in (only or known))]
     if lists:
         _list(chosen, as_json)
         return
@@ -77,6 +95,16 @@ def command(lists: bool, only: tuple[str, ...], sandbox: str | None, as_json: bo
         screen().print(f"\n{who}: {told}", soft_wrap=True, markup=False)
     if counts["fail"]:
         sys.exit(1)
+
+
+def _read(folder: Path) -> list[Check]:
+    """Read the conversations of a folder; what cannot be read is a wrong command line."""
+    from arena.local.check.conversations import ConversationsUnreadable, read_conversations
+
+    try:
+        return read_conversations(folder)
+    except ConversationsUnreadable as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _list(chosen: Sequence[Check], as_json: bool) -> None:

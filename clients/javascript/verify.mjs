@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
 // The chain must be whole, the seed open its commitment, every round show exactly the cards that seed and nonces deal,
 // scores, places and the result follow from the rounds, and count for those for whom they must by the rounds that house

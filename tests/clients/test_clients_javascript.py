@@ -269,3 +269,28 @@ def test_javascript_verifier_needs_nothing_but_node() -> None:
     files = [*VERIFIER.parent.rglob("*.mjs")]
     imported = [line for file in files for line in file.read_text().splitlines() if line.startswith("import")]
     assert all(re.search(r'from "(node:\w+|\.\.?/\w+\.mjs)";$', line) for line in imported)
+
+
+@pytest.mark.process
+def test_it_is_a_package_with_a_command(tmp_path: Path) -> None:
+    """Packed as npm packs it, unpacked into a project, and run by its name and by its exports."""
+    packed = subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", tmp_path, VERIFIER.parent],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    ).stdout.split()[-1]
+    package = tmp_path / "node_modules" / "arena-verifier"
+    package.mkdir(parents=True)
+    subprocess.run(["tar", "xzf", tmp_path / packed, "-C", package, "--strip-components=1"], check=True)
+    described = json.loads((package / "package.json").read_text())
+    command = package / described["bin"]["arena-verify"]
+    command.chmod(0o755)  # as npm does
+    replay = tmp_path / "match.jsonl.gz"
+    replay.write_bytes(rated())
+    ran = subprocess.run([command, replay], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ran.returncode == 0, ran.stderr
+    program = 'await import("arena-verifier/deal"); await import("arena-verifier/receipts")'
+    words = ["node", "--input-type=module", "--eval", program]
+    subprocess.run(words, cwd=tmp_path, timeout=PATIENCE, check=True)

@@ -73,6 +73,8 @@ class CheckServer:
         """What every new stream ends with; None where they are welcome."""
         self.early = 0
         """Messages of a bot that did not wait for the welcome."""
+        self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
+        """Has every stream with a good token to itself; None where the server does."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
@@ -129,6 +131,9 @@ class CheckServer:
                 text = "send the metadata 'authorization: Bearer TOKEN'"
             raise refused(grpc.StatusCode.UNAUTHENTICATED, "TOKEN_UNKNOWN", text)
         stream.trust()
+        if self.script is not None:
+            await self.script(stream)
+            return
         wire: Wire | None = None
         try:
             if self.refusal is not None:

@@ -108,12 +108,7 @@ async def _play(caller: Caller, connection: Connection) -> None:
         inbox = Inbox()
         network.soon(lambda: connection.begin(inbox, network))
         try:
-            while (delivery := await inbox.get()) is not None:
-                session = delivery.session
-                said = caller.react(delivery.message, session.games, delivery.received, decide=not session.over)
-                del delivery  # its memory serves the next one
-                for request in said:
-                    session.send(request)
+            await answer(caller, inbox)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             network.soon(connection.leave)
             await inbox.ended()
@@ -121,6 +116,16 @@ async def _play(caller: Caller, connection: Connection) -> None:
         finally:
             network.soon(connection.end)
             await inbox.ended()
+
+
+async def answer(caller: Caller, inbox: Inbox) -> None:
+    """Call the bot for what comes into its inbox, and send what it says, until the end. Raises what either raises."""
+    while (delivery := await inbox.get()) is not None:
+        session = delivery.session
+        said = caller.react(delivery.message, session.games, delivery.received, decide=not session.over)
+        del delivery  # its memory serves the next one
+        for request in said:
+            session.send(request)
 
 
 def _in_event_loop() -> bool:

@@ -1,0 +1,280 @@
+"""Conversations of files as checks: the server says what is written, and the bot must say and do what is.
+
+The files are those that every SDK plays in its tests (clients/conformance). A bot of anybody's has games, capacity and
+choices of its own, so catalogues and decisions are the real ones of its first game, any legal action is an answer, and
+conversations that ask for a bot of their own making, or for a clock of the test's, are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+import trio
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+
+from arena.api.catalog import encode_catalog
+from arena.api.codec import VIEWS
+from arena.api.statuses import refused
+from arena.local.check.check import CONNECTED, Check
+from arena.local.check.stage import START
+from arena.local.check.verdict import Fault
+from arena.local.errors import LocalMatchError
+from arena.transport.call import CallRefused, PeerVanished
+from arena.v1 import play_pb2
+from engine.deal import KEY_BYTES, SeededDecks
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from arena.local.check.stage import Stage
+    from arena.transport.call import Stream
+
+PAGE: Final = "clients/conformance/README.md"
+MESSAGES: Final = "messages.json"
+STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
+"""Steps that can be asked of any program."""
+LATER: Final = 5.0
+"""Seconds after which a bot comes back at most, beyond what is written."""
+WATCHED: Final = 2.0
+"""Seconds in which a bot would come back that should not."""
+QUIET: Final = 0.1
+"""Seconds in which nothing more is said."""
+
+
+class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says what is the matter
+    """A folder has no conversations, or one that is none."""
+
+
+def read_conversations(folder: Path) -> list[Check]:
+    """Return a check for each conversation in a folder that can be asked of any program. ConversationsUnreadable."""
+    files = sorted((folder / "conversations").glob("*.json"))
+    if not files:
+        raise ConversationsUnreadable(f"there are no conversations in {folder}: name the folder clients/conformance")
+    file = folder / MESSAGES
+    try:
+        known = json.loads(file.read_text("utf-8"))
+        found = []
+        for file in files:
+            for number, each in enumerate(json.loads(file.read_text("utf-8")), 1):
+                if "bot" in each or not all(step.keys() <= STEPS for step in each["steps"]):
+                    continue
+                steps = _resolved(each["steps"], known)
+                if all(_asks_what_is_shown(value) for name, value in steps if name == "server"):
+                    found.append(_check(f"{file.stem}-{number}", each["title"], steps))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ParseError) as error:
+        raise ConversationsUnreadable(f"{file} has no conversations: {error}") from error
+    return found
+
+
+def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return steps with the messages that they name."""
+    resolved = []
+    for step in steps:
+        [(name, value)] = step.items()
+        if name == "server":
+            value = known[value] if isinstance(value, str) else dict(value)
+            value = {**known[value["like"]], **value} if "like" in value else value
+            value = {key: each for key, each in value.items() if key != "like"}
+            ParseDict(value, play_pb2.PlayResponse())
+        resolved.append((name, value))
+    return resolved
+
+
+def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
+    """Return whether all decisions are of the first game, which another takes the place of."""
+    return all("sixthSense" in decision for decision in message.get("decisions", ()))
+
+
+def _check(name: str, title: str, steps: Sequence[tuple[str, Any]]) -> Check:
+    async def ask(stage: Stage) -> None:
+        await _Conversation(stage, steps).play()
+
+    wants = f"The conversation {name.rpartition('-')[0]}.json, number {name.rpartition('-')[2]}."
+    return Check(name, f"{title}.", wants, "Play the file in your own tests, step by step.", PAGE, CONNECTED, True, ask)
+
+
+class _Talk:
+    """One stream of the bot's."""
+
+    def __init__(self, stream: Stream[bytes, bytes]) -> None:
+        self.stream = stream
+        self.heard: list[play_pb2.PlayRequest] = []
+        self.over = False
+        self._scope = trio.CancelScope()
+        self._end: CallRefused | None = None
+
+    async def attend(self) -> None:
+        """Hear what the bot says until the script ends the stream; raises what it ends with."""
+        try:
+            with self._scope:
+                while (message := await self.stream.receive()) is not None:
+                    self.heard.append(play_pb2.PlayRequest.FromString(message))
+                await trio.sleep_forever()
+        except PeerVanished:
+            return
+        finally:
+            self.over = True
+        if self._end is not None:
+            raise self._end
+
+    async def say(self, message: bytes) -> None:
+        """Send a message, once the one before has left."""
+        while self.stream.busy:
+            await trio.sleep(0.005)
+        if not self.over:
+            self.stream.hand_over(message)
+
+    def end(self, status: Mapping[str, str]) -> None:
+        """End the stream with a status."""
+        code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
+        if code is not grpc.StatusCode.OK:
+            self._end = refused(code, reason, text) if reason else CallRefused(code, text)
+        self._scope.cancel()
+
+
+class _Conversation:
+    """One conversation with a bot that is started for it."""
+
+    def __init__(self, stage: Stage, steps: Sequence[tuple[str, Any]]) -> None:
+        self._stage = stage
+        self._steps = steps
+        self._talks: list[_Talk] = []
+        self._opened = 0
+        """Streams that steps have taken note of."""
+        self._game = ""
+        self._does: Mapping[str, Callable[[Any], Awaitable[None]]] = {
+            "opens": self._opens, "server": self._server, "bytes": self._bytes, "says": self._says,
+            "breaks": self._breaks, "comes_back": self._comes_back, "ends": self._ends,
+        }  # fmt: skip
+
+    async def play(self) -> None:
+        """Play it; Fault where the bot says or does something else."""
+        server = self._stage.server
+        server.script = self._attend
+        try:
+            await self._stage.start_bot()
+            for number, (name, value) in enumerate(self._steps, 1):
+                if name == "told":
+                    continue
+                try:
+                    await self._does[name](value)
+                    await self._silent(number)
+                except Fault as fault:
+                    raise Fault(f"step {number}, {name}: {fault}") from None
+        finally:
+            server.script = None
+            await self._stage.end_bot()
+
+    async def _attend(self, stream: Stream[bytes, bytes]) -> None:
+        talk = _Talk(stream)
+        self._talks.append(talk)
+        await talk.attend()
+
+    @property
+    def _talk(self) -> _Talk:
+        """The latest stream that a step has taken note of."""
+        return self._talks[self._opened - 1]
+
+    async def _silent(self, number: int) -> None:
+        """Fault where something is said, unless that is what the next step asks for."""
+        following = self._steps[number][0] if number < len(self._steps) else ""
+        if following == "says" or self._talk.over:
+            return
+        await trio.sleep(QUIET)
+        if self._talk.heard:
+            raise Fault(f"nothing was to be said, and it said {_short(self._talk.heard[0])}")
+
+    async def _opens(self, wanted: Mapping[str, Any]) -> None:
+        stage = self._stage
+        await stage.until(lambda: any(talk.heard for talk in self._talks[self._opened :]), "it opened no stream", START)
+        self._opened += 1
+        said = self._talk.heard.pop(0)
+        self._game = next((name for name in said.hello.games if name in GAMES), "")
+        if not self._game:
+            raise Fault(f"its first message is no hello with a game that there is: {_short(said)}")
+        playing = [*map(int, wanted["hello"].get("playing", ()))]
+        if [*said.hello.playing] != playing:
+            raise Fault(f"hello.playing should be {playing}, and is {[*said.hello.playing]}")
+
+    async def _server(self, said: Mapping[str, Any]) -> None:
+        message = ParseDict(dict(said), play_pb2.PlayResponse())
+        if message.HasField("welcome") and message.welcome.games:
+            del message.welcome.games[:]
+            catalogue = encode_catalog(GAMES[self._game]).SerializeToString()
+            message.welcome.games.add().ParseFromString(catalogue)
+        for invitation in message.invitations:
+            invitation.game = self._game
+        for start in message.starts:
+            start.game = self._game
+        for decision in message.decisions:
+            legal, view = _question(self._game)
+            decision.ClearField("view")
+            decision.legal[:] = legal
+            getattr(decision, self._game).ParseFromString(view)
+        await self._talk.say(message.SerializeToString())
+
+    async def _bytes(self, encoded: str) -> None:
+        await self._talk.say(b64decode(encoded))
+
+    async def _says(self, wanted: Sequence[Mapping[str, Any]]) -> None:
+        expected, heard, talk = play_pb2.PlayRequest(), play_pb2.PlayRequest(), self._talk
+        for each in wanted:
+            expected.MergeFrom(ParseDict(dict(each), play_pb2.PlayRequest()))
+
+        def through() -> bool:
+            while talk.heard:
+                heard.MergeFrom(talk.heard.pop(0))
+            return _comparable(heard) == _comparable(expected)
+
+        try:
+            await self._stage.until(through, "")
+        except Fault as fault:
+            raise Fault(f"it should say {_short(expected)}, and said {_short(heard)}{fault}") from None
+        legal, _ = _question(self._game)
+        wrong = [answer.action for answer in heard.answers if answer.action not in legal]
+        if wrong:
+            raise Fault(f"it answered with {wrong[0]}, which is not legal")
+
+    async def _breaks(self, status: Mapping[str, str]) -> None:
+        self._talk.end(status)
+
+    async def _comes_back(self, wanted: Mapping[str, int]) -> None:
+        within = wanted["after_ms"] / 1000 + LATER
+        await self._stage.until(lambda: len(self._talks) > self._opened, "it did not come back", within)
+
+    async def _ends(self, _: object) -> None:
+        end, stage = trio.current_time() + WATCHED, self._stage
+        while trio.current_time() < end and not (stage.program and stage.program.ended):
+            if len(self._talks) > self._opened:
+                raise Fault("it came back, and trying again changes nothing")
+            await trio.sleep(0.02)
+
+
+def _question(game: str) -> tuple[list[int], bytes]:
+    """Return the legal actions and the encoded view of the first decision of a game."""
+    state = GAMES[game].new(GAMES[game].seats[0], SeededDecks(bytes(KEY_BYTES)))
+    seat = next(iter(state.waiting()))
+    view = state.view(seat)
+    return [*state.legal(seat)], VIEWS[type(view)].encode(view)
+
+
+def _comparable(message: play_pb2.PlayRequest) -> play_pb2.PlayRequest:
+    """Return a message without what is the bot's to choose: actions and chance, and the order of what it says."""
+    plain = play_pb2.PlayRequest.FromString(message.SerializeToString())
+    for answer in plain.answers:
+        answer.action = 0
+    for ready in plain.ready:
+        ready.nonce = b""
+    plain.answers.sort(key=lambda answer: (answer.match_id, answer.decision_id))
+    plain.ready.sort(key=lambda ready: ready.invitation_id)
+    return plain
+
+
+def _short(message: play_pb2.PlayRequest) -> str:
+    text = json.dumps(MessageToDict(message))
+    return text if len(text) <= 200 else f"{text[:200]}…"

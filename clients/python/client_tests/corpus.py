@@ -1,0 +1,412 @@
+"""Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included.
+
+Only gRPC is not its own: the streams and calls are the script's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import selectors
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import grpc
+import grpc.aio
+import pytest
+from arena_client import ArenaError, Bot, Decision, MatchReport, MatchStart, Notice, RoundReport, connection
+from arena_client.caller import Caller
+from arena_client.inbox import Inbox
+from arena_client.network import calls_here
+from arena_client.options import DRAIN, DRAIN_TERMINATED
+from arena_client.running import answer
+from arena_client.v1 import bots_pb2, play_pb2
+from google.protobuf.json_format import ParseDict
+from google.rpc import error_details_pb2, status_pb2
+
+CONFORMANCE: Final = Path(__file__).parents[2] / "conformance"
+MESSAGES: Final[dict[str, Any]] = json.loads((CONFORMANCE / "messages.json").read_text("utf-8"))
+BOT: Final = {
+    "games": ["sixth_sense"],
+    "capacity": 8,
+    "version": "1",
+    "token": "given",
+    "owner": None,
+    "invitation": None,
+    "matches": None,
+    "challenges": False,
+    "casual": False,
+    "on_error": "raise",
+    "give_up_after": None,
+    "thinks_ms": 0,
+    "batch": False,
+    "gives": None,
+}
+"""The bot of a conversation that says nothing else."""
+AN_HOUR: Final = 3600.0
+
+
+def conversations() -> dict[str, dict[str, Any]]:
+    """All conversations, by topic and title."""
+    found = {}
+    for file in sorted((CONFORMANCE / "conversations").glob("*.json")):
+        for each in json.loads(file.read_text("utf-8")):
+            found[f"{file.stem}: {each['title']}"] = each
+    return found
+
+
+def check(conversation: Mapping[str, Any], token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play a conversation; AssertionError where the package says or does something else."""
+    loop = VirtualLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(_Play(conversation, token_file, loop, monkeypatch).play())
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time passes only where nothing else is left to do."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        super().__init__(_Impatient(self))
+
+    def time(self) -> float:
+        """Return the seconds since the beginning."""
+        return self.now
+
+
+class _Impatient(selectors.DefaultSelector):
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "something is still to come"
+        self._loop.now += max(0.0, timeout)
+        return super().select(0)
+
+
+class _Scripted(Bot):
+    """The bot of a conversation."""
+
+    name = "bot"
+
+    def __init__(self, spec: Mapping[str, Any], loop: VirtualLoop, told: list[str]) -> None:
+        super().__init__(games=spec["games"], capacity=spec["capacity"], version=spec["version"])
+        self._spec, self._loop, self._told = spec, loop, told
+
+    def decide(self, decision: Decision) -> int:
+        self._tell(decision)
+        self._loop.now += self._spec["thinks_ms"] / 1000
+        return decision.legal[0]
+
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+        if self._spec["gives"] is None and not self._spec["batch"]:
+            return super().decide_many(decisions)
+        for decision in decisions:
+            self._tell(decision)
+        self._loop.now += self._spec["thinks_ms"] / 1000
+        return self._spec["gives"] or [decision.legal[0] for decision in decisions]
+
+    def _tell(self, decision: Decision) -> None:
+        number = f"{decision.match_id}/{decision.decision_id}"
+        self._told.append(f"decide {number} {decision.soft_ms}+{decision.bank_ms}")
+
+    def on_match_start(self, start: MatchStart) -> None:
+        self._told.append(f"start {start.match_id}")
+
+    def on_round(self, report: RoundReport) -> None:
+        self._told.append(f"round {report.match_id}")
+
+    def on_match_end(self, report: MatchReport) -> None:
+        super().on_match_end(report)
+        self._told.append(f"report {report.match_id}")
+
+    def on_notice(self, notice: Notice) -> None:
+        super().on_notice(notice)
+        self._told.append(f"notice {notice.kind} {notice.match_id if notice.HasField('match_id') else '-'}")
+
+
+class _Call:
+    """A stream of the script's: what gRPC is to a connection."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.said: list[play_pb2.PlayRequest] = []
+        self.closed = False
+        """Whether the bot said goodbye."""
+        self._messages: asyncio.Queue[play_pb2.PlayResponse | None] = asyncio.Queue()
+        self._status = grpc.StatusCode.OK
+        self._text, self._trailers = "", grpc.aio.Metadata()
+
+    def say(self, message: play_pb2.PlayResponse) -> None:
+        self._messages.put_nowait(message)
+
+    def end(self, status: Mapping[str, str]) -> None:
+        self._status, self._text = grpc.StatusCode[status["status"]], status.get("text", "")
+        self._trailers = _trailers(status)
+        self._messages.put_nowait(None)
+
+    async def read(self) -> Any:
+        message = await self._messages.get()
+        return grpc.aio.EOF if message is None else message
+
+    async def write(self, message: play_pb2.PlayRequest) -> None:
+        self.said.append(message)
+
+    async def done_writing(self) -> None:
+        self.closed = True
+
+    def cancel(self) -> None:
+        pass
+
+    async def code(self) -> grpc.StatusCode:
+        return self._status
+
+    async def details(self) -> str:
+        return self._text
+
+    async def trailing_metadata(self) -> grpc.aio.Metadata:
+        return self._trailers
+
+
+class _Registration:
+    """A call of RegisterBot that waits for the script."""
+
+    def __init__(self, request: bots_pb2.RegisterBotRequest) -> None:
+        self.request = request
+        self.answer: asyncio.Future[bots_pb2.RegisterBotResponse] = asyncio.get_running_loop().create_future()
+
+
+class _Play:
+    """One conversation."""
+
+    def __init__(
+        self, conversation: Mapping[str, Any], token_file: Path, loop: VirtualLoop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self._steps: Sequence[Mapping[str, Any]] = conversation["steps"]
+        self._spec = {**BOT, **conversation.get("bot", {})}
+        assert self._spec.keys() == BOT.keys(), "the conversation describes its bot by words that there are"
+        self._token_file, self._loop = token_file, loop
+        self._lines: list[str] = []
+        """What the bot was told since the last step about it."""
+        self._tries: list[_Call | _Registration] = []
+        """Those that no step has taken note of."""
+        self._call: _Call | None = None
+        self._registration: _Registration | None = None
+        self._tokens: dict[str, str] = {}
+        """By the name that the conversation gives them."""
+        self._nonces: set[bytes] = set()
+        self._stopped = False
+        self._tried: asyncio.Future[None] = loop.create_future()
+        """Done at the next try."""
+        monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=loop.time))
+        monkeypatch.setattr(connection, "_chance", SimpleNamespace(uniform=lambda _, longest: longest))
+        monkeypatch.setattr(connection, "open_channel", lambda *_: _Channel())
+        monkeypatch.setattr(connection, "obstacle", _none)
+        monkeypatch.setattr(connection, "PlayServiceStub", lambda _: SimpleNamespace(Play=self._open))
+        monkeypatch.setattr(connection, "BotServiceStub", lambda _: SimpleNamespace(RegisterBot=self._register))
+
+    def _try(self, one: _Call | _Registration) -> None:
+        self._tries.append(one)
+        if not self._tried.done():
+            self._tried.set_result(None)
+
+    def _open(self, metadata: Sequence[tuple[str, str]]) -> _Call:
+        call = _Call(dict(metadata)["authorization"].removeprefix("Bearer "))
+        self._try(call)
+        return call
+
+    async def _register(self, request: bots_pb2.RegisterBotRequest, timeout: float) -> bots_pb2.RegisterBotResponse:
+        registration = _Registration(request)
+        self._try(registration)
+        async with asyncio.timeout(timeout):
+            return await registration.answer
+
+    async def play(self) -> None:
+        self._start()
+        for number, step in enumerate(self._steps, 1):
+            [(name, wanted)] = step.items()
+            try:
+                await getattr(self, f"_{name}")(wanted)
+                await self._settle()
+                following = self._steps[number] if number < len(self._steps) else {}
+                if self._call is not None and "says" not in following and name != "says":
+                    assert not self._call.said, "nothing is said"
+            except AssertionError as error:
+                error.add_note(f"in step {number}: {json.dumps(step)}")
+                raise
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        assert not self._tries, "it tries nothing more"
+
+    def _start(self) -> None:
+        spec = self._spec
+        told: dict[str, Any] = {name: spec[name] for name in ("token", "owner", "invitation", "matches", "on_error")}
+        told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after")}
+        bot = _Scripted(spec, self._loop, self._lines)
+        self._caller = Caller(bot, spec["on_error"], self._loop.time)
+        self._connection = connection.Connection(bot, "arena:1", token_file=self._token_file, receipts=False, **told)
+        self._stopped = False
+        self._task = self._loop.create_task(self._run(self._connection))
+
+    async def _run(self, one: connection.Connection) -> None:
+        inbox = Inbox()
+        one.begin(inbox, calls_here())
+        try:
+            await answer(self._caller, inbox)
+        finally:
+            one.end()
+            await inbox.ended()
+
+    async def _settle(self) -> None:
+        """Let everything be done that needs no time."""
+        for _ in range(60):
+            await asyncio.sleep(0)
+
+    async def _next(self, kind: type[Any]) -> Any:
+        await self._settle()
+        assert self._tries, f"it tries nothing, and should have a {kind.__name__.strip('_').lower()}; {self._state()}"
+        found = self._tries.pop(0)
+        assert isinstance(found, kind), f"it made a {type(found).__name__.strip('_').lower()}"
+        return found
+
+    def _state(self) -> str:
+        return f"its end: {self._task.exception()!r}" if self._task.done() and not self._task.cancelled() else "it runs"
+
+    def _same_token(self, name: str, token: str) -> None:
+        taken = {other for label, other in self._tokens.items() if label != name}
+        assert token not in taken, "it is another token"
+        assert self._tokens.setdefault(name, token) == token, "it is the same token"
+
+    async def _registers(self, wanted: Mapping[str, Any]) -> None:
+        self._registration = await self._next(_Registration)
+        request = self._registration.request
+        self._same_token(wanted["token"], request.token)
+        expected = ParseDict({**wanted, "token": request.token}, bots_pb2.RegisterBotRequest())
+        assert request == expected
+
+    async def _registered(self, given: Mapping[str, str]) -> None:
+        assert self._registration is not None
+        request = self._registration.request
+        if "token" in given:
+            self._tokens[given["token"]] = given["token"]
+        answered = bots_pb2.RegisterBotResponse(name=request.name, token=given.get("token", request.token))
+        self._registration.answer.set_result(answered)
+
+    async def _refused(self, status: Mapping[str, str]) -> None:
+        assert self._registration is not None
+        error = grpc.aio.AioRpcError(
+            grpc.StatusCode[status["status"]], grpc.aio.Metadata(), _trailers(status), status.get("text")
+        )
+        self._registration.answer.set_exception(error)
+
+    async def _opens(self, wanted: Mapping[str, Any]) -> None:
+        self._call = call = await self._next(_Call)
+        self._same_token(wanted["token"], call.token)
+        [first] = call.said
+        call.said.clear()
+        assert first.hello.client, "it says which library it is"
+        first.hello.client = ""
+        assert first == ParseDict({"hello": wanted["hello"]}, play_pb2.PlayRequest())
+
+    def _open_call(self) -> _Call:
+        assert self._call is not None, "a stream is open"
+        return self._call
+
+    async def _server(self, said: str | Mapping[str, Any]) -> None:
+        message: dict[str, Any] = MESSAGES[said] if isinstance(said, str) else dict(said)
+        if "like" in message:
+            message = MESSAGES[message.pop("like")] | message
+        self._open_call().say(ParseDict(message, play_pb2.PlayResponse()))
+
+    async def _bytes(self, encoded: str) -> None:
+        self._open_call().say(play_pb2.PlayResponse.FromString(base64.b64decode(encoded)))
+
+    async def _says(self, wanted: Sequence[Mapping[str, Any]]) -> None:
+        said = self._open_call().said[:]
+        self._open_call().said.clear()
+        for each in said:
+            for ready in each.ready:
+                assert len(ready.nonce) == 16, "its own chance are 16 bytes"
+                assert ready.nonce not in self._nonces, "each time others"
+                self._nonces.add(ready.nonce)
+                ready.nonce = b""
+        assert said == [ParseDict(dict(each), play_pb2.PlayRequest()) for each in wanted]
+
+    async def _told(self, wanted: Sequence[str]) -> None:
+        lines = self._lines[:]
+        self._lines.clear()
+        assert lines == wanted
+
+    async def _breaks(self, status: Mapping[str, str]) -> None:
+        self._open_call().end(status)
+        self._call = None
+
+    async def _comes_back(self, wanted: Mapping[str, int]) -> None:
+        since, self._tried = self._loop.now, self._loop.create_future()
+        await asyncio.wait([self._tried, self._task], timeout=AN_HOUR, return_when=asyncio.FIRST_COMPLETED)
+        assert self._tries, f"it comes back; {self._state()}"
+        took = self._loop.now - since
+        assert round(took * 1000) == wanted["after_ms"], f"it came back after {took} s"
+
+    async def _passes(self, wanted: Mapping[str, int]) -> None:
+        await asyncio.sleep(wanted["ms"] / 1000)
+
+    async def _closes(self, _: bool) -> None:
+        assert self._open_call().closed, "it says goodbye"
+        self._open_call().end({"status": "OK"})
+        self._call = None
+
+    async def _stops(self, signal: str) -> None:
+        seconds = DRAIN if signal == "SIGINT" else DRAIN_TERMINATED
+        if self._stopped:
+            self._connection.leave()
+        else:
+            self._stopped = True
+            self._connection.drain(seconds, lambda: None)
+
+    async def _restarts(self, _: bool) -> None:
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        self._call = None
+        self._start()
+
+    async def _ends(self, wanted: Mapping[str, Any]) -> None:
+        assert self._task.done(), "it has ended"
+        assert not self._tries, "it does not come back"
+        self._call = None
+        error = None if self._task.cancelled() else self._task.exception()
+        if error is not None and not isinstance(error, ArenaError):
+            raise error
+        assert (word(error), 0 if error is None else error.status) == (wanted["error"], wanted["status"])
+
+
+def word(error: ArenaError | None) -> str | None:
+    """The corpus's word for an error: its class's name in capitals, without the end."""
+    if error is None:
+        return None
+    name = type(error).__name__.removesuffix("Error")
+    return "".join(f"_{each}" if each.isupper() else each for each in name).strip("_").upper()
+
+
+def _trailers(status: Mapping[str, str]) -> grpc.aio.Metadata:
+    if "reason" not in status:
+        return grpc.aio.Metadata()
+    details = status_pb2.Status()
+    details.details.add().Pack(error_details_pb2.ErrorInfo(reason=status["reason"], domain="arena"))
+    return grpc.aio.Metadata(("grpc-status-details-bin", details.SerializeToString()))
+
+
+class _Channel:
+    async def __aenter__(self) -> _Channel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+
+async def _none(*_: object) -> str:
+    return ""

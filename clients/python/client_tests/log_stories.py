@@ -1,0 +1,170 @@
+"""What a bot is shown of a log of results, keeps of it and says: stories for the vectors that all clients share."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from arena_client.log_check import LogChecker
+from arena_client.receipts import Receipts
+from arena_client.v1.play_pb2 import MatchReport
+from client_tests.test_client_log import SEAT, Log
+from google.protobuf.json_format import MessageToDict
+
+from arena.log.key import Signer
+
+
+class Story:
+    """One bot, its file and what it says: each step is played by the package and written down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = Log()
+        self.steps: list[dict[str, Any]] = []
+        self._file = folder / "bot.receipts"
+        self._said: list[str] = []
+        self.start()
+
+    def start(self) -> None:
+        """Start the bot anew, with the file that it has."""
+        self._receipts = Receipts(self._file)
+        self._checker = LogChecker(self._receipts)
+        self._note("starts", True)
+
+    def welcome(self, shows: bool = True) -> None:
+        """Show it the log, or none."""
+        proofs: dict[str, list[str] | None] = {}
+
+        async def consistency(first: int, second: int) -> Sequence[bytes] | None:
+            proof = await self.log.consistency(first, second)
+            proofs[f"{first} {second}"] = None if proof is None else [base64.b64encode(each).decode() for each in proof]
+            return proof
+
+        state = self.log.state if shows else None
+        asyncio.run(self._checker.check(state, consistency))
+        self._note("shows", None if state is None else MessageToDict(state), proofs=proofs)
+
+    def result(self, match: int, change: Callable[[MatchReport], object] = lambda _: None) -> None:
+        """Add a match to the log, and report it."""
+        report = self.log.result(match)
+        change(report)
+        self._receipts.take(report, SEAT)
+        self._note("reports", MessageToDict(report))
+
+    def hear(self, record: logging.LogRecord) -> bool:
+        """Take what it says."""
+        text = record.getMessage().replace(str(self._file), "FILE")
+        self._said.append(f"{record.levelname.lower().removesuffix('ing')}: {text}")
+        return False
+
+    def _note(self, name: str, value: object, **more: object) -> None:
+        self.steps.append({name: value, **more, "says": self._said[:]})
+        self._said.clear()
+
+    def ended(self, title: str) -> dict[str, Any]:
+        """Return it as it is written down."""
+        kept = self._file.read_text("utf-8") if self._file.exists() else ""
+        return {"title": title, "steps": self.steps, "kept": kept.splitlines()}
+
+
+def stories() -> Iterator[dict[str, Any]]:
+    """Yield every story."""
+    logger = logging.getLogger("arena_client")
+    for title, tell in STORIES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            story = Story(Path(folder))
+            logger.addFilter(story.hear)
+            try:
+                tell(story)
+            finally:
+                logger.removeFilter(story.hear)
+            yield story.ended(title)
+
+
+def _grows(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2, 3):
+        story.result(match)
+    story.welcome()
+    story.log.result(4)
+    story.start()
+    story.welcome()
+    story.log.rotate()
+    story.log.result(5)
+    story.start()
+    story.welcome()
+
+
+def _changed(change: Callable[[Log], object], grows: bool = True) -> Callable[[Story], None]:
+    def tell(story: Story) -> None:
+        story.welcome()
+        for match in (1, 2):
+            story.result(match)
+        if grows:
+            story.log.result(9)
+        change(story.log)
+        story.start()
+        story.welcome()
+        story.welcome()
+
+    return tell
+
+
+def _gone(story: Story) -> None:
+    story.welcome(shows=False)
+    story.welcome()
+    story.welcome(shows=False)
+
+
+def _restored(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2, 3, 4):
+        story.result(match)
+    story.log.restore(3)
+    story.start()
+    story.welcome()
+    story.result(3)
+    story.welcome()
+    for match in (4, 5):
+        story.log.result(match)
+    story.start()
+    story.welcome()
+    del story.log.leaves[5:]
+    story.start()
+    story.welcome()
+
+
+def _restored_and_changed(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2, 3, 4):
+        story.result(match)
+    story.log.leaves[1] = story.log.leaves[1].replace(b"12", b"13")
+    story.log.restore(3)
+    story.start()
+    story.welcome()
+
+
+def _reported(change: Callable[[MatchReport], object]) -> Callable[[Story], None]:
+    return lambda story: story.result(7, change)
+
+
+STORIES: dict[str, Callable[[Story], None]] = {
+    "A log that grows, under a key that names the next": _grows,
+    "An entry was changed": _changed(lambda log: log.leaves.__setitem__(1, log.leaves[1].replace(b"12", b"13"))),
+    "Entries are gone": _changed(lambda log: log.leaves.__delitem__(slice(2, None))),
+    "The proof is refused": _changed(lambda log: setattr(log, "refuses", True)),
+    "The head is signed by another": _changed(lambda log: setattr(log, "signer", Signer(bytes(32))), grows=False),
+    "The next key is not named by the one before": _changed(lambda log: log.rotate(honest=False), grows=False),
+    "It is another log": _changed(lambda log: setattr(log, "__dict__", Log(2).__dict__)),
+    "The log is gone": _gone,
+    "The log was restored from a backup": _restored,
+    "The log was restored, and changed before that": _restored_and_changed,
+    "A report's proof leads nowhere": _reported(lambda report: report.entry.proof.__setitem__(0, bytes(32))),
+    "A report's head has no root": _reported(lambda report: report.entry.head.ClearField("root")),
+    "A report's points are not its leaf's": _reported(lambda report: report.scores.__setitem__(0, 99)),
+    "A report's match is not its leaf's": _reported(lambda report: setattr(report, "match_id", 8)),
+}

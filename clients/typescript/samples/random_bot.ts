@@ -1,0 +1,14 @@
+// The shortest complete bot: any legal action will do, whatever the game.
+
+import { Bot, type Decision, GAMES, main } from "../src/index.js";
+
+class RandomBot extends Bot {
+  override name = "random";
+  override games = GAMES;
+
+  override decide({ legal }: Decision): number {
+    return legal[Math.floor(Math.random() * legal.length)];
+  }
+}
+
+await main(new RandomBot(), "Plays at random.");

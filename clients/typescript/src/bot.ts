@@ -1,0 +1,72 @@
+// The class that a bot author extends. It knows no connections: `run` brings decisions and takes answers.
+
+import { type Decision, GAMES } from "./decision.js";
+import { log } from "./log.js";
+import { type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport } from "./v1/arena/v1/play_pb.js";
+
+/** Kinds of notices that tell a bot of something it did or failed to do. */
+const FAULTS = new Set([
+  NoticeKind.ILLEGAL, NoticeKind.STALE, NoticeKind.UNKNOWN, NoticeKind.FORCED_BY_TIME,
+  NoticeKind.FORCED_BY_ILLEGALITY, NoticeKind.SUSPENDED,
+]);
+
+/** What `decideMany` may give: one action for each decision, at once or one after the other. */
+export type Choices = Iterable<number | Promise<number>> | AsyncIterable<number> | Promise<Iterable<number>>;
+
+/** A player. Override `decide` (or `decideMany`); the rest is optional. */
+export abstract class Bot {
+  /** 1 to 40 letters, digits, '.', '_' or '-'; the class's name where empty. */
+  name = "";
+  /** Bots of one owner never meet in a match; the bot's own name where empty. */
+  owner = "";
+  /** The games it plays, by name. */
+  games: readonly string[] = GAMES.slice(0, 1);
+  /** How many matches it plays at once. */
+  capacity = 8;
+  /** Files that decide with the program's own, such as weights: the digest that is the version has them. */
+  files: readonly string[] = [];
+  /** At most 40 printable characters; null for a digest of the program's file and of `files`. Each has a rating of its own. */
+  version: string | null = null;
+
+  /** Choose one of `decision.legal`. */
+  decide(_decision: Decision): number | Promise<number> {
+    throw new Error(`${this.constructor.name} has neither decide() nor decideMany()`);
+  }
+
+  /**
+   * Choose for everything that is due at once: one action for each decision, in their order. Override it where many
+   * decisions together are cheaper than one by one. What a generator has yielded is sent while it goes on.
+   */
+  decideMany(decisions: readonly Decision[]): Choices {
+    return eachAlone(this, decisions);
+  }
+
+  /** Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect. */
+  onMatchStart(_start: MatchStart): void {}
+
+  /** Handle the end of a round; its cards are face up in the report. */
+  onRound(_report: RoundReport): void {}
+
+  /** Handle the end of a match. The default logs place, points and rating. */
+  onMatchEnd(report: MatchReport): void {
+    if (report.interrupted) return log.warn(`match ${report.matchId} was interrupted: ${report.interrupted}`);
+    const { seat, places, scores, rating } = report;
+    const moved = rating ? rating.after - rating.before : 0;
+    const rated = rating ? `, rating ${rating.after.toFixed(0)} (${moved < 0 ? "" : "+"}${moved.toFixed(1)})` : "";
+    return log.info(`match ${report.matchId}: place ${places[seat]} of ${places.length} with ${scores[seat]} points${rated}`);
+  }
+
+  /** Handle a notice from the server. The default logs one line: a warning where the bot is at fault. */
+  onNotice(notice: Notice): void {
+    if (notice.kind === NoticeKind.PARKED) return; // with which the run ends, and says so
+    const kind = NoticeKind[notice.kind]?.toLowerCase().replaceAll("_", " ") ?? `notice ${notice.kind}`;
+    const match = notice.matchId === undefined ? "server" : `match ${notice.matchId}`;
+    const where = notice.decisionId === undefined ? match : `${match}, decision ${notice.decisionId}`;
+    const text = notice.text.split(/\s+/).filter(Boolean).join(" ") || "no reason given";
+    log[FAULTS.has(notice.kind) ? "warn" : "info"](`${where}: ${kind}: ${text}`);
+  }
+}
+
+function* eachAlone(bot: Bot, decisions: readonly Decision[]): Generator<number | Promise<number>> {
+  for (const decision of decisions) yield bot.decide(decision);
+}

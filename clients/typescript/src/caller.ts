@@ -1,0 +1,172 @@
+// Calls the bot's own code for what a message says, and gives what it answers. It moves no bytes.
+
+import { create } from "@bufbuild/protobuf";
+
+import type { Bot } from "./bot.js";
+import { type Catalog, Decision, decisionOf } from "./decision.js";
+import { ArgumentError, BadAnswerError } from "./errors.js";
+import { log } from "./log.js";
+import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type PlayResponse } from "./v1/arena/v1/play_pb.js";
+
+/** Milliseconds that finished answers wait for further ones before they are sent without them. */
+export const HOLD = 10;
+
+/** What an error in the bot does: end the run, or be logged while the first legal action is played. */
+export type OnError = "raise" | "continue";
+
+/** The bot's own code is not called any more: the program was told to stop. */
+export class Interrupted extends Error {}
+
+/** The one place where a bot's methods are called, one at a time. */
+export class Caller {
+  #out: PlayRequest | undefined;
+  /** When the message was begun, or the last part of what is said to it was taken. */
+  #since = 0;
+  #mayThink = true;
+
+  /** `clock`: milliseconds of whatever clock the arrivals are of. */
+  constructor(private readonly bot: Bot, private readonly onError: OnError, private readonly clock: () => number) {
+    if (onError !== "raise" && onError !== "continue") {
+      throw new ArgumentError(`onError is ${JSON.stringify(onError)}: it is "raise" or "continue"`);
+    }
+  }
+
+  /** Call the bot no more: what calls it throws Interrupted. */
+  interrupt(): void {
+    this.#mayThink = false;
+  }
+
+  /**
+   * Yield what the bot says to a message: nothing, one thing, or several where it takes its time.
+   *
+   * `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
+   * Throws what the bot throws (unless told to go on), BadAnswerError and ProtocolMismatchError.
+   */
+  async *react(message: PlayResponse, games: ReadonlyMap<string, Catalog>, received: number, decide = true): AsyncGenerator<PlayRequest> {
+    this.#since = this.clock();
+    yield* this.#news(message);
+    if (decide && message.decisions.length) {
+      yield* this.#answers(message.decisions.map((each) => decisionOf(each, games)), received);
+    }
+    if (this.#out !== undefined) yield this.#take();
+  }
+
+  *#news(message: PlayResponse): Generator<PlayRequest> {
+    for (const start of message.starts) this.#tell(() => this.bot.onMatchStart(start));
+    for (const round of message.rounds) this.#tell(() => this.bot.onRound(round));
+    for (const report of message.reports) this.#tell(() => this.bot.onMatchEnd(report));
+    for (const notice of message.notices) {
+      this.#tell(() => this.bot.onNotice(notice));
+      if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined) {
+        this.#reply().resumed.push(notice.matchId); // a bot that gets to hear this is back
+      }
+      if (this.#held()) yield this.#take();
+    }
+  }
+
+  async *#answers(decisions: Decision[], received: number): AsyncGenerator<PlayRequest> {
+    const arrived = new Map(decisions.map((each) => [each, [each.softMs, each.bankMs]]));
+    const tellTime = (decision: Decision) => {
+      const [soft, bank] = arrived.get(decision)!;
+      const passed = Math.max(0, Math.round(this.clock() - received));
+      decision.softMs = Math.max(0, soft - passed);
+      decision.bankMs = Math.max(0, bank - Math.max(0, passed - soft));
+    };
+    while (decisions.length) {
+      let done = 0;
+      decisions.forEach(tellTime);
+      try {
+        this.#think();
+        const given = await this.bot.decideMany(decisions);
+        const choices = Symbol.asyncIterator in given ? given[Symbol.asyncIterator]() : given[Symbol.iterator]();
+        for (const decision of decisions) {
+          tellTime(decision);
+          this.#think();
+          const choice = await nextOf(choices);
+          this.#answer(decision, checked(decision, choice, done + 1, decisions.length));
+          done += 1;
+          if (this.#held()) yield this.#take();
+        }
+        if ((await nextOf(choices)) !== undefined) {
+          throw new BadAnswerError(`decideMany() gave more than ${done} answers to ${done} decisions`);
+        }
+      } catch (error) {
+        if (error instanceof Interrupted) throw error;
+        const where = whereOf(decisions[Math.min(done, decisions.length - 1)], decisions.length);
+        if (this.onError === "raise") {
+          if (error instanceof Error) error.message += `\n${where}`;
+          throw error;
+        }
+        log.error(`the bot failed; its first legal action is played instead: ${stackOf(error)}\n${where}`);
+        if (done < decisions.length) {
+          this.#answer(decisions[done], decisions[done].legal[0]);
+          done += 1;
+          if (this.#held()) yield this.#take();
+        }
+      }
+      decisions = decisions.slice(done);
+    }
+  }
+
+  #answer({ matchId, decisionId }: Decision, action: number): void {
+    this.#reply().answers.push(create(AnswerSchema, { matchId, decisionId, action }));
+  }
+
+  /** Call a method of the bot that answers nothing. */
+  #tell(call: () => void): void {
+    this.#think();
+    try {
+      call();
+    } catch (error) {
+      if (this.onError === "raise") throw error;
+      log.error(`the bot failed outside a decision: ${stackOf(error)}`);
+    }
+  }
+
+  #think(): void {
+    if (!this.#mayThink) throw new Interrupted("the bot was told to stop");
+  }
+
+  #reply(): PlayRequest {
+    return (this.#out ??= create(PlayRequestSchema));
+  }
+
+  #take(): PlayRequest {
+    const reply = this.#reply();
+    this.#out = undefined;
+    this.#since = this.clock();
+    return reply;
+  }
+
+  /** Whether what is to be said has waited long enough. */
+  #held(): boolean {
+    return this.#out !== undefined && this.clock() - this.#since > HOLD;
+  }
+}
+
+async function nextOf(choices: Iterator<number | Promise<number>> | AsyncIterator<number>): Promise<unknown> {
+  const next = await choices.next();
+  return next.done ? undefined : await next.value;
+}
+
+const stackOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+
+/** Return the choice if it is an answer; throws BadAnswerError. */
+function checked(decision: Decision, choice: unknown, count: number, of: number): number {
+  if (typeof choice !== "number" || !Number.isInteger(choice)) {
+    const shown = typeof choice === "string" ? JSON.stringify(choice) : String(choice);
+    throw new BadAnswerError(`answer ${count} of ${of} is ${shown}: an answer is an action, one of decision.legal`);
+  }
+  if (!decision.legal.includes(choice)) {
+    throw new BadAnswerError(`answer ${count} of ${of} is ${choice}, which is not legal here; decision.legal is [${decision.legal.join(", ")}]`);
+  }
+  return choice;
+}
+
+/** Return which decision it was, and what the bot saw. */
+function whereOf({ matchId, game, view, decisionId, legal }: Decision, of: number): string {
+  const { $typeName, ...fields } = view;
+  const seen = JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  const batch = of === 1 ? "" : `, the first unanswered of ${of}`;
+  return `in match ${matchId} of ${game.name}, round ${view.round + 1}, decision ${decisionId}${batch}; legal: [${legal.join(", ")}]; view: ${seen}`;
+}

@@ -1,0 +1,329 @@
+// A bot's life on a server: register once, connect, and connect again when the connection is lost. Heartbeats and
+// invitations are answered here, and the rest goes into the bot's inbox; so it may run beside the thread in which a bot
+// computes. Time, chance and gRPC are given to it.
+
+import { create, fromBinary } from "@bufbuild/protobuf";
+
+import { ArenaError, DroppedError, ParkedError, TokenRefusedError, UnreachableError } from "./errors.js";
+import { log } from "./log.js";
+import { LogChecker } from "./log_check.js";
+import type { Profile } from "./options.js";
+import { Receipts } from "./receipts.js";
+import { concernsBot, Progress, Session } from "./session.js";
+import { type CallStatus, playFailure, registrationFailure } from "./status.js";
+import { NewToken, readToken } from "./tokens.js";
+import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResponse } from "./v1/arena/v1/bots_pb.js";
+import { HelloSchema, type PlayRequest, PlayRequestSchema, PlayResponseSchema, WelcomeSchema } from "./v1/arena/v1/play_pb.js";
+import { VERSION } from "./version.js";
+
+/** Milliseconds that the server has for a registration and for its welcome. */
+const ANSWER_TIME = 20_000;
+/** Milliseconds before the first try to come back, at most. */
+const FIRST_WAIT = 100;
+/** Milliseconds between two tries at most, while the server may only be starting again. */
+const LONGEST_WAIT = 5_000;
+/** Milliseconds without a connection after which that is no longer likely. */
+const LONG_OUTAGE = 120_000;
+/** Milliseconds between two tries at most after that. */
+const LONGEST_OUTAGE_WAIT = 30_000;
+/** Milliseconds that the server has to take leave of a bot that stops in the middle of matches. */
+const LEAVE_TIME = 2_000;
+/** Milliseconds after which a connection counts as a good one, and the waits begin anew. */
+const STEADY = 1_000;
+/** Failures at most that are looked into before there was any connection. */
+const PROBES = 3;
+
+/** A clock and its alarms. */
+export interface Clock {
+  /** Milliseconds since whenever. */
+  now(): number;
+  /** Make a call after so many milliseconds; returns a function that calls it off. */
+  after(ms: number, call: () => void): () => void;
+}
+
+/** One stream of gRPC's. */
+export interface Call {
+  write(request: PlayRequest): void;
+  /** Close the bot's side. */
+  end(): void;
+  /** End all of it. */
+  cancel(): void;
+}
+
+/** What happens on a stream. */
+export interface CallEvents {
+  message(bytes: Uint8Array): void;
+  ended(status: CallStatus): void;
+}
+
+/** A channel to the server, for one try. */
+export interface Channel {
+  play(token: string, events: CallEvents): Call;
+  /** Rejects with the CallStatus where it fails. */
+  register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse>;
+  /** Return undefined where the server refuses; rejects where there was no answer. */
+  consistency(first: bigint, second: bigint): Promise<readonly Uint8Array[] | undefined>;
+  close(): void;
+}
+
+/** Where a connection puts what is for the bot. Sessions are numbered, one a stream. */
+export interface Inbox {
+  /** A message of the server, as bytes; the first of a session has the welcome. `received`: when, by the clock. */
+  deliver(session: number, bytes: Uint8Array, received: number): void;
+  /** A session is over: what it asked is asked again by the next one. */
+  over(session: number): void;
+  /** There is no time left: the bot is to be called no more. */
+  hurry(): void;
+}
+
+class Ended extends Error {}
+
+/** Return the longest wait before the next try, so many milliseconds after the last good connection. */
+export function longestWait(outage: number): number {
+  const longest = outage <= LONG_OUTAGE ? LONGEST_WAIT : LONGEST_OUTAGE_WAIT;
+  return Math.min(longest, Math.max(FIRST_WAIT, outage));
+}
+
+/** One stream at a time, for as long as the bot plays. */
+export class Connection {
+  readonly #progress: Progress;
+  readonly #receipts: Receipts | undefined;
+  readonly #logChecker: LogChecker | undefined;
+  readonly #ended: Promise<never>;
+  readonly #alarms = new Set<() => void>();
+  #end: (reason: Error) => void = () => {};
+  #name: string;
+  #call: Call | undefined;
+  #session = 0;
+  /** Whether there was a welcome on this try. */
+  #welcomed = false;
+  /** Whether there ever was a welcome. */
+  #reached = false;
+  #leaving = false;
+
+  /** `chance`: a number from 0 to 1. `obstacle`: what is in the way for good, in words, where a first connection fails. */
+  constructor(
+    private readonly profile: Profile,
+    private readonly open: () => Channel,
+    private readonly clock: Clock,
+    private readonly inbox: Inbox,
+    private readonly chance: () => number = Math.random,
+    private readonly obstacle: () => Promise<string> = async () => "",
+  ) {
+    this.#name = profile.name;
+    this.#progress = new Progress(profile.matches);
+    this.#receipts = profile.receipts === null ? undefined : new Receipts(profile.receipts);
+    this.#logChecker = this.#receipts && new LogChecker(this.#receipts);
+    this.#ended = new Promise((_, reject) => (this.#end = reject));
+    this.#ended.catch(() => {});
+  }
+
+  /** Stay connected until the matches wanted are played, the server has taken leave, or `end`. Throws ArenaError. */
+  async stay(): Promise<void> {
+    try {
+      await this.#stay();
+    } catch (error) {
+      if (!(error instanceof Ended)) throw error;
+    } finally {
+      for (const callOff of this.#alarms) callOff();
+    }
+  }
+
+  /** Begin no more matches and finish those that go on; leave what is left after so many milliseconds. */
+  drain(ms: number): void {
+    const { accepted, playing } = this.#progress;
+    this.#progress.ending = true;
+    const left = playing.size + accepted.size;
+    if (!left) return this.end();
+    log.info(
+      `finishing ${matches(left)} within ${Math.round(ms / 1000)} s, and beginning no more; once more, and it leaves at once: house bots play them on, and each counts as a last place`,
+    );
+    this.#call?.write(create(PlayRequestSchema, { capacity: 0 }));
+    this.#after(ms, () => {
+      this.leave();
+      this.inbox.hurry();
+    });
+  }
+
+  /** Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream. */
+  leave(): void {
+    const left = this.#progress.playing.size + this.#progress.accepted.size;
+    if (this.#call === undefined || !left) return this.end();
+    if (this.#leaving) return;
+    this.#leaving = true;
+    log.info(`leaving ${matches(left)} in order: house bots play them on, and each counts as a last place`);
+    this.#call.write(create(PlayRequestSchema, { leave: true }));
+    this.#after(LEAVE_TIME, () => this.end());
+  }
+
+  /** End it without a word. */
+  end(): void {
+    this.#end(new Ended());
+  }
+
+  /** Have something said on a session's stream, if it is still there. */
+  say(session: number, request: PlayRequest): void {
+    if (session === this.#session && this.#welcomed) this.#call?.write(request);
+  }
+
+  #after(ms: number, call: () => void): () => void {
+    const callOff = this.clock.after(ms, () => {
+      this.#alarms.delete(callOff);
+      call();
+    });
+    this.#alarms.add(callOff);
+    return () => {
+      this.#alarms.delete(callOff);
+      callOff();
+    };
+  }
+
+  async #stay(): Promise<void> {
+    const { clock, profile } = this;
+    let good = clock.now();
+    let seen = good;
+    let probes = 0;
+    for (;;) {
+      const begun = clock.now();
+      this.#welcomed = false;
+      try {
+        await this.#connect();
+        if (this.#progress.parked) throw new ParkedError(this.#parked());
+        return;
+      } catch (error) {
+        if (!(error instanceof DroppedError)) throw error;
+        if (this.#leaving || (this.#progress.ending && !this.#progress.playing.size)) return;
+        if (!this.#reached && probes++ < PROBES) {
+          const why = await this.#until(this.obstacle());
+          if (why) throw new UnreachableError(why);
+        }
+        const now = clock.now();
+        if (this.#welcomed) {
+          // One that ended at once may end so again; but the server is there.
+          good = now - begun > STEADY ? now : Math.max(good, now - LONGEST_WAIT);
+          seen = now;
+        }
+        const wait = this.chance() * longestWait(now - good);
+        if (profile.giveUpAfter !== undefined && now + wait - seen > profile.giveUpAfter * 1000) {
+          throw new UnreachableError(`no connection to ${profile.address}: ${error.message}`);
+        }
+        log.warn(`no connection to ${profile.address}: ${error.message}; next try in ${(wait / 1000).toFixed(1)} s`);
+        await this.#until(new Promise<void>((resolve) => this.#after(wait, resolve)));
+      }
+    }
+  }
+
+  /** Wait for something, or for the end. */
+  #until<T>(something: Promise<T>): Promise<T> {
+    return Promise.race([something, this.#ended]);
+  }
+
+  #parked(): string {
+    const { address, token, tokenFile, tls } = this.profile;
+    const why = this.#progress.parked.split("; mend it")[0];
+    const roots = typeof tls === "string" ? ` --tls-roots ${tls}` : tls ? " --tls" : "";
+    const file = token === undefined ? tokenFile : "FILE";
+    const command = `arena bots unpark ${this.#name} --server ${address} --token-file ${file}${roots}`;
+    return `${why}. Mend it, then un-park it: ${command}${token === undefined ? "" : ", with its token in FILE"}`;
+  }
+
+  async #connect(): Promise<void> {
+    const known = this.profile.token ?? readToken(this.profile.tokenFile);
+    const channel = this.open();
+    try {
+      const token = known ?? (await this.#until(this.#register(channel)));
+      await this.#until(this.#converse(channel, token));
+    } catch (error) {
+      if (error instanceof TokenRefusedError && this.profile.token === undefined && known !== undefined && error.reason !== "TOKEN_REVOKED") {
+        error.message += ` (from ${this.profile.tokenFile}; remove it to register the bot anew, and under another name if it was deleted here)`;
+      }
+      throw error;
+    } finally {
+      if (this.#welcomed) this.inbox.over(this.#session);
+      this.#call?.cancel();
+      this.#call = undefined;
+      channel.close();
+    }
+  }
+
+  async #register(channel: Channel): Promise<string> {
+    const { address, invitation, name, owner, tokenFile } = this.profile;
+    const made = new NewToken(tokenFile);
+    let answer: RegisterBotResponse;
+    try {
+      answer = await channel.register(create(RegisterBotRequestSchema, { name, owner, invitation, token: made.token }), ANSWER_TIME);
+    } catch (status) {
+      const failure = registrationFailure(status as CallStatus);
+      if (failure instanceof ArenaError) made.drop();
+      throw failure;
+    }
+    made.keep(answer.token);
+    log.info(`registered ${answer.name} at ${address}; its token is in ${tokenFile}`);
+    return answer.token;
+  }
+
+  /** Play on one stream, until nothing is left to play; throws what its end means. */
+  #converse(channel: Channel, token: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let session: Session | undefined;
+      let finishing = false;
+      const tooLate = this.#after(ANSWER_TIME, () => reject(new DroppedError(`no welcome within ${ANSWER_TIME / 1000} s`)));
+      const hear = (bytes: Uint8Array) => {
+        const received = this.clock.now();
+        const message = fromBinary(PlayResponseSchema, bytes);
+        const first = session === undefined;
+        if (session === undefined) {
+          tooLate();
+          session = this.#welcome(message.welcome ?? create(WelcomeSchema), channel);
+        }
+        const reply = session.receive(message);
+        if (reply !== undefined) call.write(reply);
+        if (first || concernsBot(message)) this.inbox.deliver(this.#session, bytes, received);
+        if (this.#progress.done) {
+          finishing = true;
+          call.end();
+          this.#after(ANSWER_TIME, resolve);
+        }
+      };
+      const call = channel.play(token, {
+        message: (bytes) => {
+          try {
+            if (!finishing) hear(bytes);
+          } catch (error) {
+            reject(error);
+          }
+        },
+        ended: (status) => {
+          tooLate();
+          if (finishing) resolve(); // whatever is said to a goodbye
+          else reject(playFailure(status));
+        },
+      });
+      this.#call = call;
+      call.write(create(PlayRequestSchema, { hello: this.#hello() }));
+    });
+  }
+
+  #welcome(welcome: Session["welcome"], channel: Channel): Session {
+    const { address, games, capacity, challengers } = this.profile;
+    log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server})`);
+    this.#name = welcome.bot;
+    this.#progress.reconnect();
+    const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers);
+    this.#welcomed = this.#reached = true;
+    this.#session += 1;
+    this.#logChecker
+      ?.check(welcome.log, (first, second) => channel.consistency(first, second))
+      .catch((error: Error) => log.info(`the server's log of results was not checked: ${error.message}`));
+    return session;
+  }
+
+  #hello() {
+    const { games, capacity, version, casual, challenges } = this.profile;
+    const playing = [...this.#progress.playing].sort((one, other) => (one < other ? -1 : 1));
+    const client = `arena-client-typescript ${VERSION}`;
+    return create(HelloSchema, { games: [...games], capacity: this.#progress.room(capacity), client, version, playing, casual, challenges });
+  }
+}
+
+const matches = (count: number) => (count === 1 ? "1 match" : `${count} matches`);

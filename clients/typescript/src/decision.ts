@@ -1,0 +1,97 @@
+// What a bot is asked: a Decision, and the Catalog that says what its small numbers mean.
+
+import { ProtocolMismatchError } from "./errors.js";
+import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
+import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
+import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/play_pb.js";
+import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
+
+/** The game as one seat sees it: a message of the game's own kind, told apart by its `$typeName`. */
+export type View = SixthSenseView | NullernView;
+
+const VIEWS = new Map(DecisionSchema.oneofs.find(({ name }) => name === "view")!.fields.map((field) => [field.localName, field.name]));
+/** The games whose views this client can read, by the names that requests use. */
+export const GAMES: readonly string[] = [...VIEWS.values()];
+
+/** One card of a game. */
+export interface Card {
+  /** Such as "red 7" or "blue 6/9". */
+  readonly name: string;
+  /** An index into the catalogue's `colours`. */
+  readonly colour: number;
+  /** The values it can count as: one, or several where its player says which. */
+  readonly values: readonly number[];
+}
+
+/** One action of a game; what does not apply is undefined. */
+export interface Action {
+  /** Such as "play red 7" or "red 0 blocks place 2". */
+  readonly name: string;
+  /** The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise". */
+  readonly kind: string;
+  /** The card it plays or chooses, an index into the catalogue's `cards`; undefined where there is none or it is hidden. */
+  readonly card: number | undefined;
+  /** What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
+  readonly value: number | undefined;
+  /** The place in the trick, counted from 0, of the card it blocks. */
+  readonly place: number | undefined;
+}
+
+/** One game: its colours, cards and actions. Built once a connection; the same object for all its decisions. */
+export interface Catalog {
+  /** The name programs use, such as "sixth_sense". */
+  readonly name: string;
+  /** The name people use, such as "6th Sense". */
+  readonly title: string;
+  readonly minSeats: number;
+  readonly maxSeats: number;
+  readonly colours: readonly string[];
+  readonly cards: readonly Card[];
+  readonly actions: readonly Action[];
+}
+
+/** Build a catalogue from a message. */
+export function catalogOf(message: GameCatalog): Catalog {
+  const action = ({ name, kind, card, value, place }: ActionMessage) => ({ name, kind, card, value, place });
+  const { name, title, minSeats, maxSeats, colours } = message;
+  const cards = message.cards.map(({ name, colour, values }) => ({ name, colour, values }));
+  return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action) };
+}
+
+/** A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. */
+export class Decision {
+  constructor(
+    readonly matchId: bigint,
+    /** Counts the decisions of the match. */
+    readonly decisionId: number,
+    readonly game: Catalog,
+    /** The game as this seat sees it. */
+    readonly view: View,
+    /** The legal actions in rising order, never empty: indices into `game.actions`. */
+    readonly legal: readonly number[],
+    /** Milliseconds until the bank is used. */
+    public softMs: number,
+    /** Milliseconds left in the bank, for the rest of the match. */
+    public bankMs: number,
+  ) {}
+
+  /** The seat's own cards, in the order of `view.hand`; empty where it may not see them. */
+  get hand(): Card[] {
+    return this.view.hand.map((number) => this.game.cards[number]);
+  }
+
+  /** The legal actions with their meaning, in the order of `legal`. */
+  get actions(): Action[] {
+    return this.legal.map((number) => this.game.actions[number]);
+  }
+}
+
+/** Return a decision as a bot is asked it. Throws ProtocolMismatchError where its game has no catalogue. */
+export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>): Decision {
+  const { matchId, decisionId, view, legal, softMs, bankMs } = message;
+  const game = games.get(VIEWS.get(view.case ?? "") ?? "");
+  if (view.case === undefined || game === undefined) {
+    throw new ProtocolMismatchError("the server asks for a decision in a game unknown to this client: update arena-client");
+  }
+  return new Decision(matchId, decisionId, game, view.value, legal, softMs, bankMs);
+}

@@ -1,0 +1,52 @@
+// What can go wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+
+/** The bot cannot go on; the message says why and what to do. */
+export class ArenaError extends Error {
+  /** The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none. */
+  reason = "";
+  /** What the program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached. */
+  status = 3;
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** What `run` was told makes no sense, such as a file that cannot be read. */
+export class ArgumentError extends ArenaError {
+  override status = 2;
+}
+/** The server does not know the token. */
+export class TokenRefusedError extends ArenaError {}
+/** Another bot on this server has the name. */
+export class NameTakenError extends ArenaError {}
+/** The server does not accept the name of the bot or of its owner. */
+export class NameNotAllowedError extends ArenaError {}
+/** The server registers new bots by invitation only, or does not accept this one. */
+export class InvitationNeededError extends ArenaError {}
+/** The server plays none of the bot's games. */
+export class NoGameInCommonError extends ArenaError {}
+/** The other side is no Arena server, or is newer than this client. */
+export class ProtocolMismatchError extends ArenaError {}
+/** The same bot connected from somewhere else; the newest connection plays on. */
+export class TakenOverError extends ArenaError {}
+/** The server ended the connection for a reason that trying again does not change. */
+export class RefusedError extends ArenaError {}
+/** The bot is parked: it is given no seats until somebody un-parks it. */
+export class ParkedError extends ArenaError {}
+/** There was no connection for longer than the caller wanted to wait, or there can be none at this address. */
+export class UnreachableError extends ArenaError {
+  override status = 4;
+}
+/** `decide` or `decideMany` gave something that is no answer. */
+export class BadAnswerError extends ArenaError {
+  override status = 1;
+}
+
+/** By the name of its class, so that one can come out of another thread as what it was. */
+export const ERRORS: Readonly<Record<string, new (message: string) => ArenaError>> = {
+  ArgumentError, TokenRefusedError, NameTakenError, NameNotAllowedError, InvitationNeededError, NoGameInCommonError,
+  ProtocolMismatchError, TakenOverError, RefusedError, ParkedError, UnreachableError, BadAnswerError,
+};
+
+/** The connection is lost or was not made; another try may succeed. */
+export class DroppedError extends Error {}

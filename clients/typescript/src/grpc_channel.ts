@@ -1,0 +1,105 @@
+// The way to the server: @grpc/grpc-js, for messages that are encoded here.
+
+import { readFileSync } from "node:fs";
+
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import * as grpc from "@grpc/grpc-js";
+
+import type { Call, CallEvents, Channel } from "./connection.js";
+import { ArgumentError } from "./errors.js";
+import { type CallStatus, errorReason } from "./status.js";
+import { BotService, type RegisterBotRequest, type RegisterBotResponse } from "./v1/arena/v1/bots_pb.js";
+import { LogService } from "./v1/arena/v1/log_pb.js";
+import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/play_pb.js";
+
+const OPTIONS = {
+  "grpc.keepalive_time_ms": 20_000,
+  "grpc.keepalive_timeout_ms": 10_000,
+  "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, not the old one's waiting time
+  "grpc.enable_retries": 0,
+};
+const PROOF_TIME = 20_000;
+/** Answers by which a server that shows a log will not prove it. */
+const REFUSALS = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"]);
+
+interface Unary<I extends DescMessage, O extends DescMessage> {
+  readonly name: string;
+  readonly parent: { readonly typeName: string };
+  readonly input: I;
+  readonly output: O;
+}
+
+const pathOf = ({ name, parent }: { name: string; parent: { typeName: string } }) => `/${parent.typeName}/${name}`;
+
+function statusOf({ code, details, metadata }: grpc.StatusObject | grpc.ServiceError): CallStatus {
+  const info = metadata?.get("grpc-status-details-bin")[0];
+  // grpc-js says first that there was no connection; what matters comes after
+  const text = details.replace(/^No connection established\. Last error: /, "");
+  return { status: grpc.status[code], text, reason: errorReason(info instanceof Uint8Array ? info : undefined) };
+}
+
+/** Open a channel to "host:port", which connects at the first call; throws ArgumentError where a certificate cannot be read. */
+export class GrpcChannel implements Channel {
+  readonly #client: grpc.Client;
+
+  constructor(address: string, tls: boolean | string) {
+    this.#client = new grpc.Client(address, credentialsOf(tls), OPTIONS);
+  }
+
+  play(token: string, events: CallEvents): Call {
+    const metadata = new grpc.Metadata();
+    metadata.set("authorization", `Bearer ${token}`);
+    const encode = (request: PlayRequest) => Buffer.from(toBinary(PlayRequestSchema, request));
+    const path = pathOf(PlayService.method.play);
+    const stream = this.#client.makeBidiStreamRequest<PlayRequest, Uint8Array>(path, encode, (bytes) => bytes, metadata);
+    stream.on("data", (bytes: Uint8Array) => events.message(bytes));
+    stream.on("error", () => {}); // the status says the same
+    stream.on("status", (status) => setImmediate(() => events.ended(statusOf(status)))); // after the last message
+    return {
+      write: (request) => void (stream.writable && stream.write(request)),
+      end: () => void stream.end(),
+      cancel: () => stream.cancel(),
+    };
+  }
+
+  register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse> {
+    return this.#unary(BotService.method.registerBot, request, patience);
+  }
+
+  async consistency(first: bigint, second: bigint): Promise<readonly Uint8Array[] | undefined> {
+    try {
+      const request = { $typeName: "arena.v1.GetConsistencyRequest" as const, first, second };
+      return (await this.#unary(LogService.method.getConsistency, request, PROOF_TIME)).proof;
+    } catch (error) {
+      const { status, text } = error as CallStatus;
+      if (REFUSALS.has(status)) return undefined;
+      throw new Error(text);
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #unary<I extends DescMessage, O extends DescMessage>(method: Unary<I, O>, request: MessageShape<I>, patience: number): Promise<MessageShape<O>> {
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
+        pathOf(method),
+        (message) => Buffer.from(toBinary(method.input, message)),
+        (bytes) => fromBinary(method.output, bytes),
+        request,
+        { deadline: Date.now() + patience },
+        (error, answer) => (error ? reject(statusOf(error)) : resolve(answer!)),
+      );
+    });
+  }
+}
+
+function credentialsOf(tls: boolean | string): grpc.ChannelCredentials {
+  if (!tls) return grpc.credentials.createInsecure();
+  try {
+    return grpc.credentials.createSsl(tls === true ? null : readFileSync(tls));
+  } catch (error) {
+    throw new ArgumentError(`the file ${tls} cannot be used: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,30 @@
+// One line a thing that happens, on standard error. A program that wants them elsewhere says so with `logTo`.
+
+/** How much a line matters. */
+export type Level = "info" | "warn" | "error";
+/** Takes a line. */
+export type Logger = (level: Level, text: string) => void;
+
+const RANKS: Record<Level, number> = { info: 0, warn: 1, error: 2 };
+let lowest = 0;
+
+const onStandardError: Logger = (level, text) => {
+  if (RANKS[level] >= lowest) process.stderr.write(`${new Date().toISOString().slice(0, 19).replace("T", " ")} ${text}\n`);
+};
+let logger: Logger = onStandardError;
+
+/** Have another function take the lines; undefined for standard error again. */
+export function logTo(other: Logger | undefined): void {
+  logger = other ?? onStandardError;
+}
+
+/** Show on standard error only what matters at least so much. */
+export function logFrom(level: Level): void {
+  lowest = RANKS[level];
+}
+
+export const log = {
+  info: (text: string) => logger("info", text),
+  warn: (text: string) => logger("warn", text),
+  error: (text: string) => logger("error", text),
+};

@@ -1,0 +1,153 @@
+// What `run` can be told besides the bot, what the environment says, and what of both a connection needs.
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+import type { Bot } from "./bot.js";
+import type { OnError } from "./caller.js";
+import { ArgumentError } from "./errors.js";
+import { defaultTokenFile } from "./tokens.js";
+
+/** What `run` takes by name; each may be left out. */
+export interface Options {
+  /** "host:port"; else ARENA_SERVER, else localhost:50051. */
+  address?: string;
+  /** The token itself. */
+  token?: string;
+  /** Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
+  tokenFile?: string;
+  /** For a server that registers bots by invitation. */
+  invitation?: string;
+  /** Goes before the bot's own, else ARENA_OWNER. */
+  owner?: string;
+  /** True for TLS with the authorities that Node trusts, or the path of a PEM file with those to trust. */
+  tls?: boolean | string;
+  /** Stop after so many matches with a result. */
+  matches?: number;
+  /** What an error in the bot does: end the run, or be logged while the first legal action is played. */
+  onError?: OnError;
+  /** Seconds without any connection after which the run ends. */
+  giveUpAfter?: number;
+  /** False to keep nothing of the server's log of results beside the token. */
+  receipts?: boolean;
+  /** Whether all its matches are with house bots only and unrated. */
+  casual?: boolean;
+  /** Whether it accepts challenges, or the names of the bots whose challenges it accepts. */
+  challenges?: boolean | readonly string[];
+}
+
+/** What a connection needs to know: plain values, so that it can be sent to another thread. */
+export interface Profile {
+  name: string;
+  owner: string;
+  games: readonly string[];
+  capacity: number;
+  version: string;
+  address: string;
+  token: string | undefined;
+  tokenFile: string;
+  invitation: string;
+  tls: boolean | string;
+  matches: number | undefined;
+  giveUpAfter: number | undefined;
+  /** The file of receipts; undefined for none on the disk, null to check and keep none at all. */
+  receipts: string | undefined | null;
+  casual: boolean;
+  challenges: boolean;
+  /** Whose challenges it takes, in small letters; undefined for everybody's. */
+  challengers: ReadonlySet<string> | undefined;
+}
+
+export const DEFAULT_ADDRESS = "localhost:50051";
+const DEFAULT_PORT = 50051;
+/** Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise. */
+export const DRAIN = 30;
+/** The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule. */
+export const DRAIN_TERMINATED = 8;
+const LONGEST_VERSION = 40;
+const ADDRESS = /^(\[[^[\]\s]+\]|[^:/[\]\s]+):(\d{1,5})$/;
+const OTHER_SCHEMES = ["dns:", "ipv4:", "ipv6:", "unix:"];
+
+const environment = (name: string) => process.env[name] || undefined;
+
+/** Return an address as it is if it has a port; throws ArgumentError. */
+export function checkedAddress(address: string): string {
+  if (OTHER_SCHEMES.some((scheme) => address.startsWith(scheme))) return address;
+  const port = Number(ADDRESS.exec(address)?.[2] ?? 0);
+  if (port > 0 && port <= 65535) return address;
+  const host = address && !/[:/]/.test(address) ? address : "HOST";
+  throw new ArgumentError(
+    `the address '${address}' is not of the form HOST:PORT; a server listens on port ${DEFAULT_PORT} unless its operator chose another: ${host}:${DEFAULT_PORT}`,
+  );
+}
+
+/** Return the seconds in which to finish matches after Ctrl-C; throws ArgumentError for an ARENA_DRAIN that is none. */
+export function drainSeconds(): number {
+  const text = environment("ARENA_DRAIN");
+  if (text === undefined) return DRAIN;
+  const seconds = Number(text.trim() || NaN);
+  if (!(seconds >= 0 && seconds <= DRAIN)) {
+    throw new ArgumentError(`ARENA_DRAIN is '${text}': it takes seconds from 0 to ${DRAIN}`);
+  }
+  return seconds;
+}
+
+const checkedCount = (what: string, count: number) => {
+  if (!Number.isInteger(count) || count < 1) throw new ArgumentError(`${what} is ${count}: it takes 1 or more`);
+};
+
+/** Work out what a connection needs from a bot, the options and the environment; throws ArgumentError. */
+export function profileOf(bot: Bot, options: Options): Profile {
+  let { address, token, tokenFile, tls = false } = options;
+  address ??= environment("ARENA_SERVER") ?? DEFAULT_ADDRESS;
+  if (token === undefined) tokenFile ??= environment("ARENA_TOKEN_FILE");
+  if (options.matches !== undefined) checkedCount("matches", options.matches);
+  checkedCount("the bot's capacity", bot.capacity);
+  if (token !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(token)) {
+    const what = token.trim() ? "not one line of printable characters" : "empty";
+    throw new ArgumentError(`the token is ${what}: give it as the server did, or none for the one in the token file`);
+  }
+  const startedFor = environment("ARENA_TOKEN"); // by whoever started it: `arena match`, not its author
+  if (startedFor !== undefined) {
+    [address, token, tokenFile, tls] = [environment("ARENA_SERVER") ?? address, startedFor, undefined, false];
+  }
+  const version = bot.version ?? digest(bot.files);
+  if ([...version].length > LONGEST_VERSION || /\p{C}/u.test(version)) {
+    throw new ArgumentError(`the bot's version is ${JSON.stringify(version)}: it takes at most ${LONGEST_VERSION} printable characters`);
+  }
+  const name = bot.name || bot.constructor.name;
+  const { challenges = false } = options;
+  const file = tokenFile ?? defaultTokenFile(address, name);
+  return {
+    name,
+    owner: options.owner || bot.owner || environment("ARENA_OWNER") || "",
+    games: bot.games,
+    capacity: bot.capacity,
+    version,
+    address: checkedAddress(address),
+    token,
+    tokenFile: file,
+    invitation: options.invitation ?? "",
+    tls,
+    matches: options.matches,
+    giveUpAfter: options.giveUpAfter,
+    receipts: options.receipts === false ? null : token !== undefined && tokenFile === undefined ? undefined : `${file}.receipts`,
+    casual: options.casual ?? false,
+    challenges: typeof challenges === "boolean" ? challenges : challenges.length > 0,
+    challengers: typeof challenges === "boolean" ? undefined : new Set(challenges.map((each) => each.toLowerCase())),
+  };
+}
+
+/** Return twelve digits made of the program's file and of others. Code that it imports does not count. */
+function digest(files: readonly string[]): string {
+  const made = createHash("sha256");
+  for (const file of [process.argv[1], ...files]) {
+    if (file === undefined) continue;
+    try {
+      made.update(createHash("sha256").update(readFileSync(file)).digest());
+    } catch (error) {
+      if (files.includes(file)) throw new ArgumentError(`the file ${file} cannot be used: ${(error as Error).message}`);
+    }
+  }
+  return made.digest("hex").slice(0, 12);
+}

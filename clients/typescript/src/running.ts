@@ -1,0 +1,107 @@
+// `run`: the bot's code in the program's own thread, the connection in another, and an orderly end.
+
+import { Worker } from "node:worker_threads";
+
+import { toBinary } from "@bufbuild/protobuf";
+
+import { Answering } from "./answering.js";
+import type { Bot } from "./bot.js";
+import { Caller } from "./caller.js";
+import { ArenaError, ERRORS } from "./errors.js";
+import { log } from "./log.js";
+import { DRAIN_TERMINATED, drainSeconds, type Options, type Profile, profileOf } from "./options.js";
+import { CLOCK, type FromMain, type FromWorker } from "./threads.js";
+import { PlayRequestSchema } from "./v1/arena/v1/play_pb.js";
+
+/** Milliseconds of the bot's own code after which signals and messages have their turn. */
+const TURN = 10;
+
+/**
+ * Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
+ *
+ * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
+ * finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second
+ * Ctrl-C, it leaves what is left in order. Where the program handles a signal itself, that stays so.
+ *
+ * A lost connection is tried again. What trying again cannot change rejects with an ArenaError, and so does an error in
+ * the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and status.
+ */
+export async function run(bot: Bot, address?: string, options: Options = {}): Promise<void> {
+  try {
+    const caller = new Caller(bot, options.onError ?? "raise", CLOCK.now);
+    await play(caller, profileOf(bot, address === undefined ? options : { ...options, address }), drainSeconds());
+  } catch (error) {
+    if (error instanceof ArenaError) endWithSentence(bot, error);
+    throw error;
+  }
+}
+
+async function play(caller: Caller, profile: Profile, drain: number): Promise<void> {
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: profile });
+  const tell = (message: FromMain) => worker.postMessage(message);
+  const answering = new Answering(caller, (session, request) => tell({ kind: "say", session, bytes: toBinary(PlayRequestSchema, request) }), turns());
+  const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  worker.once("error", (error) => answering.end(error));
+  worker.on("message", (message: FromWorker) => {
+    if (message.kind === "deliver") answering.deliver(message.session, message.bytes, message.received);
+    else if (message.kind === "over") answering.over(message.session);
+    else if (message.kind === "hurry") answering.hurry();
+    else if (message.kind === "log") log[message.level](message.text);
+    else answering.end(message.error && errorOf(message.error));
+  });
+  let asked = false;
+  const stop = (signal: NodeJS.Signals) => {
+    const seconds = signal === "SIGINT" ? drain : Math.min(drain, DRAIN_TERMINATED);
+    if (!asked && seconds > 0) {
+      tell({ kind: "drain", ms: seconds * 1000 });
+    } else {
+      caller.interrupt();
+      tell({ kind: "leave" });
+    }
+    asked = true;
+  };
+  const ours = (["SIGINT", "SIGTERM"] as const).filter((signal) => !process.listenerCount(signal));
+  for (const signal of ours) process.on(signal, stop);
+  try {
+    await answering.answer();
+    if (asked) log.info("stopped");
+  } finally {
+    tell({ kind: "end" });
+    await gone;
+    for (const signal of ours) process.removeListener(signal, stop);
+  }
+}
+
+/** Return a pause that lets the event loop turn wherever the bot's code has run for a while. */
+function turns(): () => Promise<void> {
+  let last = CLOCK.now();
+  const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return async () => {
+    if (CLOCK.now() - last < TURN) return;
+    await immediate();
+    await immediate(); // between two of them the loop looks for what has come
+    last = CLOCK.now();
+  };
+}
+
+function errorOf({ name, message, reason }: { name: string; message: string; reason: string }): ArenaError {
+  const error = new (ERRORS[name] ?? ArenaError)(message);
+  error.reason = reason;
+  return error;
+}
+
+/** Return what a program of this bot ends with, in a line. */
+export function told(bot: Bot, error: ArenaError): string {
+  const [sentence, ...where] = error.message.split("\n");
+  return [`${bot.name || bot.constructor.name}: ${sentence}`, ...where].map((line) => `${line}\n`).join("");
+}
+
+/** Have the program end with the error's sentence and status if it does not catch it. */
+function endWithSentence(bot: Bot, error: ArenaError): void {
+  if (process.listenerCount("uncaughtException")) return; // the program says itself what it ends with
+  process.once("uncaughtException", (uncaught) => {
+    const ours = uncaught === error;
+    process.stderr.write(ours ? told(bot, error) : `${uncaught.stack ?? uncaught}\n`);
+    process.exit(ours ? error.status : 1);
+  });
+}

@@ -1,0 +1,158 @@
+// The conversation of one stream as far as it needs nothing of the bot: heartbeats, invitations, which matches go on.
+// So it goes on while the bot thinks. It never waits, moves no bytes (connection.ts does) and calls no bot (caller.ts does).
+
+import { createHash, randomBytes } from "node:crypto";
+
+import { create } from "@bufbuild/protobuf";
+
+import { NoGameInCommonError } from "./errors.js";
+import { log } from "./log.js";
+import type { Receipts, Seat } from "./receipts.js";
+import {
+  type Invitation, MatchKind, type MatchReport, type MatchStart, NoticeKind, type PlayRequest, PlayRequestSchema,
+  type PlayResponse, ReadySchema, type Welcome,
+} from "./v1/arena/v1/play_pb.js";
+
+/** The state that outlives a stream: how many matches are wanted, and which are being played. */
+export class Progress {
+  finished = 0;
+  /** Matches that have begun. */
+  readonly playing = new Set<bigint>();
+  /** Invitations accepted whose matches have yet to begin, with their commitments and the bot's own chance. */
+  readonly accepted = new Map<bigint, { commitment: Uint8Array; nonce: Uint8Array }>();
+  /** What is known of the matches that have begun. */
+  readonly seats = new Map<bigint, Seat>();
+  /** Whether no more matches are to begin, however many are wanted. */
+  ending = false;
+  /** Why the server gives the bot no seats; empty where it does. */
+  parked = "";
+
+  /** `wanted`: how many matches to play in all; undefined for no end. */
+  constructor(readonly wanted?: number) {}
+
+  /** Whether another match may begin. */
+  get more(): boolean {
+    if (this.ending) return false;
+    return this.wanted === undefined || this.finished + this.playing.size + this.accepted.size < this.wanted;
+  }
+
+  /** Return how many matches may be played at once, given a capacity. */
+  room(capacity: number): number {
+    if (this.ending) return 0;
+    return this.wanted === undefined ? capacity : Math.min(capacity, this.wanted - this.finished);
+  }
+
+  /** Whether nothing is left to play. */
+  get done(): boolean {
+    return !(this.more || this.playing.size || this.accepted.size);
+  }
+
+  /**
+   * Forget what the server says again at a new connection: invitations, and the matches that go on. While the last
+   * matches are finished these are kept: each has its report, or begins again.
+   */
+  reconnect(): void {
+    if (!this.ending) this.playing.clear();
+    this.accepted.clear();
+  }
+}
+
+/** The conversation of one stream, from the welcome on. */
+export class Session {
+  /** The capacity that the server knows; below all others where it has to be said again. */
+  #room: number;
+
+  /** `challengers`: whose challenges it accepts, in small letters; undefined for everybody's. Throws NoGameInCommonError. */
+  constructor(
+    readonly welcome: Welcome,
+    games: readonly string[],
+    private readonly capacity: number,
+    private readonly progress: Progress,
+    private readonly receipts?: Receipts,
+    private readonly challengers?: ReadonlySet<string>,
+  ) {
+    this.#room = progress.room(capacity);
+    if (!welcome.games.some(({ name }) => games.includes(name))) {
+      throw new NoGameInCommonError(`the server plays none of the bot's games (${games.join(", ") || "it names none"})`);
+    }
+  }
+
+  /** Take note of a message; return what is to be said to it at once, if anything. */
+  receive(message: PlayResponse): PlayRequest | undefined {
+    const progress = this.progress;
+    const reply = create(PlayRequestSchema);
+    let said = false;
+    for (const { matchId } of message.decisions) progress.playing.add(matchId);
+    if (message.heartbeat !== undefined) {
+      reply.heartbeat = message.heartbeat;
+      said = true;
+    }
+    for (const invitation of message.invitations) {
+      this.#invited(invitation, reply);
+      said = true;
+    }
+    for (const start of message.starts) this.#start(start);
+    for (const report of message.reports) this.#end(report);
+    for (const notice of message.notices) {
+      if (notice.kind === NoticeKind.WITHDRAWN || notice.kind === NoticeKind.TAKEN) {
+        progress.accepted.delete(notice.invitationId ?? 0n); // no match comes of it
+      } else if (notice.kind === NoticeKind.PARKED) {
+        [progress.parked, progress.ending] = [notice.text, true];
+      }
+    }
+    const room = progress.room(this.capacity);
+    if (room > this.#room) {
+      reply.capacity = this.#room = room;
+      said = true;
+    }
+    return said ? reply : undefined;
+  }
+
+  #invited(invitation: Invitation, reply: PlayRequest): void {
+    const { invitationId, commitment } = invitation;
+    if (invitation.kind === MatchKind.CHALLENGE && !this.#takes(invitation)) {
+      reply.declined.push(invitationId);
+    } else if (this.progress.more || this.progress.accepted.has(invitationId)) {
+      const nonce = randomBytes(16);
+      this.progress.accepted.set(invitationId, { commitment, nonce });
+      reply.ready.push(create(ReadySchema, { invitationId, nonce }));
+    } else {
+      reply.declined.push(invitationId);
+      this.#room = -1;
+    }
+  }
+
+  /** Say whether a challenge is accepted, and log it. */
+  #takes({ bots }: Invitation): boolean {
+    const taken = this.challengers === undefined || bots.some((name) => this.challengers?.has(name.toLowerCase()));
+    log.info(`a challenge of ${bots.join(", ")}: ${taken ? "accepted" : "declined"}`);
+    return taken;
+  }
+
+  #start({ matchId, invitationId, seat, salt, commitment }: MatchStart): void {
+    const accepted = this.progress.accepted.get(invitationId);
+    this.progress.accepted.delete(invitationId);
+    const shown = createHash("sha256").update(salt).update(commitment).digest();
+    if (accepted !== undefined && !shown.equals(accepted.commitment)) {
+      log.error(`match ${matchId}: its commitment is not the one of the invitation: the server may have chosen the deal`);
+    }
+    this.progress.playing.add(matchId);
+    const known = this.progress.seats.get(matchId);
+    if (known === undefined || !Buffer.from(known.commitment).equals(commitment)) {
+      this.progress.seats.set(matchId, { seat, nonce: accepted?.nonce ?? new Uint8Array(), salt, commitment });
+    }
+  }
+
+  #end(report: MatchReport): void {
+    this.progress.playing.delete(report.matchId);
+    const seat = this.progress.seats.get(report.matchId);
+    this.progress.seats.delete(report.matchId);
+    if (report.entry !== undefined) this.receipts?.take(report, seat);
+    if (!report.interrupted) this.progress.finished += 1;
+  }
+}
+
+/** Return whether a message has anything for the bot itself. */
+export function concernsBot({ decisions, starts, rounds, reports, notices }: PlayResponse): boolean {
+  return [decisions, starts, rounds, reports, notices].some(({ length }) => length > 0);
+}

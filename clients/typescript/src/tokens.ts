@@ -1,0 +1,74 @@
+// Keeps a bot's token between runs: a small file of its own, readable only by its owner where modes exist.
+
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+import { ArgumentError } from "./errors.js";
+
+/** Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference. */
+export function defaultTokenFile(address: string, name: string): string {
+  const safe = (text: string) => text.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
+  return join(homedir(), ".arena", "tokens", `${safe(address)}-${safe(name)}.token`);
+}
+
+/** Return the token in the file; undefined where there is no file or nothing in it. */
+export function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, "ascii").trim() || undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw unusable(file, error);
+  }
+}
+
+/**
+ * A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is
+ * lost to a full disk, nor where an answer is: the next try offers the same token.
+ */
+export class NewToken {
+  readonly token: string;
+  readonly #draft: string;
+
+  /** Take the token that an earlier try left beside the file, or make a new one. */
+  constructor(private readonly file: string) {
+    this.#draft = `${file}.new`;
+    const offered = readToken(this.#draft);
+    this.token = offered ?? `arena_${randomBytes(32).toString("base64url")}`;
+    if (offered === undefined) this.#write(this.token);
+  }
+
+  /** Put the token that the server answered with in its place, atomically. */
+  keep(token: string): void {
+    if (token !== this.token) this.#write(token); // the server is an older one, which makes its own
+    renameSync(this.#draft, this.file);
+  }
+
+  /** Delete the token that the server refused. */
+  drop(): void {
+    rmSync(this.#draft, { force: true });
+  }
+
+  #write(token: string): void {
+    const whole = join(dirname(this.file), `.token-${process.pid}-${randomBytes(4).toString("hex")}`);
+    try {
+      mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
+      const descriptor = openSync(whole, "wx", 0o600);
+      try {
+        writeSync(descriptor, `${token}\n`);
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+      renameSync(whole, this.#draft);
+    } catch (error) {
+      rmSync(whole, { force: true });
+      throw unusable(this.file, error);
+    }
+  }
+}
+
+function unusable(file: string, error: unknown): ArgumentError {
+  return new ArgumentError(`the file ${file} cannot be used: ${(error as Error).message}`);
+}

@@ -1,0 +1,354 @@
+// Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included; only
+// gRPC is the script's. clients/conformance/README.md says what the steps mean.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+
+import { create, equals, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+
+import { Answering } from "../src/answering.js";
+import { Bot, type Choices } from "../src/bot.js";
+import { Caller } from "../src/caller.js";
+import { type Call, type CallEvents, type Channel, type Clock, Connection } from "../src/connection.js";
+import type { Decision } from "../src/decision.js";
+import { ArenaError } from "../src/errors.js";
+import { DRAIN, DRAIN_TERMINATED, profileOf } from "../src/options.js";
+import type { CallStatus } from "../src/status.js";
+import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResponse, RegisterBotResponseSchema } from "../src/v1/arena/v1/bots_pb.js";
+import {
+  HelloSchema, type MatchReport, type MatchStart, type Notice, type PlayRequest, PlayRequestSchema, PlayResponseSchema,
+  type RoundReport,
+} from "../src/v1/arena/v1/play_pb.js";
+
+const CONFORMANCE = new URL("../../../conformance/", import.meta.url);
+const MESSAGES = read("messages.json") as Record<string, Record<string, JsonValue>>;
+const AN_HOUR = 3_600_000;
+
+export interface Conversation {
+  title: string;
+  bot?: Record<string, unknown>;
+  steps: Record<string, never>[];
+}
+
+const BOT = {
+  games: ["sixth_sense"], capacity: 8, version: "1", token: "given" as string | null, owner: undefined as string | undefined,
+  invitation: undefined as string | undefined, matches: undefined as number | undefined, challenges: false as boolean | string[],
+  casual: false, on_error: "raise" as "raise" | "continue", give_up_after: undefined as number | undefined, thinks_ms: 0,
+  batch: false, gives: undefined as number[] | undefined,
+};
+
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(name, CONFORMANCE), "utf8"));
+}
+
+/** All conversations, by topic. */
+export function conversations(): [string, Conversation[]][] {
+  const files = readdirSync(new URL("conversations/", CONFORMANCE)).filter((name) => name.endsWith(".json"));
+  return files.sort().map((name) => [name.replace(".json", ""), read(`conversations/${name}`) as Conversation[]]);
+}
+
+/** A clock whose time passes when it is told. */
+class VirtualClock implements Clock {
+  time = 0;
+  readonly #alarms: { at: number; call: () => void }[] = [];
+
+  now(): number {
+    return this.time;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const alarm = { at: this.time + ms, call };
+    this.#alarms.push(alarm);
+    return () => {
+      const at = this.#alarms.indexOf(alarm);
+      if (at >= 0) this.#alarms.splice(at, 1);
+    };
+  }
+
+  /** Let time pass until a condition or for so long. */
+  async pass(ms: number, until: () => boolean = () => false): Promise<void> {
+    const end = this.time + ms;
+    await settle();
+    while (!until()) {
+      const next = this.#alarms.reduce<{ at: number; call: () => void } | undefined>((best, each) => (best && best.at <= each.at ? best : each), undefined);
+      if (next === undefined || next.at > end + 1e-6) break;
+      this.#alarms.splice(this.#alarms.indexOf(next), 1);
+      this.time = Math.max(this.time, next.at);
+      next.call();
+      await settle();
+    }
+    if (!until()) this.time = Math.max(this.time, end);
+  }
+}
+
+/** Let everything be done that needs no time. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+class ScriptedCall implements Call {
+  said: PlayRequest[] = [];
+  closed = false;
+  cancelled = false;
+
+  constructor(readonly token: string, readonly events: CallEvents) {}
+
+  write(request: PlayRequest): void {
+    if (!this.cancelled) this.said.push(fromBinary(PlayRequestSchema, toBinary(PlayRequestSchema, request)));
+  }
+
+  end(): void {
+    this.closed = true;
+  }
+
+  cancel(): void {
+    this.cancelled = true;
+  }
+}
+
+class ScriptedRegistration {
+  readonly answer: Promise<RegisterBotResponse>;
+  resolve!: (response: RegisterBotResponse) => void;
+  reject!: (status: CallStatus) => void;
+
+  constructor(readonly request: RegisterBotRequest) {
+    this.answer = new Promise((resolve, reject) => ([this.resolve, this.reject] = [resolve, reject]));
+  }
+}
+
+class ScriptedBot extends Bot {
+  override name = "bot";
+
+  constructor(private readonly spec: typeof BOT, private readonly clock: VirtualClock, private readonly told: string[]) {
+    super();
+    [this.games, this.capacity, this.version] = [spec.games, spec.capacity, spec.version];
+  }
+
+  override decide(decision: Decision): number {
+    this.#tell(decision);
+    this.clock.time += this.spec.thinks_ms;
+    return decision.legal[0];
+  }
+
+  override decideMany(decisions: readonly Decision[]): Choices {
+    if (this.spec.gives === undefined && !this.spec.batch) return super.decideMany(decisions);
+    decisions.forEach((each) => this.#tell(each));
+    this.clock.time += this.spec.thinks_ms;
+    return this.spec.gives ?? decisions.map(({ legal }) => legal[0]);
+  }
+
+  #tell({ matchId, decisionId, softMs, bankMs }: Decision): void {
+    this.told.push(`decide ${matchId}/${decisionId} ${softMs}+${bankMs}`);
+  }
+
+  override onMatchStart({ matchId }: MatchStart): void {
+    this.told.push(`start ${matchId}`);
+  }
+
+  override onRound({ matchId }: RoundReport): void {
+    this.told.push(`round ${matchId}`);
+  }
+
+  override onMatchEnd(report: MatchReport): void {
+    super.onMatchEnd(report);
+    this.told.push(`report ${report.matchId}`);
+  }
+
+  override onNotice(notice: Notice): void {
+    super.onNotice(notice);
+    this.told.push(`notice ${notice.kind} ${notice.matchId ?? "-"}`);
+  }
+}
+
+const wordOf = (error: ArenaError) => error.name.replace(/Error$/, "").replace(/(?<!^)[A-Z]/g, "_$&").toUpperCase();
+const statusOf = ({ status, reason = "", text = "" }: Partial<CallStatus>): CallStatus => ({ status: status!, reason, text });
+
+/** One conversation. */
+class Play {
+  readonly #clock = new VirtualClock();
+  readonly #spec: typeof BOT;
+  readonly #told: string[] = [];
+  readonly #tries: (ScriptedCall | ScriptedRegistration)[] = [];
+  readonly #tokens = new Map<string, string>();
+  readonly #nonces = new Set<string>();
+  #call: ScriptedCall | undefined;
+  #registration: ScriptedRegistration | undefined;
+  #connection!: Connection;
+  #end: { error: unknown } | undefined;
+  #stopped = false;
+
+  constructor(private readonly conversation: Conversation, private readonly tokenFile: string) {
+    this.#spec = { ...BOT, ...conversation.bot };
+    assert.deepEqual(Object.keys(this.#spec).sort(), Object.keys(BOT).sort(), "the bot is described by words that there are");
+  }
+
+  async play(): Promise<void> {
+    this.#start();
+    const { steps } = this.conversation;
+    for (const [at, step] of steps.entries()) {
+      const [[name, wanted]] = Object.entries(step);
+      try {
+        await settle();
+        await this.#steps[name](wanted);
+        await settle();
+        if (name !== "says" && !("says" in (steps[at + 1] ?? {}))) {
+          assert.deepEqual((this.#call?.said ?? []).map((each) => toJson(PlayRequestSchema, each)), [], "nothing is said");
+        }
+      } catch (error) {
+        (error as Error).message += `\nin step ${at + 1}: ${JSON.stringify(step)}`;
+        throw error;
+      }
+    }
+    this.#connection.end();
+    await settle();
+    assert.equal(this.#tries.length, 0, "it tries nothing more");
+  }
+
+  #start(): void {
+    const { owner, invitation, matches, challenges, casual, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
+    const bot = new ScriptedBot(this.#spec, this.#clock, this.#told);
+    const token = this.#spec.token ?? undefined;
+    const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter };
+    const caller = new Caller(bot, onError, () => this.#clock.now());
+    const answering = new Answering(caller, (session, request) => connection.say(session, request));
+    const profile = profileOf(bot, { ...options, receipts: false });
+    const connection = new Connection(profile, () => this.#channel(), this.#clock, answering, () => 1);
+    [this.#connection, this.#end, this.#stopped] = [connection, undefined, false];
+    connection.stay().then(() => answering.end(), (error: unknown) => answering.end(error));
+    const over = (error?: unknown) => {
+      if (connection === this.#connection) this.#end = { error };
+      connection.end();
+    };
+    answering.answer().then(over, over);
+  }
+
+  #channel(): Channel {
+    return {
+      play: (token, events) => {
+        const call = new ScriptedCall(token, events);
+        this.#tries.push(call);
+        return call;
+      },
+      register: (request) => {
+        const registration = new ScriptedRegistration(request);
+        this.#tries.push(registration);
+        return registration.answer;
+      },
+      consistency: async () => undefined,
+      close: () => {},
+    };
+  }
+
+  #next<T>(kind: new (...from: never[]) => T): T {
+    const found = this.#tries.shift();
+    assert.ok(found !== undefined, `it tries nothing; ${this.#state()}`);
+    assert.ok(found instanceof kind, `it made a ${found.constructor.name}`);
+    return found as T;
+  }
+
+  #state(): string {
+    return this.#end ? `it has ended: ${this.#end.error}` : "it runs";
+  }
+
+  #sameToken(name: string, token: string): void {
+    for (const [label, other] of this.#tokens) if (label !== name) assert.notEqual(token, other, "it is another token");
+    if (!this.#tokens.has(name)) this.#tokens.set(name, token);
+    assert.equal(token, this.#tokens.get(name), "it is the same token");
+  }
+
+  #open(): ScriptedCall {
+    assert.ok(this.#call, "a stream is open");
+    return this.#call;
+  }
+
+  readonly #steps: Record<string, (wanted: any) => void | Promise<void>> = {
+    registers: (wanted: Record<string, string>) => {
+      this.#registration = this.#next(ScriptedRegistration);
+      const { request } = this.#registration;
+      this.#sameToken(wanted.token, request.token);
+      assert.ok(equals(RegisterBotRequestSchema, request, fromJson(RegisterBotRequestSchema, { ...wanted, token: request.token })));
+    },
+    registered: ({ token }: { token?: string }) => {
+      const { request } = this.#registration!;
+      if (token !== undefined) this.#tokens.set(token, token);
+      this.#registration!.resolve(create(RegisterBotResponseSchema, { name: request.name, token: token ?? request.token }));
+    },
+    refused: (status: CallStatus) => this.#registration!.reject(statusOf(status)),
+    opens: ({ token, hello: wanted }: { token: string; hello: JsonValue }) => {
+      this.#call = this.#next(ScriptedCall);
+      this.#sameToken(token, this.#call.token);
+      const [first, ...more] = this.#call.said.splice(0);
+      assert.equal(more.length, 0);
+      const hello = first.hello!;
+      assert.match(hello.client, /^arena-client-typescript /);
+      hello.client = "";
+      assert.deepEqual(toJson(HelloSchema, hello), toJson(HelloSchema, fromJson(HelloSchema, wanted)));
+      hello.client = "-";
+      assert.equal(Object.keys(toJson(PlayRequestSchema, first)!).length, 1);
+    },
+    server: (said: string | Record<string, JsonValue>) => {
+      let message = typeof said === "string" ? MESSAGES[said] : said;
+      if ("like" in message) {
+        const { like, ...rest } = message;
+        message = { ...MESSAGES[like as string], ...rest };
+      }
+      this.#open().events.message(toBinary(PlayResponseSchema, fromJson(PlayResponseSchema, message)));
+    },
+    bytes: (encoded: string) => this.#open().events.message(Buffer.from(encoded, "base64")),
+    says: (wanted: JsonValue[]) => {
+      const said = this.#open().said.splice(0);
+      for (const ready of said.flatMap((each) => each.ready)) {
+        assert.equal(ready.nonce.length, 16, "its own chance are 16 bytes");
+        const digits = Buffer.from(ready.nonce).toString("hex");
+        assert.ok(!this.#nonces.has(digits), "each time others");
+        this.#nonces.add(digits);
+        ready.nonce = new Uint8Array();
+      }
+      const json = (each: PlayRequest) => toJson(PlayRequestSchema, each);
+      assert.deepEqual(said.map(json), wanted.map((each) => json(fromJson(PlayRequestSchema, each))));
+    },
+    told: (wanted: string[]) => assert.deepEqual(this.#told.splice(0), wanted),
+    breaks: (status: CallStatus) => {
+      const call = this.#open();
+      this.#call = undefined;
+      call.events.ended(statusOf(status));
+    },
+    comes_back: async ({ after_ms: wanted }: { after_ms: number }) => {
+      const since = this.#clock.time;
+      await this.#clock.pass(AN_HOUR, () => this.#tries.length > 0 || this.#end !== undefined);
+      assert.ok(this.#tries.length, `it comes back; ${this.#state()}`);
+      assert.equal(Math.round(this.#clock.time - since), wanted);
+    },
+    passes: ({ ms }: { ms: number }) => this.#clock.pass(ms),
+    closes: () => {
+      const call = this.#open();
+      assert.ok(call.closed, "it says goodbye");
+      this.#call = undefined;
+      call.events.ended(statusOf({ status: "OK" }));
+    },
+    stops: (signal: string) => {
+      if (this.#stopped) this.#connection.leave();
+      else this.#connection.drain(1000 * (signal === "SIGINT" ? DRAIN : DRAIN_TERMINATED));
+      this.#stopped = true;
+    },
+    restarts: async () => {
+      this.#connection.end();
+      await settle();
+      this.#call = undefined;
+      this.#start();
+    },
+    ends: (wanted: { error: string | null; status: number }) => {
+      assert.ok(this.#end, "it has ended");
+      assert.equal(this.#tries.length, 0, "it does not come back");
+      this.#call = undefined;
+      const { error } = this.#end;
+      if (error !== undefined && !(error instanceof ArenaError)) throw error;
+      assert.deepEqual({ error: error ? wordOf(error) : null, status: error?.status ?? 0 }, wanted);
+    },
+  };
+}
+
+/** Play a conversation; AssertionError where the package says or does something else. */
+export async function check(conversation: Conversation, tokenFile: string): Promise<void> {
+  await new Play(conversation, tokenFile).play();
+}

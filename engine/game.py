@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from engine.observation import Field
 
@@ -167,6 +167,15 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """Places by seat, 1 the best; equal scores share a place."""
 
 
+class Truth(NamedTuple):
+    """What a view leaves open, filled in: how a round was dealt and what was chosen, up to the view."""
+
+    deck: Sequence[int]
+    """The first cards of the round's deck, as many as are dealt."""
+    choices: Sequence[tuple[int, int]]
+    """Seat and action of every choice of the round so far, in an order in which `State.apply` takes them."""
+
+
 class Game(Protocol):
     """A kind of game."""
 
@@ -227,6 +236,9 @@ class Game(Protocol):
         Raises `ViewError` for a view of another game, one that no truth fits, and one from after the end, unless that
         looks to the seat as if a last choice were still due.
         """
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
+        """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""
 
 
 class OptionError(ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Final, NamedTuple
 
-from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, settle_options
+from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, Truth, settle_options
 from engine.observation import Field, Part, laid_out
 from tests.engine.decks import Arranged
 
@@ -125,6 +125,9 @@ class CountingGame:
         return CountingState(seats, int(settle_options(self, seats, options)["rounds"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> CountingState:
+        raise NotImplementedError("nobody searches in this game")
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
         raise NotImplementedError("nobody searches in this game")
 
 

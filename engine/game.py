@@ -163,6 +163,13 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def vector(self, seat: int) -> list[float]:
         """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        """Write the vector into an array of one dimension: whatever has a writable buffer, as a numpy row has.
+
+        Of float32 it takes the same numbers, of uint8 what `Field.unit` and `Field.zero` say, as far as it fits.
+        Raises `engine.observation.VectorError` for any other array.
+        """
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place."""
 

@@ -7,12 +7,12 @@ look-ups in tables. What all may know of the tricks grows with them, so that a v
 from __future__ import annotations
 
 from operator import add
-from typing import Final
+from typing import Any, Final
 
 from engine.byte_lists import put
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
-from engine.nullern.observation import vector
+from engine.nullern.observation import vector, vector_into
 from engine.nullern.observer import observe
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
@@ -201,6 +201,10 @@ class NullernState:
     def vector(self, seat: int) -> list[float]:
         """Return the seat's view as numbers: `engine.game.Game.observation`."""
         return vector(observe(self, seat))
+
+    def vector_into(self, seat: int, array: Any) -> None:
+        """Write these numbers into an array: `engine.game.State.vector_into`."""
+        vector_into(observe(self, seat), array)
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.constrained_deal import Redealt
 from engine.game import (
@@ -27,7 +27,7 @@ from engine.game import (
     places,
     settle_options,
 )
-from engine.observation import Field, Part, laid_out
+from engine.observation import Field, Part, laid_out, write
 
 COLOURS: Final = ("black", "white")
 VALUES: Final = 8
@@ -166,6 +166,9 @@ class HighCardState:
         scores = [score / 30 for score in view.scores]
         return [*hand, *told, *plays, *takers, *scores, view.round / 5, float(view.low), seat / self.seats]
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        write(self.vector(seat), HIGH_CARD.observation(self.seats), array)
+
     def ranking(self) -> tuple[int, ...]:
         return places(self.scores)
 
@@ -243,3 +246,6 @@ class HighCard:
             deck += held + [hidden.pop() for _ in range(HAND - len(held))]
         told = [(seat, PREDICT + number - 1) for seat, number in enumerate(view.predictions) if number]
         return Truth(deck, [*told, *plays])
+
+
+HIGH_CARD: Final = HighCard()

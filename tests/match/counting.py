@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, Truth, settle_options
 from engine.observation import Field, Part, laid_out
@@ -86,6 +86,9 @@ class CountingState:
     def vector(self, seat: int) -> list[float]:
         guess = self.guesses[seat]
         return [float(self.total), -1.0 if guess is None else float(guess), float(self.secrets[seat])]
+
+    def vector_into(self, seat: int, array: Any) -> None:
+        raise NotImplementedError("nobody learns this game")
 
     def ranking(self) -> tuple[int, ...]:
         return tuple(1 + sum(other > score for other in self.scores) for score in self.scores)

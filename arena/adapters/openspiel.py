@@ -410,7 +410,10 @@ class ArenaObserver:
 
     def set_from(self, state: ArenaState, player: int) -> None:
         """Fill `tensor`, of which `dict` has the fields; zeros at a chance node."""
-        self.tensor[:] = 0 if state.state is None else state.state.vector(player)
+        if state.state is None:
+            self.tensor[:] = 0
+        else:
+            state.state.vector_into(player, self.tensor)
 
     def string_from(self, state: ArenaState, player: int) -> str:
         """Return the view as text."""

@@ -1,7 +1,7 @@
 """PettingZoo's parallel interface: all seats that owe a choice make it in one step, as 6th Sense's predictions are.
 
-Observations, masks and seeds are those of `arena.adapters.pettingzoo`. Where one seat is to choose, the others' masks are
-all 0 and what they are given as actions is not looked at.
+Observations, masks and seeds are those of `arena.adapters.pettingzoo`. Where one seat is to choose, the others' masks
+are all 0 and what they are given as actions is not looked at.
 """
 
 from __future__ import annotations

@@ -244,6 +244,9 @@ class Game(Protocol):
         looks to the seat as if a last choice were still due.
         """
 
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
+        """Sample as many games as `count` calls of `sample` would, and the same, for less each; ViewError as there."""
+
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""
 

@@ -19,7 +19,7 @@ from engine.game import (
 )
 from engine.nullern.cards import ACTIONS, CARDS, COLOURS
 from engine.nullern.observation import fields
-from engine.nullern.sample import sample, truth
+from engine.nullern.sample import sample, sample_many, truth
 from engine.nullern.score import HUPFER_COST
 from engine.nullern.state import NullernState
 from engine.nullern.view import NullernView
@@ -65,6 +65,10 @@ class Nullern:
     def sample(self, view: SeatView, rng: Chance) -> NullernState:
         """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[NullernState]:
+        """Sample several games that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """Sample a deal and choices that the view allows; ViewError as in `engine.game.Game.sample`."""

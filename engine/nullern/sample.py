@@ -44,6 +44,21 @@ def sample(view: NullernView, chance: Chance) -> NullernState:
     return state
 
 
+def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernState]:
+    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, others are its copies."""
+    if count < 1:
+        return []
+    reading = read(view)
+    first = sample(view, chance)
+    games = [first]
+    for _ in range(count - 1):
+        hands = reading.dealing.deal(reading.unseen, chance)
+        game = first.clone()
+        game.deal_anew(reading.hands, hands, Redealt(view.round, (), chance))
+        games.append(game)
+    return games
+
+
 def truth(view: NullernView, chance: Chance) -> Truth:
     """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)

@@ -6,6 +6,7 @@ look-ups in tables. What all may know of the tricks grows with them, so that a v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import add
 from typing import Any, Final
 
@@ -209,6 +210,12 @@ class NullernState:
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""
         return places(self.scores)
+
+    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks) -> None:
+        """Give seats other cards in hand, and the game the decks of its later rounds."""
+        for seat, cards in zip(seats, hands, strict=True):
+            self.hands[seat] = bytes(sorted(cards))
+        self._decks = decks
 
     def _deal(self, number: int) -> None:
         """Begin a round (N1–N3)."""

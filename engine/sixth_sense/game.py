@@ -22,7 +22,7 @@ from engine.game import (
 from engine.observation import Field
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
 from engine.sixth_sense.observation import LONGEST, MOST_LOST, fields
-from engine.sixth_sense.sample import sample, truth
+from engine.sixth_sense.sample import sample, sample_many, truth
 from engine.sixth_sense.state import GameConstants, SixthSenseState
 from engine.sixth_sense.view import SixthSenseView
 
@@ -83,6 +83,10 @@ class SixthSense:
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
         """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[SixthSenseState]:
+        """Sample several games that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """Sample a deal and choices that the view allows; ViewError as in `engine.game.Game.sample`."""

@@ -93,6 +93,33 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
     return state
 
 
+def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
+    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, the others are its copies.
+
+    But where a block shows no card, each is played: what was blocked with differs.
+    """
+    if count < 1:
+        return []
+    reading = read(view)
+    first = sample(view, chance)
+    if reading.blocks:
+        return [first, *(sample(view, chance) for _ in range(count - 1))]
+    games = [first]
+    dealing = reading.zeros[0][1]
+    others = len(reading.hands)
+    for _ in range(count - 1):
+        chance.randrange(reading.sums[-1])  # as `sample` draws
+        dealt = dealing.deal(reading.unseen, chance)
+        foretold = [cards[0] for cards in dealt[others : others + len(reading.predictions)]]
+        turned = dealt[-1][0] if view.turned is None else view.turned
+        game = first.clone()
+        game.deal_anew(reading.hands, dealt[:others], Redealt(view.round, (), chance), turned)
+        for seat, card in zip(reading.predictions, foretold, strict=True):
+            game.predictions[seat] = card
+        games.append(game)
+    return games
+
+
 def truth(view: SixthSenseView, chance: Chance) -> Truth:
     """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)

@@ -248,6 +248,14 @@ class SixthSenseState:
         """Places by seat, 1 the best; equal scores share a place (S15)."""
         return places(self.scores)
 
+    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks, turned: int) -> None:
+        """Give seats other cards in hand, the round a card to turn, and the game the decks of its later rounds."""
+        for seat, cards in zip(seats, hands, strict=True):
+            self.hands[seat] = hand_of(cards)
+        of = self.setting
+        self.setting = GameConstants(of.seats, of.hand_size, of.rounds, of.target, of.novice, of.late_trump, decks)
+        self._deck = (turned,)
+
     def _deal(self, number: int) -> None:
         """Begin a round (S1–S3)."""
         seats = self._seats

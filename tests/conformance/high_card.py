@@ -230,6 +230,9 @@ class HighCard:
             state.apply(action, seat)
         return state
 
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[HighCardState]:
+        return [self.sample(view, rng) for _ in range(count)]
+
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """A deal that the view allows."""
         if not isinstance(view, HighCardView) or (len(view.takers) == HAND and view.round + 1 == view.rounds):

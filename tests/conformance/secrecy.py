@@ -72,6 +72,28 @@ def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
         assert table.facts(state) == before
 
 
+def many_sampled_worlds_are_those_sampled_one_by_one(table: Table) -> None:
+    """To their end, so that later rounds are dealt alike, too."""
+    rng = Random(str(table))
+    positions = [state.clone() for state in table.walk(12, rng) if state.player != OVER]
+    for state in rng.sample(positions, min(8, len(positions))):
+        view = state.view(rng.randrange(table.seats))
+        one_by_one = Random(5)
+        expected = [table.game.sample(view, one_by_one) for _ in range(4)]
+        many = table.game.sample_many(view, Random(5), 4)
+        assert [table.facts(world) for world in many] == [table.facts(world) for world in expected]
+        for world, other in zip(many, expected, strict=True):
+            for choice in range(60):
+                if world.player == OVER:
+                    break
+                table.step(world, Random(choice))
+                table.step(other, Random(choice))
+            assert table.facts(world) == table.facts(other)
+        assert table.game.sample_many(view, Random(5), 0) == []
+    with pytest.raises(ViewError):
+        table.game.sample_many(NoView(0), Random(1), 3)
+
+
 def a_sampled_truth_is_dealt_and_played_to_the_view(table: Table) -> None:
     """Of first rounds, which a new game begins with; what one source of chance makes of it, `sample` plays."""
     rng = Random(str(table))
@@ -159,6 +181,7 @@ def a_state_does_not_print_its_secrets(table: Table) -> None:
 OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
     two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart,
     a_sampled_world_is_a_game_like_any_other,
+    many_sampled_worlds_are_those_sampled_one_by_one,
     a_sampled_truth_is_dealt_and_played_to_the_view,
     a_view_of_no_game_in_progress_is_refused,
     nothing_secret_is_reachable_from_a_view_or_report,

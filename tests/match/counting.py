@@ -130,6 +130,9 @@ class CountingGame:
     def sample(self, view: SeatView, rng: Chance) -> CountingState:
         raise NotImplementedError("nobody searches in this game")
 
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[CountingState]:
+        raise NotImplementedError("nobody searches in this game")
+
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         raise NotImplementedError("nobody searches in this game")
 

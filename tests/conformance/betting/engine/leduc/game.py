@@ -59,6 +59,10 @@ class Leduc:
         """A game that the seat could be in."""
         return sample(self._own(view), rng)
 
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[LeducState]:
+        """Several games that the seat could be in."""
+        return [self.sample(view, rng) for _ in range(count)]
+
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """A deal and actions that the view allows."""
         return truth(self._own(view), rng)

@@ -11,6 +11,8 @@ import click
 
 COMMANDS: Final = (
     "engine",
+    "vector_env",
+    "vector_env --compiled",
     "play",
     "play --compiled",
     "echo",

@@ -20,6 +20,10 @@ from the seat's view and from one table, and so does this page (`python docs/obs
 Seats are counted from the seat that looks: 0 is itself, 1 its left neighbour. Cards are in the order of `game.cards`.
 In a field of several dimensions the last one runs fastest: in `played`, shape 4 × 70, the card 5 of seat 1 is number
 1 · 70 + 5 of the field. What is not known yet is 0. Nothing is lost: two views that differ have vectors that differ.
+
+`state.vector_into(seat, array)` writes the same numbers into an array of float32, as a row of numpy's, or into one of
+bytes, which takes a quarter of the room. A byte counts in steps: the number is (byte − zero) × step. Nothing is lost
+there either, but of scores far from 0, those of Nullern, which bytes have in twos, and the target, in fours.
 """
 
 
@@ -35,12 +39,15 @@ def sections(game: Game) -> Iterator[str]:
     yield f"## {game.title}\n"
     yield f"Numbers in all, by seats: {sizes}. With {seats} seats:\n"
     rows = "".join(_row(field) for field in game.observation(seats))
-    yield f"| field | offset | shape | range | meaning |\n|---|---|---|---|---|\n{rows}"
+    yield f"| field | offset | shape | range | step of a byte | meaning |\n|---|---|---|---|---|---|\n{rows}"
 
 
 def _row(field: Field) -> str:
     shape = " × ".join(map(str, field.shape)) or "1"
-    return f"| `{field.name}` | {field.offset} | {shape} | {field.low:g} … {field.high:g} | {field.meaning} |\n"
+    step = f"{field.unit:.4g}" + (f", zero {field.zero}" if field.zero else "")
+    return (
+        f"| `{field.name}` | {field.offset} | {shape} | {field.low:g} … {field.high:g} | {step} | {field.meaning} |\n"
+    )
 
 
 if __name__ == "__main__":

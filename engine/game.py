@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from engine.observation import Field
 
@@ -163,8 +163,24 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def vector(self, seat: int) -> list[float]:
         """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        """Write the vector into an array of one dimension: whatever has a writable buffer, as a numpy row has.
+
+        Of float32 it takes the same numbers, of uint8 what `Field.unit` and `Field.zero` say, as far as it fits.
+        Raises `engine.observation.VectorError` for any other array.
+        """
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place."""
+
+
+class Truth(NamedTuple):
+    """What a view leaves open, filled in: how a round was dealt and what was chosen, up to the view."""
+
+    deck: Sequence[int]
+    """The first cards of the round's deck, as many as are dealt."""
+    choices: Sequence[tuple[int, int]]
+    """Seat and action of every choice of the round so far, in an order in which `State.apply` takes them."""
 
 
 class Game(Protocol):
@@ -227,6 +243,12 @@ class Game(Protocol):
         Raises `ViewError` for a view of another game, one that no truth fits, and one from after the end, unless that
         looks to the seat as if a last choice were still due.
         """
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
+        """Sample as many games as `count` calls of `sample` would, and the same, for less each; ViewError as there."""
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
+        """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""
 
 
 class OptionError(ValueError):

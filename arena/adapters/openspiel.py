@@ -3,25 +3,35 @@
 Parameters are `players` and the game's options. Actions are indices of `game.actions`, the observation tensor is that
 of `game.observation`, and returns are the final scores. Chance is explicit: at the start of every round the deck is
 dealt card by card in the order of `engine.deal`, each remaining card being equally likely, and dice are rolled one by
-one. At chance nodes the observation tensor is all zeros. Seats that choose simultaneously are asked in ascending order;
-no view shows a choice before all are made, so the game is equivalent.
+one. At chance nodes the tensors are all zeros. Seats that choose simultaneously are asked in ascending order; no view
+shows a choice before all are made, so the game is equivalent.
+
+An information state is text of perfect recall: of every round that is over what the seat last saw of it, its choices
+and the report that all saw, then its choices and its view of this one. `resample_from_infostate` deals a seat another
+world that it could be in: what it sees, its information state and the rounds that are over stay, and what it cannot
+see of this round is sampled by the engine, every truth that fits being equally likely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import pyspiel
 
-from engine.game import LARGEST_DIE, OVER, Game, Option, RoundReport, SeatView, State
+from arena.adapters.openspiel_limits import install
+from engine.game import LARGEST_DIE, OVER, Game, Option, OptionError, RoundReport, SeatView, State
 from engine.registry import GAMES
 
 PLAYERS: Final = 4
 """Default number of players, or the nearest that the game allows."""
 ROLLS: Final = 20
 """Largest number of dice rolls that a choice may lead to."""
+STOP: Final = "stop_after"
+"""Parameter: the number of rounds after which a game ends before its time; 0 for whole games."""
+_SEEDS: Final = 1 << 53
 _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
@@ -42,12 +52,13 @@ def type_of(game: Game) -> pyspiel.GameType:
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
         max_num_players=game.seats[-1],
         min_num_players=game.seats[0],
-        provides_information_state_string=False,
+        provides_information_state_string=True,
         provides_information_state_tensor=False,
         provides_observation_string=True,
         provides_observation_tensor=True,
         parameter_specification={
             "players": default_players(game),
+            STOP: 0,
             **{spec.name: spec.default for spec in game.options},
         },
     )
@@ -96,6 +107,8 @@ class GameSetup(NamedTuple):
     game: Game
     seats: int
     options: dict[str, Option]
+    stop_after: int = 0
+    """Rounds after which the game is broken off; 0 to play it to its end."""
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
         """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
@@ -105,7 +118,7 @@ class GameSetup(NamedTuple):
 def table_of(game: Game, parameters: Mapping[str, Any]) -> GameSetup:
     """Convert OpenSpiel's parameters, with defaults for those that are absent."""
     options = {spec.name: type(spec.default)(parameters.get(spec.name, spec.default)) for spec in game.options}
-    return GameSetup(game, int(parameters.get("players", default_players(game))), options)
+    return GameSetup(game, int(parameters.get("players", default_players(game))), options, parameters.get(STOP, 0))
 
 
 class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
@@ -118,7 +131,9 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
 
         Raises `engine.game.OptionError` for players or options that the game does not have.
         """
-        game, seats, options = table_of(self.house, parameters or {})
+        game, seats, options, stop = table_of(self.house, parameters or {})
+        if stop < 0:
+            raise OptionError(f"{STOP} takes a number of rounds, or 0 for whole games, not {stop}")
         points = game.points(seats, **options)
         info = pyspiel.GameInfo(
             num_distinct_actions=len(game.actions),
@@ -143,20 +158,36 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         """Return an upper bound: a whole deck and `ROLLS` rolls for every choice."""
         return (len(self.house.cards) + ROLLS) * (int(self.max_game_length()) + 1)
 
-    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver:
-        """Create an observer of all that a player may know now. Raises ValueError for any other kind of observation."""
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver | RecallObserver:
+        """Create an observer of all that a player may know now, or with perfect recall of all that it ever knew.
+
+        Raises ValueError for any other kind of observation.
+        """
         if params:
             raise ValueError(f"an observer takes no parameters, not {params}")
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        if kind.perfect_recall or not kind.public_info or kind.private_info != _OWN:
-            raise ValueError("an observer shows what a player may know now: public and its own, without perfect recall")
-        return ArenaObserver(self.table)
+        if not kind.public_info or kind.private_info != _OWN:
+            raise ValueError("an observer shows what is public and what is the player's own, not one without the other")
+        return RecallObserver() if kind.perfect_recall else ArenaObserver(self.table)
 
 
 class GameProgress:
     """A game in progress with its chance outcomes. At a chance node, `state` is that before the last choice."""
 
-    __slots__ = ("_drawn", "_last", "dealer", "outcomes", "state", "table", "wanted")
+    __slots__ = (
+        "_drawn",
+        "_last",
+        "_moves",
+        "begun",
+        "dealer",
+        "outcomes",
+        "own",
+        "past",
+        "state",
+        "stopped",
+        "table",
+        "wanted",
+    )
 
     def __init__(self, table: GameSetup) -> None:
         self.table = table
@@ -170,6 +201,16 @@ class GameProgress:
         """Outcomes of the draws of the round."""
         self._last: tuple[int, int] | None = None
         """Action and seat of the choice that is applied once chance has decided."""
+        self._moves = 0
+        """Choices and outcomes so far, as far as the last choice."""
+        self.begun = 0
+        """How many of them were made before this round was dealt."""
+        self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
+        """By seat, its choices of this round."""
+        self.past = ("",) * table.seats
+        """By seat, what it knows of the rounds that are over."""
+        self.stopped = False
+        """Whether the game is broken off: `state` has the result, and a deal that is none."""
         self._go_on()
 
     def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
@@ -178,26 +219,61 @@ class GameProgress:
         copy.table, copy.dealer, copy.outcomes = self.table, self.dealer, self.outcomes[:]
         copy._drawn, copy._last, copy.wanted = self._drawn.copy(), self._last, self.wanted
         copy.state = None if self.state is None else self.state.clone()
+        copy._moves, copy.begun, copy.own, copy.past = self._moves, self.begun, self.own, self.past
+        copy.stopped = self.stopped
         return copy
+
+    @property
+    def player(self) -> int:
+        """The seat to choose, or `OVER`; of no meaning at a chance node."""
+        assert self.state is not None
+        return OVER if self.stopped else self.state.player
+
+    def knows(self, seat: int) -> str:
+        """Return the information state of a seat."""
+        if self.wanted or self.state is None or self.stopped:
+            now = "the game was stopped" if self.stopped else "cards are dealt"
+        else:
+            now = str(self.state.view(seat))
+        return f"{self.past[seat]}{now}; chose {self.own[seat]}"
+
+    def rolled(self, roll: Draw) -> int | None:
+        """Return the face that a roll of this round showed; None if it was not made."""
+        return self._drawn[roll][0] if roll in self._drawn else None
 
     def choose(self, action: int) -> None:
         """Make the choice that is due."""
         assert self.state is not None
-        self._last = (action, self.state.player)
-        self._go_on()
+        before, seat = self.state, self.state.player
+        self._last = (action, seat)
+        self._moves += 1
+        self.own = (*self.own[:seat], (*self.own[seat], action), *self.own[seat + 1 :])
+        after = self._go_on()
+        if (report := after.report) is not None and report is not before.report:
+            self.past = tuple(
+                f"{known}{before.view(each)}; chose {self.own[each]}; {report}\n"
+                for each, known in enumerate(self.past)
+            )
+            self.own, self.begun = ((),) * self.table.seats, self._moves
+            if report.round + 1 == self.table.stop_after:
+                self.state, self.stopped, self.wanted = after, True, None
 
     def decide(self, outcome: int) -> None:
         """Add an outcome of chance, and go on after the last one of a draw."""
         assert self.wanted is not None
         self.outcomes.append(outcome)
+        self._moves += 1
         if len(self.outcomes) == self.wanted.draws:
             self._drawn = {draw: drawn for draw, drawn in self._drawn.items() if draw.round == self.wanted.round}
             self._drawn[self.wanted] = tuple(self.outcomes)
             self.outcomes = []
             self._go_on()
 
-    def _go_on(self) -> None:
-        """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide."""
+    def _go_on(self) -> State[SeatView, RoundReport]:
+        """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide.
+
+        Return the state after it; where chance has yet to decide, only its report and scores mean anything.
+        """
         dealer = self.dealer
         dealer.drawn, dealer.wanted = self._drawn, None
         if self.state is None or self._last is None:
@@ -208,6 +284,7 @@ class GameProgress:
         self.wanted = dealer.wanted
         if self.wanted is None:
             self.state, self._last = after, None
+        return after
 
 
 class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no types
@@ -219,24 +296,65 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
 
     @property
     def state(self) -> State[SeatView, RoundReport] | None:
-        """The engine's state; None at a chance node."""
-        return None if self._progress.wanted else self._progress.state
+        """The engine's state; None at a chance node, and after a game that was stopped."""
+        return None if self._progress.wanted or self._progress.stopped else self._progress.state
 
     def current_player(self) -> int:
         """Return the seat to choose, or the id of chance or of the terminal state."""
-        if self.state is None:
+        if self._progress.wanted:
             return int(pyspiel.PlayerId.CHANCE)
-        return int(pyspiel.PlayerId.TERMINAL) if self.state.player == OVER else self.state.player
+        return int(pyspiel.PlayerId.TERMINAL) if self._progress.player == OVER else self._progress.player
 
     def is_terminal(self) -> bool:
         """Whether the game is over."""
-        return self.state is not None and self.state.player == OVER
+        return not self._progress.wanted and self._progress.player == OVER
 
     def returns(self) -> list[float]:
         """Return the scores when the game is over, zeros before."""
-        if self.state is None or self.state.player != OVER:
+        state = self._progress.state
+        if state is None or not self.is_terminal():
             return [0.0] * self._progress.table.seats
-        return [float(score) for score in self.state.scores]
+        return [float(score) for score in state.scores]
+
+    def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> ArenaState:
+        """Return another game that a player could be in, with the same information state of that player.
+
+        `probability_sampler` returns numbers of [0, 1). Where it is the player's turn, it is so there, too. Raises
+        ValueError for a player that is none, at a chance node and after the end.
+        """
+        progress, state = self._progress, self.state
+        if state is None or state.player == OVER or player_id not in range(progress.table.seats):
+            raise ValueError(
+                f"no world can be sampled for player {player_id} "
+                f"{'here' if state is not None and state.player != OVER else 'while nobody is to choose'}: "
+                f"players are 0 to {progress.table.seats - 1}, and one of them must be to choose"
+            )
+        chance = Random(int(probability_sampler() * _SEEDS))  # noqa: S311 - no secret
+        deck, choices = progress.table.game.truth(state.view(player_id), chance)
+        world: ArenaState = self.get_game().new_initial_state()
+        for action in self.history()[: progress.begun]:
+            world.apply_action(action)
+        world._deal(iter(deck), progress, chance)
+        for seat, action in choices:
+            world._ask(seat, chance)
+            world.apply_action(action)
+            world._deal(iter(()), progress, chance)
+        world._ask(state.player, chance)
+        return world
+
+    def _deal(self, cards: Iterator[int], like: GameProgress, chance: Random) -> None:
+        """Decide what chance has to: by these cards, and with dice as they fell in another game."""
+        while (wanted := self._progress.wanted) is not None:
+            if wanted.roll is None:
+                self.apply_action(next(cards))
+            else:
+                face = like.rolled(wanted)
+                self.apply_action(chance.randrange(wanted.size) if face is None else face)
+
+    def _ask(self, seat: int, chance: Random) -> None:
+        """Make choices for those that choose at the same time as a seat and are asked before it."""
+        while (state := self.state) is not None and seat in state.waiting() and state.player != seat:
+            self.apply_action(chance.choice(state.legal(state.player)))
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
         """Return the cards left in the deck, or the faces of the die, with their probabilities."""
@@ -265,6 +383,21 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return f"{self._progress.table.game.title}: {self.history_str()}"
 
 
+class RecallObserver:
+    """Information state of a player, as text only."""
+
+    def __init__(self) -> None:
+        self.tensor = None
+        self.dict: dict[str, Any] = {}
+
+    def set_from(self, state: ArenaState, player: int) -> None:
+        """Do nothing: there is no tensor."""
+
+    def string_from(self, state: ArenaState, player: int) -> str:
+        """Return all that the player has seen and chosen, as text."""
+        return state._progress.knows(player)
+
+
 class ArenaObserver:
     """Observation of a player: the view as a tensor, as fields of it, and as text."""
 
@@ -277,14 +410,20 @@ class ArenaObserver:
 
     def set_from(self, state: ArenaState, player: int) -> None:
         """Fill `tensor`, of which `dict` has the fields; zeros at a chance node."""
-        self.tensor[:] = 0 if state.state is None else state.state.vector(player)
+        if state.state is None:
+            self.tensor[:] = 0
+        else:
+            state.state.vector_into(player, self.tensor)
 
     def string_from(self, state: ArenaState, player: int) -> str:
         """Return the view as text."""
-        return "cards are dealt" if state.state is None else str(state.state.view(player))
+        if state.state is None:
+            return "the game was stopped" if state.is_terminal() else "cards are dealt"
+        return str(state.state.view(player))
 
 
 for _game in GAMES.values():
     _class = type(f"{_game.name.title().replace('_', '')}Game", (ArenaGame,), {"house": _game, "__module__": __name__})
     globals()[_class.__name__] = _class  # for pickle
     pyspiel.register_game(type_of(_game), _class)
+install(ArenaState)

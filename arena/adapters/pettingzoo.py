@@ -16,6 +16,7 @@ from gymnasium.utils.seeding import np_random
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
+from arena.adapters.seeds import settled_seed
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Option
 from engine.registry import GAMES
@@ -59,6 +60,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
             np.concatenate([np.full(field.size, bound, np.float32) for field, bound in zip(fields, given, strict=True)])
             for given in ([field.low for field in fields], [field.high for field in fields])
         ]
+        self._numbers = len(bounds[0])
         mask = Box(0, 1, (len(self._game.actions),), np.int8)
         return Dict({"observation": Box(bounds[0], bounds[1], dtype=np.float32), "action_mask": mask})
 
@@ -71,9 +73,12 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game, the same for the same seed. `options` are ignored: those of the game are fixed in `env`."""
+        """Deal a new game, the same for the same seed; `SeedError` for one that is not 0 to 2^63 − 1.
+
+        `options` are ignored: those of the game are fixed in `env`.
+        """
         if seed is not None or self._random is None:
-            self._random, _ = np_random(seed)
+            self._random, _ = np_random(None if seed is None else settled_seed(seed))
         self._state = self._game.new(self._seats, SeededDecks(self._random.bytes(KEY_BYTES)), **self._options)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -89,7 +94,9 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         mask = np.zeros(len(self._game.actions), np.int8)
         if seat in self._state.waiting():
             mask[list(self._state.legal(seat))] = 1
-        return {"observation": np.array(self._state.vector(seat), np.float32), "action_mask": mask}
+        numbers = np.empty(self._numbers, np.float32)
+        self._state.vector_into(seat, numbers)
+        return {"observation": numbers, "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Make the choice of the selected agent; None for an agent whose game is over."""

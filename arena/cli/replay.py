@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
 from arena.cli.replay_ask import ask
+from arena.cli.replay_dataset import dataset
 from arena.cli.replay_diff import diff
 from arena.cli.replay_source import finished, is_match, read_replay, replay_content
 from arena.cli.screen import json_option, print_json, screen
@@ -205,6 +206,7 @@ def export(match_id: int, output: Path | None, place: DataPlace) -> None:
 
 
 command.add_command(ask)
+command.add_command(dataset)
 command.add_command(diff)
 
 

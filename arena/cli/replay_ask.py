@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
     from arena.local.ask.asking import PastSeat
     from arena.replay.replay import Replay
-
-FILES: Final = "*.jsonl.gz"
-"""Names of the replays in a folder."""
 
 
 @click.command("ask", epilog="Example: arena replay ask --bot my-bot --limit 20 -- better.py")
@@ -108,23 +104,14 @@ def ask(
 
 
 def _replays(sources: Sequence[str], bot: str, game: str, limit: int, place: DataPlace) -> Iterator[Replay]:
-    from arena.cli.replay_source import finished, read_replay
+    from arena.cli.replay_source import finished, named_replays
     from arena.replay.read import read
 
     if not sources:
         with place.open() as opened:
             for row in finished(opened, game, bot, limit):
                 yield read(opened.replay(row.match_id), f"match {row.match_id}")
-    for source in sources:
-        folder = Path(source)
-        if not folder.is_dir():
-            yield read_replay(source, place)
-            continue
-        files = sorted(folder.glob(FILES))
-        if not files:
-            raise click.ClickException(f"{source} has no replays in it: files {FILES}")
-        for file in files:
-            yield read(file)
+    yield from named_replays(sources, place)
 
 
 def _of(bot: str, seat: int | None, game: str) -> str:

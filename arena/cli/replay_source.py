@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from arena.cli.data_source import DataPlace
     from arena.client.source import DataSource
     from arena.replay.replay import Replay
     from arena.store.rows import MatchRow
+
+FILES: Final = "*.jsonl.gz"
+"""Names of the replays in a folder."""
 
 
 def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
@@ -26,6 +31,22 @@ def finished(source: DataSource, game: str, bot: str, limit: int, before: int | 
             break
         before = page[-1].match_id
     return found[:limit]
+
+
+def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
+    """Read the replays of match numbers, files and folders, one after the other; ClickException, ReplayError."""
+    from arena.replay.read import read
+
+    for source in sources:
+        folder = Path(source)
+        if not folder.is_dir():
+            yield read_replay(source, place)
+            continue
+        files = sorted(folder.glob(FILES))
+        if not files:
+            raise click.ClickException(f"{source} has no replays in it: files {FILES}")
+        for file in files:
+            yield read(file)
 
 
 def read_replay(source: str, place: DataPlace) -> Replay:

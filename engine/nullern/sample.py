@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
-from engine.game import Chance, ViewError
+from engine.game import Chance, Truth, ViewError
 from engine.nullern.cards import BID, BLIND, CARDS, COLOUR_SIZE, COLOURS
 from engine.nullern.state import NullernState
 from engine.nullern.view import NullernView
@@ -24,8 +24,8 @@ _TRUMPS_OF: Final = tuple(
 class _Reading(NamedTuple):
     """What a view tells about the hidden cards."""
 
-    actions: bytes
-    """All choices of the round so far."""
+    choices: tuple[tuple[int, int], ...]
+    """All choices of the round so far, as seat and action."""
     open: tuple[tuple[int, ...], ...]
     """By seat, the cards known to have been dealt to it."""
     unseen: tuple[tuple[int, ...], ...]
@@ -37,15 +37,35 @@ class _Reading(NamedTuple):
 
 def sample(view: NullernView, chance: Chance) -> NullernState:
     """Sample a game that the seat could be in: `engine.game.Game.sample`."""
+    deck, choices = truth(view, chance)
+    state = NullernState(view.seats, Redealt(view.round, deck, chance), view.round, view.scores, view.hupfers)
+    for seat, action in choices:
+        state.apply(action, seat)
+    return state
+
+
+def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernState]:
+    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, others are its copies."""
+    if count < 1:
+        return []
+    reading = read(view)
+    first = sample(view, chance)
+    games = [first]
+    for _ in range(count - 1):
+        hands = reading.dealing.deal(reading.unseen, chance)
+        game = first.clone()
+        game.deal_anew(reading.hands, hands, Redealt(view.round, (), chance))
+        games.append(game)
+    return games
+
+
+def truth(view: NullernView, chance: Chance) -> Truth:
+    """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)
     hands = [[*cards] for cards in reading.open]
     for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, chance), strict=True):
         hands[seat] += cards
-    deck = [*(card for hand in hands for card in hand), view.turned]
-    state = NullernState(view.seats, Redealt(view.round, deck, chance), view.round, view.scores, view.hupfers)
-    for action in reading.actions:
-        state.apply(action, state.player)
-    return state
+    return Truth([*(card for hand in hands for card in hand), view.turned], reading.choices)
 
 
 @lru_cache(maxsize=16)
@@ -77,7 +97,8 @@ def read(view: NullernView) -> _Reading:
     dealing = ConstrainedDeal(hands, len(COLOURS))
     if not dealing.ways([len(cards) for cards in unseen]):
         raise ViewError("no deal fits the view")
-    first = view.dealer + 1
-    bids = bytes(BID + bid - 1 for bid in view.bids[first:] + view.bids[:first] if bid)
-    plays = bytes([BLIND]) * len(view.plays) if blind else view.plays
-    return _Reading(bids + plays, tuple(map(tuple, played)), unseen, unknown, dealing)
+    order = [*range(view.dealer + 1, seats), *range(view.dealer + 1)]
+    choices = [(seat, BID + view.bids[seat] - 1) for seat in order if view.bids[seat]]
+    for index, card in enumerate(view.plays):
+        choices.append(((view.leaders[index // seats] + index) % seats, BLIND if blind else card))
+    return _Reading(tuple(choices), tuple(map(tuple, played)), unseen, unknown, dealing)

@@ -6,13 +6,14 @@ look-ups in tables. What all may know of the tricks grows with them, so that a v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import add
-from typing import Final
+from typing import Any, Final
 
 from engine.byte_lists import put
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
-from engine.nullern.observation import vector
+from engine.nullern.observation import vector, vector_into
 from engine.nullern.observer import observe
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
@@ -202,9 +203,19 @@ class NullernState:
         """Return the seat's view as numbers: `engine.game.Game.observation`."""
         return vector(observe(self, seat))
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        """Write these numbers into an array: `engine.game.State.vector_into`."""
+        vector_into(observe(self, seat), array)
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""
         return places(self.scores)
+
+    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks) -> None:
+        """Give seats other cards in hand, and the game the decks of its later rounds."""
+        for seat, cards in zip(seats, hands, strict=True):
+            self.hands[seat] = bytes(sorted(cards))
+        self._decks = decks
 
     def _deal(self, number: int) -> None:
         """Begin a round (N1–N3)."""

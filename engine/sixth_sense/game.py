@@ -15,13 +15,14 @@ from engine.game import (
     OptionError,
     OptionSpec,
     SeatView,
+    Truth,
     ViewError,
     settle_options,
 )
 from engine.observation import Field
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
 from engine.sixth_sense.observation import LONGEST, MOST_LOST, fields
-from engine.sixth_sense.sample import sample
+from engine.sixth_sense.sample import sample, sample_many, truth
 from engine.sixth_sense.state import GameConstants, SixthSenseState
 from engine.sixth_sense.view import SixthSenseView
 
@@ -81,9 +82,20 @@ class SixthSense:
 
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
         """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        return sample(self._own(view), rng)
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[SixthSenseState]:
+        """Sample several games that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        return sample_many(self._own(view), rng, count)
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
+        """Sample a deal and choices that the view allows; ViewError as in `engine.game.Game.sample`."""
+        return truth(self._own(view), rng)
+
+    def _own(self, view: SeatView) -> SixthSenseView:
         if not isinstance(view, SixthSenseView):
             raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
-        return sample(view, rng)
+        return view
 
     def _settled(self, seats: int, options: Mapping[str, Option]) -> dict[str, Option]:
         """Return all options; OptionError for those that the game does not have or that do not go together."""

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Final
 
 from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
-from engine.game import Chance, ViewError
+from engine.game import Chance, Truth, ViewError
 from engine.sixth_sense.cards import (
     ACTIONS,
     BLOCKS,
@@ -35,7 +35,6 @@ from engine.sixth_sense.view import SixthSenseView
 
 _FREE: Final = -1
 """In place of a colour due: any card may be played."""
-_KEPT: Final = bytes([KEEP])
 
 
 @dataclass(slots=True)
@@ -59,8 +58,8 @@ class _Block:
 class _Reading:
     """What a view tells about the hidden cards."""
 
-    actions: bytes
-    """All choices of the round so far, but for predictions; hidden blocks as they were seen."""
+    choices: tuple[tuple[int, int], ...]
+    """All choices of the round so far, but for predictions, as seat and action; hidden blocks as they were seen."""
     open: tuple[tuple[int, ...], ...]
     """By seat, the cards known to have been dealt to it."""
     unseen: tuple[tuple[int, ...], ...]
@@ -78,6 +77,51 @@ class _Reading:
 
 def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
     """Sample a game that the seat could be in: `engine.game.Game.sample`."""
+    deck, choices = truth(view, chance)
+    setting = GameConstants(
+        view.seats,
+        view.hand_size,
+        view.rounds,
+        view.target,
+        view.novice,
+        view.late_trump,
+        Redealt(view.round, deck, chance),
+    )
+    state = SixthSenseState(setting, view.round, view.scores)
+    for seat, action in choices:
+        state.apply(action, seat)
+    return state
+
+
+def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
+    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, the others are its copies.
+
+    But where a block shows no card, each is played: what was blocked with differs.
+    """
+    if count < 1:
+        return []
+    reading = read(view)
+    first = sample(view, chance)
+    if reading.blocks:
+        return [first, *(sample(view, chance) for _ in range(count - 1))]
+    games = [first]
+    dealing = reading.zeros[0][1]
+    others = len(reading.hands)
+    for _ in range(count - 1):
+        chance.randrange(reading.sums[-1])  # as `sample` draws
+        dealt = dealing.deal(reading.unseen, chance)
+        foretold = [cards[0] for cards in dealt[others : others + len(reading.predictions)]]
+        turned = dealt[-1][0] if view.turned is None else view.turned
+        game = first.clone()
+        game.deal_anew(reading.hands, dealt[:others], Redealt(view.round, (), chance), turned)
+        for seat, card in zip(reading.predictions, foretold, strict=True):
+            game.predictions[seat] = card
+        games.append(game)
+    return games
+
+
+def truth(view: SixthSenseView, chance: Chance) -> Truth:
+    """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)
     colours, dealing = reading.zeros[bisect_right(reading.sums, chance.randrange(reading.sums[-1]))]
     unseen = [cards[1:] if colour in colours else cards for colour, cards in enumerate(reading.unseen)]
@@ -89,28 +133,13 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
     for seat, (card,) in zip(reading.predictions, dealt[len(reading.hands) :], strict=False):
         hands[seat].append(card)
         predictions[seat] = card
-    actions = bytearray(reading.actions)
+    choices = [*reading.choices]
     for block, colour in zip(reading.blocks, colours, strict=True):
         hands[block.seat].append(colour * COLOUR_SIZE)
-        actions[block.index] = colour * PLAYS_A_COLOUR + BLOCKS + block.place
+        choices[block.index] = block.seat, colour * PLAYS_A_COLOUR + BLOCKS + block.place
     turned = dealt[-1][0] if view.turned is None else view.turned
-    deck = [*(card for hand in hands for card in hand), turned]
-    setting = GameConstants(
-        view.seats,
-        view.hand_size,
-        view.rounds,
-        view.target,
-        view.novice,
-        view.late_trump,
-        Redealt(view.round, deck, chance),
-    )
-    state = SixthSenseState(setting, view.round, view.scores)
-    for seat, card in enumerate(predictions):
-        if card >= 0:
-            state.apply(PREDICT + card, seat)
-    for action in bytes(actions):
-        state.apply(action, state.player)
-    return state
+    foretold = [(seat, PREDICT + card) for seat, card in enumerate(predictions) if card >= 0]
+    return Truth([*(card for hand in hands for card in hand), turned], [*foretold, *choices])
 
 
 @lru_cache(maxsize=16)
@@ -119,7 +148,7 @@ def read(view: SixthSenseView) -> _Reading:
     seats, own = view.seats, view.seat
     if 0 < view.target <= max(view.scores):
         raise ViewError("the game is over")
-    hidden, voids, actions = _follow(view)
+    hidden, voids, choices = _follow(view)
     open_cards = _open_cards(view)
     seen = {card for cards in open_cards for card in cards} | {view.turned}
     colours = COLOURS[:-1] if seats == 2 else COLOURS
@@ -153,7 +182,7 @@ def read(view: SixthSenseView) -> _Reading:
     sums = tuple(accumulate(ways))
     if not any(ways):
         raise ViewError("no deal fits the view")
-    return _Reading(actions, open_cards, unseen, tuple(hidden), others, predictions, tuple(zeros), sums)
+    return _Reading(choices, open_cards, unseen, tuple(hidden), others, predictions, tuple(zeros), sums)
 
 
 def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
@@ -170,12 +199,12 @@ def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, cards))
 
 
-def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], bytes]:
+def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[int, int], ...]]:
     """The hidden blocks; by seat, the colours that its open plays show it to hold no card of; and all choices."""
     seats, own = view.seats, view.seat
     hidden: list[_Block] = []
     voids = [0] * seats
-    actions = bytearray()
+    choices: list[tuple[int, int]] = []
     for number, leader in enumerate(view.leaders):
         trick = view.plays[number * seats : (number + 1) * seats]
         due = _FREE
@@ -184,7 +213,7 @@ def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], bytes]:
             blocked = PLACE_BLOCKED[action]
             if blocked >= 0:
                 if seat != own:
-                    hidden.append(_Block(seat, blocked, due, voids[seat], len(actions)))
+                    hidden.append(_Block(seat, blocked, due, voids[seat], len(choices)))
                 if blocked == 0:
                     due = COLOUR_OF[trick[1]] if place > 1 else _FREE
             else:
@@ -195,31 +224,31 @@ def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], bytes]:
                     due = colour
                 elif colour != due:
                     voids[seat] |= 1 << due
-            actions.append(action)
+            choices.append((seat, action))
         if len(trick) == seats:
-            actions += _answers(view, number, trick)
-    return hidden, voids, bytes(actions)
+            choices += _answers(view, number, trick)
+    return hidden, voids, tuple(choices)
 
 
-def _answers(view: SixthSenseView, number: int, trick: bytes) -> bytes:
+def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int, int]]:
     """The answers given after a completed trick (S12, S13)."""
     leader, taker = view.leaders[number], view.takers[number]
     values = bytearray(trick.translate(VALUES))
     for action in trick:
         if PLACE_BLOCKED[action] >= 0:
             values[PLACE_BLOCKED[action]] = NOTHING
-    answers = bytearray()
+    answers: list[tuple[int, int]] = []
     if taker != view.seats and 12 in values:
-        answers.append(SPLIT if view.worths[number] == 2 else KEEP)
+        answers.append((taker, SPLIT if view.worths[number] == 2 else KEEP))
     if taker not in (view.seats, leader) and values[0] == 8:
-        answers.append(PEEK if view.peeks[number] else LOOK_AWAY)
+        answers.append((leader, PEEK if view.peeks[number] else LOOK_AWAY))
     if number + 1 < len(view.leaders):
-        return bytes(answers)
-    if not answers or answers[-1] in (SPLIT, PEEK):
+        return answers
+    if not answers or answers[-1][1] in (SPLIT, PEEK):
         raise ViewError("the game is over")
     # The last of the answers is still due. So may be a first that looks like a no, unless it is the leader who looks.
     del answers[-1]
-    return b"" if answers == _KEPT and view.seat != leader else bytes(answers)
+    return [] if answers == [(taker, KEEP)] and view.seat != leader else answers
 
 
 def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:

@@ -7,12 +7,12 @@ look-ups in tables; what nobody but a seat that looks needs is made by `engine.s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.byte_lists import SINGLE, put
 from engine.game import OVER, Decks, places
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
-from engine.sixth_sense.observation import vector
+from engine.sixth_sense.observation import vector, vector_into
 from engine.sixth_sense.observer import observe
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
@@ -240,9 +240,21 @@ class SixthSenseState:
         """Return the seat's view as numbers: `engine.game.Game.observation`."""
         return vector(observe(self, seat))
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        """Write these numbers into an array: `engine.game.State.vector_into`."""
+        vector_into(observe(self, seat), array)
+
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (S15)."""
         return places(self.scores)
+
+    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks, turned: int) -> None:
+        """Give seats other cards in hand, the round a card to turn, and the game the decks of its later rounds."""
+        for seat, cards in zip(seats, hands, strict=True):
+            self.hands[seat] = hand_of(cards)
+        of = self.setting
+        self.setting = GameConstants(of.seats, of.hand_size, of.rounds, of.target, of.novice, of.late_trump, decks)
+        self._deck = (turned,)
 
     def _deal(self, number: int) -> None:
         """Begin a round (S1–S3)."""

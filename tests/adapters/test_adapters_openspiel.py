@@ -21,7 +21,7 @@ from engine.registry import GAMES
 TABLES = [
     *(f"python_arena_{game.name}(players={seats})" for game in GAMES.values() for seats in game.seats),
     "python_arena_sixth_sense(players=2,novice=True)",
-    "python_arena_sixth_sense(players=3,target=5)",
+    "python_arena_sixth_sense(players=3,target=5,stop_after=9)",
     "python_arena_sixth_sense(players=6,late_trump=True)",
 ]
 EVERY_TABLE = pytest.mark.parametrize("table", TABLES)
@@ -148,13 +148,12 @@ def test_an_observer_of_another_kind_is_refused() -> None:
     game = pyspiel.load_game("python_arena_nullern")
     now = pyspiel.IIGObservationType(perfect_recall=False)
     assert make_observation(game, now)
+    assert make_observation(game, pyspiel.IIGObservationType(perfect_recall=True)).tensor is None
     with pytest.raises(Exception, match="takes no parameters"):
         make_observation(game, now, {"colour": "red"})
-    for other in (
-        pyspiel.IIGObservationType(perfect_recall=True),
-        pyspiel.IIGObservationType(perfect_recall=False, private_info=pyspiel.PrivateInfoType.NONE),
-    ):
-        with pytest.raises(Exception, match="without perfect recall"):
+    for recall in (True, False):
+        other = pyspiel.IIGObservationType(perfect_recall=recall, private_info=pyspiel.PrivateInfoType.NONE)
+        with pytest.raises(Exception, match="not one without the other"):
             make_observation(game, other)
 
 
@@ -164,6 +163,7 @@ def test_an_observer_of_another_kind_is_refused() -> None:
         ({"players": 8}, "for 2 to 6 seats, not 8"),
         ({"target": 5000}, "option target takes 0 to 1000"),
         ({"novice": True, "late_trump": True}, "does not go with novice"),
+        ({"stop_after": -1}, "stop_after takes a number of rounds"),
     ],
 )
 def test_what_the_game_does_not_have_is_refused(parameters: dict[str, Any], message: str) -> None:
@@ -178,6 +178,7 @@ class Rolling:
         self.decks, self.faces, self.player = decks, [], 0
 
     faces: list[int]
+    report = None
 
     def apply(self, action: int, seat: int) -> None:
         for _ in range(2):

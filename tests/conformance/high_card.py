@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from engine.deal import SeededDecks
+from engine.constrained_deal import Redealt
 from engine.game import (
     OVER,
     Action,
@@ -22,11 +22,12 @@ from engine.game import (
     OptionError,
     OptionSpec,
     SeatView,
+    Truth,
     ViewError,
     places,
     settle_options,
 )
-from engine.observation import Field, Part, laid_out
+from engine.observation import Field, Part, laid_out, write
 
 COLOURS: Final = ("black", "white")
 VALUES: Final = 8
@@ -165,6 +166,9 @@ class HighCardState:
         scores = [score / 30 for score in view.scores]
         return [*hand, *told, *plays, *takers, *scores, view.round / 5, float(view.low), seat / self.seats]
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        write(self.vector(seat), HIGH_CARD.observation(self.seats), array)
+
     def ranking(self) -> tuple[int, ...]:
         return places(self.scores)
 
@@ -217,19 +221,34 @@ class HighCard:
 
     def sample(self, view: SeatView, rng: Chance) -> HighCardState:
         """The unseen cards are dealt out anew; while predictions are secret, nobody else has made one."""
+        deck, choices = self.truth(view, rng)
+        assert isinstance(view, HighCardView), "or there is no truth"
+        state = HighCardState(view.seats, view.rounds, view.low, Redealt(view.round, deck, rng))
+        state.deal(view.round)
+        state.scores = view.scores
+        for seat, action in choices:
+            state.apply(action, seat)
+        return state
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[HighCardState]:
+        return [self.sample(view, rng) for _ in range(count)]
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
+        """A deal that the view allows."""
         if not isinstance(view, HighCardView) or (len(view.takers) == HAND and view.round + 1 == view.rounds):
             raise ViewError("no view of High Card in progress")
-        state = HighCardState(view.seats, view.rounds, view.low, SeededDecks(rng.randbytes(32)))
-        state.deal(view.round)
-        state.predictions, state.plays, state.takers = view.predictions, view.plays, view.takers
-        state.scores = view.scores
         hidden = [card for card in range(len(CARDS)) if card not in view.hand + view.plays]
         Random(rng.randbytes(16)).shuffle(hidden)
-        sizes = [HAND - len(view.takers)] * view.seats
-        for place in range(len(view.plays) % view.seats):
-            sizes[(state.leader() + place) % view.seats] -= 1
-        state.hands = tuple(
-            view.hand if seat == view.seat else bytes(sorted(hidden.pop() for _ in range(size)))
-            for seat, size in enumerate(sizes)
-        )
-        return state
+        leaders = [view.round % view.seats, *view.takers]
+        plays = [
+            ((leaders[index // view.seats] + index) % view.seats, action) for index, action in enumerate(view.plays)
+        ]
+        deck: list[int] = []
+        for seat in range(view.seats):
+            held = [action for who, action in plays if who == seat] + [*(view.hand if seat == view.seat else b"")]
+            deck += held + [hidden.pop() for _ in range(HAND - len(held))]
+        told = [(seat, PREDICT + number - 1) for seat, number in enumerate(view.predictions) if number]
+        return Truth(deck, [*told, *plays])
+
+
+HIGH_CARD: Final = HighCard()

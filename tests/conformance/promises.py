@@ -5,6 +5,7 @@ The tests apply them to every game of the registry, and to a made-up one to prov
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
@@ -13,6 +14,7 @@ import pytest
 
 from engine.deal import SeededDecks
 from engine.game import LARGEST_DIE, OVER, Game, OptionError, State, settle_options
+from engine.observation import Field
 from tests.conformance.table import Table, tables
 
 MOST_CHOICES: Final = 50_000
@@ -237,11 +239,27 @@ def a_vector_is_what_its_fields_say(table: Table) -> None:
     for number, state in enumerate(table.walk(14, rng)):
         if number % 5:
             continue
-        vector = state.vector(rng.randrange(table.seats))
+        seat = rng.randrange(table.seats)
+        vector = state.vector(seat)
         assert len(vector) == length
+        _both_arrays_say_it(state, seat, described, vector)
         for field in described:
             numbers = vector[field.offset : field.offset + field.size]
             assert field.low <= min(numbers) <= max(numbers) <= field.high, f"{field.name} leaves its bounds"
+
+
+def _both_arrays_say_it(state: State[Any, Any], seat: int, fields: Sequence[Field], vector: list[float]) -> None:
+    """An array of float32 has the same numbers; one of bytes has them within a step, where a byte reaches so far."""
+    floats, steps = array("f", [7] * len(vector)), bytearray([7] * len(vector))
+    state.vector_into(seat, floats)
+    state.vector_into(seat, steps)
+    assert floats == array("f", vector), "not what `vector` says"
+    for field in fields:
+        for place in range(field.offset, field.offset + field.size):
+            step = steps[place]
+            off = vector[place] - (step - field.zero) * field.unit
+            cut = (step == 0 and off < 0) or (step == 255 and off > 0)
+            assert cut or abs(off) < field.unit, f"{field.name} is not what its byte says"
 
 
 def no_game_is_longer_and_no_score_goes_further_than_it_says(table: Table) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from engine.constrained_deal import Redealt
 from engine.game import OVER, State, ViewError
 from tests.conformance.table import Table
 
@@ -69,6 +70,48 @@ def a_sampled_world_is_a_game_like_any_other(table: Table) -> None:
             table.step(one, rng)
         assert one.ranking()
         assert table.facts(state) == before
+
+
+def many_sampled_worlds_are_those_sampled_one_by_one(table: Table) -> None:
+    """To their end, so that later rounds are dealt alike, too."""
+    rng = Random(str(table))
+    positions = [state.clone() for state in table.walk(12, rng) if state.player != OVER]
+    for state in rng.sample(positions, min(8, len(positions))):
+        view = state.view(rng.randrange(table.seats))
+        one_by_one = Random(5)
+        expected = [table.game.sample(view, one_by_one) for _ in range(4)]
+        many = table.game.sample_many(view, Random(5), 4)
+        assert [table.facts(world) for world in many] == [table.facts(world) for world in expected]
+        for world, other in zip(many, expected, strict=True):
+            for choice in range(60):
+                if world.player == OVER:
+                    break
+                table.step(world, Random(choice))
+                table.step(other, Random(choice))
+            assert table.facts(world) == table.facts(other)
+        assert table.game.sample_many(view, Random(5), 0) == []
+    with pytest.raises(ViewError):
+        table.game.sample_many(NoView(0), Random(1), 3)
+
+
+def a_sampled_truth_is_dealt_and_played_to_the_view(table: Table) -> None:
+    """Of first rounds, which a new game begins with; what one source of chance makes of it, `sample` plays."""
+    rng = Random(str(table))
+    positions = [state.clone() for state in table.walk(11, rng) if state.round == 0 and state.player != OVER]
+    for state in rng.sample(positions, min(12, len(positions))):
+        for seat in range(table.seats):
+            view = state.view(seat)
+            deck, choices = table.game.truth(view, Random(3))
+            again = table.game.new(table.seats, Redealt(0, deck, rng), **table.options)
+            for chooser, action in choices:
+                assert chooser in again.waiting()
+                assert action in [*again.legal(chooser)]
+                again.apply(action, chooser)
+            assert again.view(seat) == view
+            sampled = table.game.sample(view, Random(3))
+            assert [again.view(other) for other in range(table.seats)] == [
+                sampled.view(other) for other in range(table.seats)
+            ]
 
 
 def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
@@ -138,6 +181,8 @@ def a_state_does_not_print_its_secrets(table: Table) -> None:
 OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
     two_worlds_look_the_same_to_a_seat_that_cannot_tell_them_apart,
     a_sampled_world_is_a_game_like_any_other,
+    many_sampled_worlds_are_those_sampled_one_by_one,
+    a_sampled_truth_is_dealt_and_played_to_the_view,
     a_view_of_no_game_in_progress_is_refused,
     nothing_secret_is_reachable_from_a_view_or_report,
     a_view_holds_plain_values_and_stays_what_it_was,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 
 from engine.deal import SeededDecks
 from engine.game import OVER, Game, Option
+from engine.observation import VectorError
 from engine.registry import GAMES
 
 ROOT = Path(__file__).parents[2]
@@ -97,3 +99,55 @@ def test_the_page_about_observations_is_what_the_games_say(tmp_path: Path) -> No
     script.write_text((ROOT / "docs" / "observations.py").read_text())
     subprocess.run([sys.executable, str(script)], check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
     assert (tmp_path / "observations.md").read_text() == (ROOT / "docs" / "observations.md").read_text()
+
+
+LOSSY = {"scores", "target"}
+"""Fields of which a byte holds less than all."""
+
+
+@EVERY_TABLE
+def test_bytes_say_the_same_as_floats(game: Game, seats: int, options: dict[str, Option]) -> None:
+    fields = game.observation(seats)
+    steps = bytearray(fields[-1].offset + fields[-1].size)
+    for state in played(game, seats, options, 150):
+        for seat in range(seats):
+            state.vector_into(seat, steps)
+            numbers = state.vector(seat)
+            assert all(type(number) is float for number in numbers)
+            for field in fields:
+                run = slice(field.offset, field.offset + field.size)
+                told = [(step - field.zero) * field.unit for step in steps[run]]
+                if field.name not in LOSSY or (game.name == "sixth_sense" and field.name == "scores" and not options):
+                    assert told == pytest.approx(numbers[run], abs=1e-12)
+                else:
+                    assert told == pytest.approx(numbers[run], abs=field.unit)
+
+
+@EVERY_GAME
+def test_what_was_in_an_array_before_is_gone(game: Game) -> None:
+    states = [state.clone() for state in played(game, game.seats[0], {}, 60)]
+    length = len(states[0].vector(0))
+    reused, fresh = bytearray(b"\xff" * length), bytearray(length)
+    for state in states:
+        state.vector_into(1, reused)
+        state.vector_into(1, fresh := bytearray(length))
+        assert reused == fresh
+
+
+@EVERY_GAME
+def test_an_array_that_does_not_fit_is_refused(game: Game) -> None:
+    [state] = played(game, game.seats[0], {}, 1)
+    length = len(state.vector(0))
+    wide = memoryview(bytearray(2 * length))
+    for given, words in (
+        (bytearray(length - 1), f"goes into {length} writable numbers .* format 'B' and shape \\({length - 1},\\)"),
+        (bytes(length), "a bytes .*read-only"),
+        (array("d", [0.0] * length), "format 'd'"),
+        (array("f", [0.0] * (length + 1)), "format 'f'"),
+        (memoryview(bytearray(length)).cast("B", (1, length)), "shape \\(1, "),
+        ([0.0] * length, "a list"),
+    ):
+        with pytest.raises(VectorError, match=words):
+            state.vector_into(0, given)
+    state.vector_into(0, wide[::2])
+    assert bytes(wide[1::2]) == bytes(length), "what lies between is left alone"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, settle_options
+from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, Truth, settle_options
 from engine.observation import Field, Part, laid_out
 from tests.engine.decks import Arranged
 
@@ -87,6 +87,9 @@ class CountingState:
         guess = self.guesses[seat]
         return [float(self.total), -1.0 if guess is None else float(guess), float(self.secrets[seat])]
 
+    def vector_into(self, seat: int, array: Any) -> None:
+        raise NotImplementedError("nobody learns this game")
+
     def ranking(self) -> tuple[int, ...]:
         return tuple(1 + sum(other > score for other in self.scores) for score in self.scores)
 
@@ -125,6 +128,12 @@ class CountingGame:
         return CountingState(seats, int(settle_options(self, seats, options)["rounds"]), decks)
 
     def sample(self, view: SeatView, rng: Chance) -> CountingState:
+        raise NotImplementedError("nobody searches in this game")
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[CountingState]:
+        raise NotImplementedError("nobody searches in this game")
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
         raise NotImplementedError("nobody searches in this game")
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from engine.leduc.cards import ACTIONS, CARDS, COLOURS
 from engine.leduc.observation import LONGEST, MOST, MOST_ROUNDS, fields
-from engine.leduc.sample import sample
+from engine.leduc.sample import sample, truth
 from engine.leduc.state import SEATS, LeducState
 from engine.leduc.view import LeducView
 
@@ -20,6 +20,7 @@ from engine.game import (
     OptionError,
     OptionSpec,
     SeatView,
+    Truth,
     ViewError,
     settle_options,
 )
@@ -56,9 +57,20 @@ class Leduc:
 
     def sample(self, view: SeatView, rng: Chance) -> LeducState:
         """A game that the seat could be in."""
+        return sample(self._own(view), rng)
+
+    def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[LeducState]:
+        """Several games that the seat could be in."""
+        return [self.sample(view, rng) for _ in range(count)]
+
+    def truth(self, view: SeatView, rng: Chance) -> Truth:
+        """A deal and actions that the view allows."""
+        return truth(self._own(view), rng)
+
+    def _own(self, view: SeatView) -> LeducView:
         if not isinstance(view, LeducView):
             raise ViewError(f"a {type(view).__name__} is no view of {self.title}")
-        return sample(view, rng)
+        return view
 
     def _rounds(self, seats: int, options: dict[str, Option]) -> int:
         rounds = int(settle_options(self, seats, options)["rounds"])

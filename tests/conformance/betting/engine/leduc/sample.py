@@ -8,24 +8,32 @@ from engine.leduc.state import SEATS, LeducState
 from engine.leduc.view import LeducView
 
 from engine.constrained_deal import Redealt, draw
-from engine.game import Chance, ViewError
+from engine.game import Chance, Truth, ViewError
 
 
 def sample(view: LeducView, rng: Chance) -> LeducState:
     """`engine.game.Game.sample`."""
+    deck, choices = truth(view, rng)
+    state = LeducState(view.rounds, Redealt(view.round, deck, rng))
+    state.scores = view.scores
+    state.deal(view.round)
+    for seat, action in choices:
+        if seat != state.player or action not in legal(state.bets):
+            raise ViewError("nobody can have acted so")
+        state.apply(action, seat)
+    if state.report is not None or (view.board is not None) != closed(view.first):
+        raise ViewError("no view of Leduc poker in progress")
+    return state
+
+
+def truth(view: LeducView, rng: Chance) -> Truth:
+    """`engine.game.Game.truth`."""
     seen = [view.card] if view.board is None else [view.card, view.board]
     rest = [card for card in range(len(CARDS)) if card not in seen]
     draw(rest, 2, rng)
     other, board = rest[0], rest[1] if view.board is None else view.board
     cards = [view.card, other] if view.seat == 0 else [other, view.card]
-    state = LeducState(view.rounds, Redealt(view.round, [*cards, board], rng))
-    state.scores = view.scores
-    state.deal(view.round)
-    for action in view.first + view.second:
-        if action not in legal(state.bets) or state.report is not None:
-            raise ViewError("nobody can have acted so")
-        state.apply(action, state.player)
-    if state.report is not None or len({*seen}) < len(seen) or (view.board is not None) != closed(view.first):
+    if len({*seen}) < len(seen):
         raise ViewError("no view of Leduc poker in progress")
-    assert len(cards) == SEATS
-    return state
+    acted = [(view.opener + number) % SEATS for bets in (view.first, view.second) for number in range(len(bets))]
+    return Truth([*cards, board], [*zip(acted, view.first + view.second, strict=True)])

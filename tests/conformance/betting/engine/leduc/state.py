@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 from engine.leduc.betting import closed, legal, paid
 from engine.leduc.cards import CARDS, FOLD, RANK
-from engine.leduc.observation import vector
+from engine.leduc.observation import fields, vector
 from engine.leduc.view import LeducRound, LeducView
 
 from engine.game import OVER, Decks, places
+from engine.observation import write
 
 ANTE = 1
 SIZES = (2, 4)
@@ -125,6 +127,10 @@ class LeducState:
     def vector(self, seat: int) -> list[float]:
         """The same as numbers."""
         return vector(self.view(seat))
+
+    def vector_into(self, seat: int, array: Any) -> None:
+        """The same into an array."""
+        write(self.vector(seat), fields(), array)
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat."""

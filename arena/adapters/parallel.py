@@ -1,0 +1,91 @@
+"""PettingZoo's parallel interface: all seats that owe a choice make it in one step, as 6th Sense's predictions are.
+
+Observations, masks and seeds are those of `arena.adapters.pettingzoo`. Where one seat is to choose, the others' masks
+are all 0 and what they are given as actions is not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from pettingzoo import ParallelEnv
+
+from arena.adapters.pettingzoo import GAME, GameEnv
+from arena.adapters.rewards import Rewards
+from arena.adapters.vector_env import IllegalActionError
+from engine.game import OVER, Option
+from engine.registry import GAMES
+
+
+class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[misc, unused-ignore] # the library has no types
+    """A game in which whoever owes a choice makes it in the same step."""
+
+    def __init__(
+        self, game: str = GAME, seats: int = 4, *, rewards: str = "round", normalised: bool = False, **options: Option
+    ) -> None:
+        """Set up the environment; rewards as `Rewards` has them, other arguments and errors as `env` has them."""
+        self._game = GameEnv(game, seats, **options)
+        self._rewards = Rewards(GAMES[game], seats, options, rewards, normalised)
+        self.metadata = {"name": f"{game}_parallel_v0", "render_modes": ["ansi"]}
+        self.render_mode = "ansi"
+        self.possible_agents = self._game.possible_agents
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> Space[Any]:
+        """Return the space of an agent's observations."""
+        return self._game.observation_space(agent)
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """Return the space of actions: indices of `game.actions`."""
+        return self._game.action_space(agent)
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+        """Deal a new game, the same for the same seed; SeedError. `options` are ignored."""
+        self._game.reset(seed, options)
+        self.agents = self.possible_agents[:]
+        return self._observed(), {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Make the choices of all agents that owe one; observations, rewards, terminations, truncations, infos.
+
+        Raises `IllegalActionError` for a choice that is missing or not legal, before any is made.
+        """
+        if not self.agents:
+            raise IllegalActionError("no game is going on: call reset")
+        state = self._game._state
+        before = state.scores
+        chosen = [(seat, self._checked(seat, actions.get(f"player_{seat}"))) for seat in state.waiting()]
+        for seat, action in chosen:
+            state.apply(action, seat)
+        over = state.player == OVER
+        won = self._rewards.of(before, state) or [0.0] * len(self.agents)
+        agents = self.agents
+        if over:
+            self.agents = []
+        return (
+            {agent: self._game.observe(agent) for agent in agents},
+            dict(zip(agents, won, strict=True)),
+            dict.fromkeys(agents, over),
+            dict.fromkeys(agents, False),
+            {agent: {} for agent in agents},
+        )
+
+    def _checked(self, seat: int, action: Any) -> int:
+        legal = [*self._game._state.legal(seat)]
+        if not isinstance(action, int | np.integer) or int(action) not in legal:
+            raise IllegalActionError(f"player_{seat} cannot take action {action}, only {', '.join(map(str, legal))}")
+        return int(action)
+
+    def _observed(self) -> dict[str, dict[str, Any]]:
+        return {agent: self._game.observe(agent) for agent in self.possible_agents}
+
+    def render(self) -> str:
+        """Return one line with round, scores and who is to choose."""
+        return self._game.render()
+
+    def close(self) -> None:
+        """Do nothing: the environment holds no resources."""

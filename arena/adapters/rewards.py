@@ -1,0 +1,33 @@
+"""What agents are rewarded for: points as rounds end, or the result of a match at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from engine.game import OVER, Game, Option, State
+
+BY: Final = ("round", "match")
+
+
+class Rewards:
+    """The rewards of an environment: by round the changes of the scores, by match the scores at its end."""
+
+    def __init__(self, game: Game, seats: int, options: Mapping[str, Option], by: str, normalised: bool) -> None:
+        """Take the game and its options; ValueError for another `by` than "round" and "match".
+
+        Where they are normalised, a match's rewards add up to −1 … 1: they are parts of the largest score there can be.
+        """
+        if by not in BY:
+            raise ValueError(f'rewards are by "round" or by "match", not by {by!r}')
+        points = game.points(seats, **options)
+        self.scale = 1 / max(1, -points[0], points[-1]) if normalised else 1.0
+        self.by_round = by == "round"
+
+    def of(self, before: Sequence[int], state: State[Any, Any]) -> list[float] | None:
+        """Return the rewards by seat of a choice, given the scores before it; None where all are 0."""
+        after = state.scores
+        if self.by_round:
+            # A state replaces its scores when they change, which is seldom.
+            return None if after is before else [(b - a) * self.scale for a, b in zip(before, after, strict=True)]
+        return [score * self.scale for score in after] if state.player == OVER else None

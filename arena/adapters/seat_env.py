@@ -1,0 +1,140 @@
+"""A Gymnasium environment of one seat, the others taken by house bots: `SeatEnv("nullern", 4, bots=("counter",))`.
+
+It observes `{"observation": …, "action_mask": …}` and is only asked when its seat is to choose. Its reward is what its
+seat scored since its last choice, or the score at the end. Deals and the bots' chance come from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
+
+from arena.adapters.rewards import Rewards
+from arena.adapters.seeds import decks, settled_seed
+from arena.adapters.vector_env import IllegalActionError
+from arena.house import HOUSE_BOTS, HouseBot
+from engine.game import OVER, Option, RoundReport, SeatView, State
+from engine.registry import GAMES
+
+Observed: TypeAlias = dict[str, Any]
+PREFIX: Final = "house-"
+
+
+class UnknownBotError(ValueError):
+    """The house has no bot of that name for the game; the message says which it has."""
+
+
+def house_bot(game: str, name: str) -> HouseBot:
+    """Return a house bot by its name, with or without "house-"."""
+    found = {bot.name: bot for bot in HOUSE_BOTS[game]}
+    if PREFIX + name.removeprefix(PREFIX) not in found:
+        names = ", ".join(each.removeprefix(PREFIX) for each in found)
+        raise UnknownBotError(f"the house has no bot {name!r} for {GAMES[game].title}; it has {names}")
+    return found[PREFIX + name.removeprefix(PREFIX)]
+
+
+class SeatEnv(gymnasium.Env[Observed, Any]):
+    """One seat of a game; every other is a house bot's."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - the library's
+
+    def __init__(
+        self,
+        game: str,
+        seats: int = 4,
+        *,
+        seat: int = 0,
+        bots: Sequence[str] = ("counter",),
+        rewards: str = "round",
+        normalised: bool = False,
+        **options: Option,
+    ) -> None:
+        """Set up the game. `bots` are the others in the order of their seats, from the beginning again if too few.
+
+        Raises OptionError for seats or options that the game does not have, KeyError for an unknown game,
+        `UnknownBotError` for a bot that the house does not have, ValueError for a seat that is none.
+        """
+        self.game = GAMES[game]
+        self._rewards = Rewards(self.game, seats, options, rewards, normalised)
+        if seat not in range(seats):
+            raise ValueError(f"seat is 0 to {seats - 1}, not {seat}")
+        if not bots:
+            raise UnknownBotError("name at least one house bot for the other seats")
+        self.seat = seat
+        self._seats, self._options = seats, options
+        others = [each for each in range(seats) if each != seat]
+        self._bots = {each: house_bot(game, bots[place % len(bots)]) for place, each in enumerate(others)}
+        fields = self.game.observation(seats)
+        low, high = (
+            np.repeat(np.array([getattr(field, bound) for field in fields], np.float32), [each.size for each in fields])
+            for bound in ("low", "high")
+        )
+        self._numbers = len(low)
+        mask = Box(0, 1, (len(self.game.actions),), np.int8)
+        self.observation_space = Dict({"observation": Box(low, high, dtype=np.float32), "action_mask": mask})
+        self.action_space = Discrete(len(self.game.actions))
+        self._seed = self._episode = self._choices = 0
+        self._state: State[SeatView, RoundReport] | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observed, dict[str, Any]]:
+        """Deal a game and play it to the seat's first choice. Without a seed it is the next after the last.
+
+        `options` are ignored. Raises `SeedError` for a seed that is not 0 to 2^63 − 1.
+        """
+        super().reset(seed=None if seed is None else settled_seed(seed) & 0xFFFF_FFFF)
+        if seed is not None or self._state is None:
+            self._seed, self._episode = settled_seed(seed), 0
+        else:
+            self._episode += 1
+        self._choices = 0
+        self._state = self.game.new(self._seats, decks(self._seed, 0, self._episode), **self._options)
+        self._play_on(self._state)
+        return self._observed(self._state), {}
+
+    def step(self, action: Any) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
+        """Make the seat's choice, and the others' up to its next one.
+
+        Returns observation, reward, whether the game is over, False, and then `{"scores", "places"}` by seat. Raises
+        `IllegalActionError` for an action that the mask does not allow; nothing is played then.
+        """
+        state = self._state
+        if state is None or state.player == OVER:
+            raise IllegalActionError("no game is going on: call reset")
+        legal = [*state.legal(self.seat)]
+        if int(action) not in legal:
+            raise IllegalActionError(f"seat {self.seat} cannot take action {action}, only {', '.join(map(str, legal))}")
+        reward = self._applied(state, int(action), self.seat) + self._play_on(state)
+        over = state.player == OVER
+        info = {"scores": tuple(state.scores), "places": state.ranking()} if over else {}
+        return self._observed(state), reward, over, False, info
+
+    def _play_on(self, state: State[SeatView, RoundReport]) -> float:
+        """Let the bots choose until the seat is to; its reward meanwhile."""
+        reward = 0.0
+        while state.player != OVER and self.seat not in state.waiting():
+            seat = state.player
+            self._choices += 1
+            chance = sha256(b"house bots %d %d %d" % (self._seed, self._episode, self._choices)).digest()
+            reward += self._applied(state, self._bots[seat].decide(state.view(seat), state.legal(seat), chance), seat)
+        return reward
+
+    def _applied(self, state: State[SeatView, RoundReport], action: int, seat: int) -> float:
+        before = state.scores
+        state.apply(action, seat)
+        rewards = self._rewards.of(before, state)
+        return 0.0 if rewards is None else rewards[self.seat]
+
+    def _observed(self, state: State[SeatView, RoundReport]) -> Observed:
+        mask = np.zeros(len(self.game.actions), np.int8)
+        if self.seat in state.waiting():
+            mask[list(state.legal(self.seat))] = 1
+        numbers = np.empty(self._numbers, np.float32)
+        state.vector_into(self.seat, numbers)
+        return {"observation": numbers, "action_mask": mask}

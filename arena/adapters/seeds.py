@@ -1,0 +1,34 @@
+"""Where the decks of an environment's games come from: a seed, the number of the game, and how many it had before."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from secrets import randbits
+from typing import Any, Final
+
+from engine.deal import SeededDecks
+
+SEEDS: Final = 1 << 63
+"""Seeds are below this."""
+
+
+class SeedError(ValueError):
+    """A seed that is none; the message says which are."""
+
+
+def settled_seed(seed: Any) -> int:
+    """Return a seed, for None any; SeedError for one that is out of range or no whole number."""
+    if seed is None:
+        return randbits(62)
+    try:
+        number = seed.__index__()
+    except AttributeError:
+        raise SeedError(f"a seed is a whole number, not {seed!r}") from None
+    if not 0 <= number < SEEDS:
+        raise SeedError(f"a seed is 0 to 2^63 − 1, not {number}")
+    return int(number)
+
+
+def decks(seed: int, game: int, episode: int) -> SeededDecks:
+    """Return the decks of a game, the same for the same numbers, whatever other games do."""
+    return SeededDecks(sha256(b"arena environment %d %d %d" % (seed, game, episode)).digest())

@@ -1,0 +1,188 @@
+"""Many games at once for learning code: one array of observations, one of masks, and a step for all of them.
+
+Every game asks one seat at a time, seats that choose at once one after the other in rising order; no view shows a
+choice before all are made. A game that is over is followed by the next, dealt anew, in the same step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from arena.adapters.rewards import Rewards
+from arena.adapters.seeds import decks, settled_seed
+from engine.game import OVER, Option, RoundReport, SeatView, State, settle_options
+from engine.registry import GAMES
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+TYPES: Final = ("float32", "uint8")
+
+
+class IllegalActionError(ValueError):
+    """An action that its mask does not allow; nothing was played."""
+
+
+class MaskError(ValueError):
+    """A mask from which no action can be chosen."""
+
+
+class AskedSeats(NamedTuple):
+    """What is asked of the games' seats. The arrays are the environment's own: the next step overwrites them."""
+
+    seats: Array
+    """By game, the seat that is asked [games], int64."""
+    observations: Array
+    """By game, what that seat sees [games, numbers]."""
+    masks: Array
+    """By game, 1 for every action that it may take [games, actions], uint8."""
+
+
+class Stepped(NamedTuple):
+    """What a step led to. The arrays are the environment's own: the next step overwrites them."""
+
+    asked: AskedSeats
+    rewards: Array
+    """By game and seat, what the choice brought [games, seats], float32."""
+    over: Array
+    """By game, whether it ended, and another was dealt [games], bool."""
+    scores: Array
+    """By game and seat, the final scores of those that ended, 0 for others [games, seats], int64."""
+
+
+class VectorEnv:
+    """So many games of one kind, stepped together."""
+
+    def __init__(
+        self,
+        game: str,
+        seats: int = 4,
+        games: int = 256,
+        *,
+        dtype: str = "float32",
+        rewards: str = "round",
+        normalised: bool = False,
+        **options: Option,
+    ) -> None:
+        """Set up the games; nothing is dealt before `reset`.
+
+        `dtype` is "float32" or "uint8" (`Field.unit`), `rewards` "round" or "match", see `Rewards`. Raises
+        `engine.game.OptionError` for seats or options that the game does not have, KeyError for an unknown game,
+        ValueError for what else is not there.
+        """
+        if games < 1:
+            raise ValueError(f"an environment has a game or more, not {games}")
+        if dtype not in TYPES:
+            raise ValueError(f"observations are of float32 or uint8, not {dtype!r}")
+        self.game = GAMES[game]
+        settle_options(self.game, seats, options)
+        self._rewards = Rewards(self.game, seats, options, rewards, normalised)
+        self._seats, self._options = seats, options
+        fields = self.game.observation(seats)
+        self.games, self.seats = games, seats
+        self.numbers = fields[-1].offset + fields[-1].size
+        """Length of an observation."""
+        self.actions = len(self.game.actions)
+        self._asked = AskedSeats(
+            np.zeros(games, np.int64), np.zeros((games, self.numbers), dtype), np.zeros((games, self.actions), np.uint8)
+        )
+        self._result = (np.zeros((games, seats), np.float32), np.zeros(games, bool), np.zeros((games, seats), np.int64))
+        self._rows = [memoryview(row) for row in self._asked.observations]
+        self._starts = np.arange(games) * self.actions
+        self._states: list[State[SeatView, RoundReport]] = []
+        self._episodes = [0] * games
+        self._seed = 0
+
+    def reset(self, seed: int | None = None) -> AskedSeats:
+        """Deal all games anew; the same seed deals the same, and so do games by their number.
+
+        Raises `SeedError` for a seed that is not 0 to 2^63 − 1.
+        """
+        self._seed = settled_seed(seed)
+        self._episodes = [0] * self.games
+        self._states = [self._dealt(number) for number in range(self.games)]
+        for number, state in enumerate(self._states):
+            self._asked.seats[number] = state.player
+            state.vector_into(state.player, self._rows[number])
+        self._mask()
+        return self._asked
+
+    def step(self, actions: Any) -> Stepped:
+        """Make the choice of the seat that is asked in every game; `actions` has one for each [games].
+
+        Raises `IllegalActionError` for one that the mask does not allow, before any is made.
+        """
+        chosen = self._checked(actions)
+        rewards, over, scores = self._result
+        rewards[:], over[:], scores[:] = 0, False, 0
+        rewarded, rows, asked = self._rewards.of, self._rows, self._asked.seats.tolist()
+        players = []
+        for number, state in enumerate(self._states):
+            before = state.scores
+            state.apply(chosen[number], asked[number])
+            reward = rewarded(before, state)
+            if reward is not None:
+                rewards[number] = reward
+            player = state.player
+            if player == OVER:
+                over[number], scores[number] = True, state.scores
+                self._episodes[number] += 1
+                state = self._states[number] = self._dealt(number)
+                player = state.player
+            players.append(player)
+            state.vector_into(player, rows[number])
+        self._asked.seats[:] = players
+        self._mask()
+        return Stepped(self._asked, rewards, over, scores)
+
+    def _dealt(self, number: int) -> State[SeatView, RoundReport]:
+        return self.game.new(self._seats, decks(self._seed, number, self._episodes[number]), **self._options)
+
+    def _mask(self) -> None:
+        """Write the legal actions of the seats that are asked."""
+        legal = [state.legal(state.player) for state in self._states]
+        counts = [len(actions) for actions in legal]
+        if self.actions <= 256:
+            allowed = np.frombuffer(b"".join(map(bytes, legal)), np.uint8)
+        else:
+            allowed = np.array([action for actions in legal for action in actions])
+        masks = self._asked.masks.reshape(-1)
+        masks[:] = 0
+        masks[np.repeat(self._starts, counts) + allowed] = 1
+
+    def _checked(self, actions: Any) -> list[int]:
+        """Return the actions, one for each game; IllegalActionError."""
+        if not self._states:
+            raise IllegalActionError("nothing is dealt yet: call reset")
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.games,) or chosen.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"a step takes {self.games} actions as whole numbers, not {chosen.dtype} of shape {chosen.shape}"
+            )
+        inside = (chosen >= 0) & (chosen < self.actions)
+        fine = inside & (self._asked.masks[np.arange(self.games), np.where(inside, chosen, 0)] == 1)
+        if not fine.all():
+            number = int(np.argmin(fine))
+            seat, action = int(self._asked.seats[number]), int(chosen[number])
+            legal = [*self._states[number].legal(seat)]
+            raise IllegalActionError(
+                f"seat {seat} of game {number} cannot take action {action}, only {', '.join(map(str, legal))}"
+            )
+        found: list[int] = chosen.tolist()
+        return found
+
+
+def choose(masks: Array, random: np.random.Generator) -> Array:
+    """Return an action for each mask [games], every one that it allows being equally likely.
+
+    Raises MaskError for masks [games, actions] of which one allows none, and for arrays that are no masks.
+    """
+    if masks.ndim != 2:
+        raise MaskError(f"masks have two dimensions, games and actions, not the shape {masks.shape}")
+    counts = np.count_nonzero(masks, axis=1)
+    if not counts.all():
+        raise MaskError(f"mask {int(np.argmin(counts))} allows no action")
+    _, allowed = np.nonzero(masks)
+    ends = np.cumsum(counts)
+    chosen: Array = allowed[ends - counts + (random.random(len(counts)) * counts).astype(np.int64)]
+    return chosen

@@ -1,0 +1,218 @@
+"""Speed of many games at once: the vectorised environment beside one game of PettingZoo's and OpenSpiel's own vectors.
+
+    python -m bench.vector_env [--json] [--compiled] [--games 256] [--repetitions 5]
+
+All choose at random among what a mask allows. The environment steps `--games` games of 6th Sense together, PettingZoo's
+AEC environment one, OpenSpiel's `SyncVectorEnv` as many of `oh_hell`. Then what parts cost beside the engine's own loop
+(ask for the legal actions, take one, apply it), each in the positions of the same games: `vector_into`, and a sampled
+world beside a rollout to the end of the round. Contenders alternate in one process; times are processor time, shown are
+the median and the range.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from array import array
+from collections.abc import Callable
+from random import Random
+from time import process_time
+from typing import Any, Final
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bench import _compiled
+from bench.engine import SEATS, median_and_range
+
+RIVAL: Final = f"oh_hell(players={SEATS})"
+STEPS: Final = 40
+"""Steps of all games a turn."""
+WORLDS: Final = 64
+BARS: Final = {
+    "environment ÷ PettingZoo": (5.0, True),
+    "environment ÷ OpenSpiel": (2.0, True),
+    "vector_into float32 ÷ move": (2.0, False),
+    "vector_into uint8 ÷ move": (2.0, False),
+    "sampled world ÷ rollout": (0.25, False),
+}
+"""What is wanted of each ratio, and whether at least."""
+
+
+def environment(games: int) -> Callable[[], float]:
+    """Return a turn of the vectorised environment: decisions a second."""
+    from arena.adapters.vector_env import VectorEnv, choose
+
+    env, random = VectorEnv("sixth_sense", SEATS, games), np.random.default_rng(1)
+    asked = env.reset(seed=1)
+
+    def turn() -> float:
+        nonlocal asked
+        began = process_time()
+        for _ in range(STEPS):
+            asked = env.step(choose(asked.masks, random)).asked
+        return STEPS * games / (process_time() - began)
+
+    return turn
+
+
+def pettingzoo(games: int) -> Callable[[], float]:
+    """Return a turn of PettingZoo's loop, with observations as it had them before `vector_into`: decisions a second."""
+    from arena.adapters.pettingzoo import GameEnv
+
+    class AsItWas(GameEnv):
+        def observe(self, agent: str) -> dict[str, Any]:
+            seat = self._seat_of[agent]
+            mask = np.zeros(len(self._game.actions), np.int8)
+            if seat in self._state.waiting():
+                mask[list(self._state.legal(seat))] = 1
+            return {"observation": np.array(self._state.vector(seat), np.float32), "action_mask": mask}
+
+    env, random = AsItWas("sixth_sense", SEATS), Random(1)
+    env.reset(seed=1)
+
+    def turn() -> float:
+        began = process_time()
+        for _ in range(STEPS * games // 8):
+            if not env.agents or env.terminations[env.agent_selection]:
+                env.reset()
+            observation, *_ = env.last()
+            [allowed] = np.nonzero(observation["action_mask"])
+            env.step(int(allowed[int(random.random() * len(allowed))]))
+        return (STEPS * games // 8) / (process_time() - began)
+
+    return turn
+
+
+def openspiel(games: int) -> Callable[[], float]:
+    """Return a turn of OpenSpiel's vector of environments: decisions a second."""
+    from open_spiel.python.rl_agent import StepOutput
+    from open_spiel.python.rl_environment import Environment
+    from open_spiel.python.vector_env import SyncVectorEnv
+
+    env, random = SyncVectorEnv([Environment(RIVAL) for _ in range(games)]), Random(1)
+    steps = env.reset()
+
+    def turn() -> float:
+        nonlocal steps
+        began = process_time()
+        for _ in range(STEPS // 4):
+            chosen = []
+            for step in steps:
+                legal = step.observations["legal_actions"][step.observations["current_player"]]
+                chosen.append(StepOutput(legal[int(random.random() * len(legal))], None))
+            steps, *_ = env.step(chosen, reset_if_done=True)
+        return (STEPS // 4) * games / (process_time() - began)
+
+    return turn
+
+
+def parts() -> Callable[[], dict[str, float]]:
+    """Return a turn of the parts: ratios."""
+    from engine.deal import KEY_BYTES, SeededDecks
+    from engine.registry import GAMES
+
+    game, random = GAMES["sixth_sense"], Random(3)
+    chance = random.random
+    length = sum(field.size for field in game.observation(SEATS))
+    rows = (memoryview(array("f", bytes(4 * length))), memoryview(bytearray(length)))
+
+    def positions() -> list[Any]:
+        found = []
+        state = game.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES)))
+        while (player := state.player) >= 0:
+            found.append(state.clone())
+            legal = state.legal(player)
+            state.apply(legal[int(chance() * len(legal))], player)
+        return found
+
+    def turn() -> dict[str, float]:
+        found = [state for _ in range(6) for state in positions()]
+        copies = [state.clone() for state in found]
+        began = process_time()
+        for state in copies:
+            player = state.player
+            legal = state.legal(player)
+            state.apply(legal[int(chance() * len(legal))], player)
+        move = (process_time() - began) / len(found)
+        into = []
+        for row in rows:
+            began = process_time()
+            for state in found:
+                state.vector_into(state.player, row)
+            into.append((process_time() - began) / len(found))
+        some = found[:: len(found) // 40]
+        began = process_time()
+        for state in some:
+            view = state.view(state.player)
+            worlds(game, view, random)
+        world = (process_time() - began) / len(some) / WORLDS
+        copies = [state.clone() for state in some for _ in range(8)]
+        began = process_time()
+        for state in copies:
+            before = state.report
+            while state.report is before:
+                player = state.player
+                legal = state.legal(player)
+                state.apply(legal[int(chance() * len(legal))], player)
+        rollout = (process_time() - began) / len(copies)
+        return {
+            "vector_into float32 ÷ move": into[0] / move,
+            "vector_into uint8 ÷ move": into[1] / move,
+            "sampled world ÷ rollout": world / rollout,
+        }
+
+    return turn
+
+
+def worlds(game: Any, view: Any, random: Random) -> list[Any]:
+    """Sample worlds that a view allows."""
+    found: list[Any] = game.sample_many(view, random, WORLDS)
+    return found
+
+
+def measure(games: int, repetitions: int) -> dict[str, list[float]]:
+    """Run all contenders in turn; figures and ratios by name."""
+    speeds = {"environment": environment(games), "PettingZoo": pettingzoo(games), "OpenSpiel": openspiel(games)}
+    costs = parts()
+    found: dict[str, list[float]] = {}
+    for repetition in range(repetitions + 1):
+        turn = {f"{name}: decisions/s": speed() for name, speed in speeds.items()}
+        for rival in ("PettingZoo", "OpenSpiel"):
+            turn[f"environment ÷ {rival}"] = turn["environment: decisions/s"] / turn[f"{rival}: decisions/s"]
+        turn |= costs()
+        if repetition:  # the first warms up
+            for name, value in turn.items():
+                found.setdefault(name, []).append(value)
+    return found
+
+
+@click.command(help="Measure the vectorised environment and its parts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--games", default=256, show_default=True, type=click.IntRange(8), help="Games stepped together.")
+@click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each contender.")
+@_compiled.option
+def main(as_json: bool, games: int, repetitions: int, compiled: bool) -> None:
+    """Print the figures beside what is wanted."""
+    if compiled and not os.environ.get("PYTHONSAFEPATH"):
+        command = [sys.executable, "-m", "bench.vector_env", *sys.argv[1:]]
+        sys.exit(subprocess.run(command, check=False, env=_compiled.environment()).returncode)
+    figures = measure(games, repetitions)
+    if as_json:
+        print(json.dumps(figures, indent=2))
+        return
+    table = Table(title=f"{games} games of 6th Sense at once, {SEATS} seats: median (range)")
+    for heading in ("", "", "bar"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, values in figures.items():
+        bar = BARS.get(name)
+        table.add_row(name, median_and_range(values), f"{'≥' if bar[1] else '≤'} {bar[0]:g}" if bar else "")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -41,6 +41,7 @@ SMALLEST = {
     "studies.parts": "",
     "studies.replay_files": "--replays 40",
     "studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
+    "studies.search": "--matches 4",
     "studies.seating": "--bots 4",
     "studies.upkeep": "--matches 1 --bots 2 --seconds 0.5",
 }

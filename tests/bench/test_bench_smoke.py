@@ -35,6 +35,7 @@ SMALLEST = {
     "bench.viewers": "--viewers 5 --seconds 0.5 --warm-up 0.2 --repetitions 1",
     "bench.turns": "--case 2x1 --decisions 200",
     "studies.designs": "--game nullern --seats 2 --sets 10 --runs 5 --processes 1",
+    "studies.endings": "--decisions 3 --seats 3",
     "studies.forced": "--matches 2",
     "studies.house": "",
     "studies.luck": "--seats 2 --matches 10 --processes 1",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import NamedTuple
 
 from arena.endings.solver import EndingSolver
@@ -90,25 +90,49 @@ def _scripts(game: Game, view: SeatView, most: int) -> Iterator[tuple[list[int],
         script[-1] += 1
 
 
-def expected_costs(
+class SolvedWorlds(NamedTuple):
+    """What a seat's choices come to in the worlds that it could be in."""
+
+    shares: Sequence[float]
+    """The probability of each world."""
+    values: Mapping[int, Sequence[float]]
+    """By action, its value for the seat in each world."""
+    exact: bool
+    """Whether these are all worlds."""
+
+    def mean(self, action: int) -> float:
+        """Return what an action comes to, on the mean."""
+        return sum(share * value for share, value in zip(self.shares, self.values[action], strict=True))
+
+
+def solved_worlds(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
-) -> ExpectedCosts:
-    """Solve all worlds of a view where there are `most` at most, else `drawn` of them, two at least.
+) -> SolvedWorlds:
+    """Solve all worlds of a view where chance has `most` ways at most, else `drawn` of them.
 
     Raises what `EndingSolver.values` does, and ViewError.
     """
     every = all_worlds(game, view, most)
     worlds = every or [(Fraction(1, drawn), game.sample(view, chance)) for _ in range(drawn)]
-    solved = [
-        (float(share), {action: values[view.seat] for action, values in solver.values(world).items()})
-        for share, world in worlds
-    ]
-    means = {action: sum(share * values[action] for share, values in solved) for action in solved[0][1]}
+    solved = [solver.values(world) for _, world in worlds]
+    values = {action: [each[action][view.seat] for each in solved] for action in solved[0]}
+    return SolvedWorlds([float(share) for share, _ in worlds], values, every is not None)
+
+
+def expected_costs(
+    game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
+) -> ExpectedCosts:
+    """Compare the choices of a seat with its best one; as `solved_worlds`, with two worlds at least.
+
+    Raises what `solved_worlds` does.
+    """
+    solved = solved_worlds(game, view, solver, chance, most=most, drawn=drawn)
+    means = {action: solved.mean(action) for action in solved.values}
     best = max(means, key=means.__getitem__)
     costs = {action: max(0.0, means[best] - mean) for action, mean in means.items()}
     errors = dict.fromkeys(costs, 0.0)
-    if every is None:
-        for action in costs:
-            differences = [values[best] - values[action] for _, values in solved]
-            errors[action] = stdev(differences) / sqrt(len(differences)) if fmean(map(abs, differences)) else 0.0
-    return ExpectedCosts(costs, errors, len(worlds), every is not None)
+    if not solved.exact:
+        for action, values in solved.values.items():
+            differences = [one - other for one, other in zip(solved.values[best], values, strict=True)]
+            errors[action] = stdev(differences) / sqrt(len(differences))
+    return ExpectedCosts(costs, errors, len(solved.shares), solved.exact)

@@ -17,7 +17,7 @@ from arena.house import HOUSE_BOTS, HouseBot, title
 from arena.replay.header import Header
 from arena.replay.render.show import renderer_of
 from arena.replay.replay import Replay
-from arena.replay.review import FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
+from arena.replay.review import ALL_WORLDS, ENDING_LINES, FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
 from arena.replay.steps import Course
 
 MOST: Final = 3
@@ -104,7 +104,12 @@ class GameReview:
 
     def _key(self, part: str) -> str:
         """Return a digest of everything that the outcome depends on."""
-        lines = self._replay.lines[-1], title(self.house), part, f"{FIRST_WORLDS} {WORLDS} {MOST}"
+        lines = (
+            self._replay.lines[-1],
+            title(self.house),
+            part,
+            f"{FIRST_WORLDS} {WORLDS} {MOST} {ENDING_LINES} {ALL_WORLDS}",
+        )
         return sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -4,7 +4,8 @@ A choice is measured against the other legal ones by playing the round to its en
 for all it knew (`Game.sample`), every seat by a house bot. Its cost is what the best other choice would have brought
 more, in points of the round less the mean of the others': the mean over the same worlds for both. Which other choice is
 the best, and which choices are looked at closely, some worlds decide; what they cost, other worlds tell, so that luck
-in the first does not count as cost.
+in the first does not count as cost. Close to the end of a round these are solved (`arena.endings`) instead of played by
+a house bot, and all of them where they are few: then the cost is exact.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Final, NamedTuple, TypeAlias
 
+from arena.endings.expectation import solved_worlds
+from arena.endings.solver import EndingSolver
 from arena.house import HouseBot
 from arena.match.result import points_above
 from arena.replay.replay import Replay
@@ -31,6 +34,10 @@ WORLDS: Final = 200
 """Worlds that tell what a choice cost."""
 CLOSELY: Final = 3
 """For each choice that is wanted, so many are looked at closely."""
+ENDING_LINES: Final = 200
+"""A choice after which no more lines of play are left than these is one of an ending."""
+ALL_WORLDS: Final = 4_000
+"""Worlds of an ending up to which all are solved."""
 CLEAR: Final = 2.0
 """Standard errors above which a cost is no chance."""
 
@@ -97,11 +104,9 @@ def costly(
     found = []
     for each in sorted(compared, key=lambda each: -each.surely)[:closely]:
         step, state = course.steps[each.step], course.steps[each.step - 1].state
-        choices = _action(step), each.better
-        values = table.values(state, seat, choices, f"{seed} {each.step} again", WORLDS)
-        cost, error = _difference(values[each.better], values[_action(step)])
+        cost = table.cost(state, seat, _action(step), each.better, f"{seed} {each.step} again")
         assert step.made is not None
-        found.append(Costly(step.made.decision, step.round, *choices, cost, error))
+        found.append(Costly(step.made.decision, step.round, _action(step), *cost))
         done += WORLDS
         looked(done / work)
     clear = [each for each in found if each.cost > CLEAR * each.error]
@@ -126,6 +131,25 @@ class _Table:
 
     def __init__(self, game: Game, bot: HouseBot, worth: Worth, draws: Draws) -> None:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
+
+    def cost(
+        self, state: State[SeatView, RoundReport], seat: int, action: int, better: int, seed: str
+    ) -> tuple[int, float, float]:
+        """Return which action would have been better, how much, and the standard error of that.
+
+        It is the one that was named, unless all worlds were solved, which tell.
+        """
+        solver, view = EndingSolver(self._worth, ENDING_LINES), state.view(seat)
+        try:
+            solver.values(state)
+            solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
+        except ValueError:  # no ending, or not in every world
+            values = self.values(state, seat, (action, better), seed, WORLDS)
+            return better, *_difference(values[better], values[action])
+        if not solved.exact:
+            return better, *_difference(solved.values[better], solved.values[action])
+        better = max((each for each in solved.values if each != action), key=solved.mean)
+        return better, solved.mean(better) - solved.mean(action), 0.0
 
     def values(
         self, state: State[SeatView, RoundReport], seat: int, actions: Sequence[int], seed: str, worlds: int

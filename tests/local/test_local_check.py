@@ -24,7 +24,7 @@ from tests.cli.cli_rig import ARENA, PATIENCE, arena
 from tests.local.boxes import needs_boxes
 
 ROOT: Final = Path(__file__).parents[2]
-SAMPLES: Final = ("random_bot", "rule_bot", "counter_bot")
+SAMPLES: Final = ("random_bot", "rule_bot", "counter_bot", "search_bot")
 SDK: Final = ("--server", "{server}", "--token-file", "{token_file}")
 QUICK: Final = {
     "EndsAtOnce": (),

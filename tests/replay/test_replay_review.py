@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -20,6 +20,13 @@ from engine.registry import GAMES
 from tests.replay.recorded import rated
 
 
+class Seen(NamedTuple):
+    """What was named, as one seat sees it."""
+
+    seat: int
+    named: tuple[int, ...]
+
+
 class Coin:
     """A round in which each of two seats names a number, and then a coin decides whether the larger one wins it."""
 
@@ -31,6 +38,13 @@ class Coin:
     @property
     def player(self) -> int:
         return len(self.named) if len(self.named) < 2 else OVER
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        return (0, 0)
+
+    def waiting(self) -> tuple[int, ...]:
+        return () if self.player == OVER else (self.player,)
 
     @property
     def report(self) -> Any:
@@ -47,12 +61,12 @@ class Coin:
     def clone(self) -> Coin:
         return Coin(self.coin, self.named)
 
-    def view(self, seat: int) -> tuple[int, ...]:
-        return self.named
+    def view(self, seat: int) -> Seen:
+        return Seen(seat, self.named)
 
     @staticmethod
-    def sample(view: tuple[int, ...], chance: Chance) -> Coin:
-        return Coin(chance.randrange(2), view)
+    def sample(view: Seen, chance: Chance) -> Coin:
+        return Coin(chance.randrange(2), view.named)
 
 
 class Middle:
@@ -80,11 +94,27 @@ def of_coin(course: Course, seat: int) -> tuple[Costly, ...]:
     return found
 
 
-def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_worlds() -> None:
+def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_worlds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("arena.replay.review.ENDING_LINES", 0)
     [found] = of_coin(coin_course(0, 2), 0)
     assert (found.decision, found.round, found.action, found.better) == (7, 0, 0, 2)
     assert found.cost == pytest.approx(1.0, abs=4 * found.error), "2 more in every second world"
     assert found.error == pytest.approx(1 / 200**0.5, rel=0.1), "the coin's own scatter is 1"
+
+
+def test_the_cost_in_an_ending_is_exact_where_all_worlds_are_solved() -> None:
+    """The coin has two sides; Middle, who would not name 2, is not asked."""
+    [found] = of_coin(coin_course(1, 2), 0)
+    assert (found.action, found.better, found.cost, found.error) == (1, 2, 0.5, 0.0)
+
+
+def test_the_cost_in_an_ending_with_many_worlds_has_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.replay.review.ALL_WORLDS", 1)
+    [found] = of_coin(coin_course(1, 2), 0)
+    assert found.cost == pytest.approx(0.5, abs=4 * found.error)
+    assert found.error == pytest.approx(0.5 / 200**0.5, rel=0.1)
 
 
 def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_its_own() -> None:

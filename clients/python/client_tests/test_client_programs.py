@@ -258,7 +258,9 @@ def test_the_help_has_an_example_and_the_statuses(
 
 
 @pytest.mark.parametrize("told", [[*GAMES], ["nullern"], ["sixth_sense"]], ids=" ".join)
-@pytest.mark.parametrize("sample", ["random_bot:RandomBot", "rule_bot:RuleBot", "counter_bot:CounterBot"])
+@pytest.mark.parametrize(
+    "sample", ["random_bot:RandomBot", "rule_bot:RuleBot", "counter_bot:CounterBot", "search_bot:SearchBot"]
+)
 def test_a_sample_plays_every_game_or_those_it_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample: str, told: list[str]
 ) -> None:

@@ -1,0 +1,138 @@
+"""What choices near the end of a round are worth to a seat that does not see the others' hands.
+
+The mean of the solved values over the worlds that the seat could be in (`Game.sample`): over all of them where they
+are few, each as often as `sample` gives it, else over some that chance draws. In a world everybody knows all hands, so
+this is what a choice is worth to a seat that learns them right after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import sqrt
+from statistics import stdev
+from typing import NamedTuple
+
+from arena.endings.solver import EndingSolver
+from engine.game import Chance, Game, RoundReport, SeatView, State
+
+
+class ExpectedCosts(NamedTuple):
+    """What a seat's choices cost beside its best one, over the same worlds."""
+
+    costs: Mapping[int, float]
+    """By action: points that the best one brings more; 0 for the best, the first of equals."""
+    errors: Mapping[int, float]
+    """By action: the standard error of its cost; 0 where all worlds were solved."""
+    worlds: int
+    """Worlds that were solved."""
+    exact: bool
+    """Whether these are all."""
+
+
+class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next function
+    pass
+
+
+class _Scripted:
+    """A chance whose numbers are given; beyond them it gives 0, and it notes how many there were to choose from."""
+
+    def __init__(self, script: Sequence[int], most: int) -> None:
+        self._script = script
+        self._most = most
+        self.stops: list[int] = []
+
+    def randrange(self, stop: int) -> int:
+        """Return the next number of the script."""
+        if stop > self._most:
+            raise _TooMany
+        self.stops.append(stop)
+        place = len(self.stops) - 1
+        return self._script[place] if place < len(self._script) else 0
+
+    def randbytes(self, n: int) -> bytes:
+        """Return zeros: they deal later rounds, at which nobody looks."""
+        return bytes(n)
+
+
+def all_worlds(game: Game, view: SeatView, most: int) -> list[tuple[Fraction, State[SeatView, RoundReport]]] | None:
+    """Return every world that `sample` gives with its probability, the same world perhaps several times.
+
+    None where chance may choose in more than `most` ways, or among more at once. ViewError as in `Game.sample`.
+    """
+    found: list[tuple[Fraction, State[SeatView, RoundReport]]] = []
+    try:
+        for script, stops in _scripts(game, view, most):
+            if len(found) == most:
+                return None
+            share = Fraction(1)
+            for stop in stops:
+                share /= stop
+            found.append((share, game.sample(view, _Scripted(script, most))))
+    except _TooMany:
+        return None
+    return found
+
+
+def _scripts(game: Game, view: SeatView, most: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield all sequences of numbers that chance can give, with how many there were to choose from each time."""
+    script: list[int] = []
+    while True:
+        chance = _Scripted(script, most)
+        game.sample(view, chance)
+        stops = chance.stops
+        script += [0] * (len(stops) - len(script))
+        yield script, stops
+        while script and script[-1] == stops[len(script) - 1] - 1:
+            script.pop()
+        if not script:
+            return
+        script[-1] += 1
+
+
+class SolvedWorlds(NamedTuple):
+    """What a seat's choices come to in the worlds that it could be in."""
+
+    shares: Sequence[float]
+    """The probability of each world."""
+    values: Mapping[int, Sequence[float]]
+    """By action, its value for the seat in each world."""
+    exact: bool
+    """Whether these are all worlds."""
+
+    def mean(self, action: int) -> float:
+        """Return what an action comes to, on the mean."""
+        return sum(share * value for share, value in zip(self.shares, self.values[action], strict=True))
+
+
+def solved_worlds(
+    game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
+) -> SolvedWorlds:
+    """Solve all worlds of a view where chance has `most` ways at most, else `drawn` of them.
+
+    Raises what `EndingSolver.values` does, and ViewError.
+    """
+    every = all_worlds(game, view, most)
+    worlds = every or [(Fraction(1, drawn), game.sample(view, chance)) for _ in range(drawn)]
+    solved = [solver.values(world) for _, world in worlds]
+    values = {action: [each[action][view.seat] for each in solved] for action in solved[0]}
+    return SolvedWorlds([float(share) for share, _ in worlds], values, every is not None)
+
+
+def expected_costs(
+    game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
+) -> ExpectedCosts:
+    """Compare the choices of a seat with its best one; as `solved_worlds`, with two worlds at least.
+
+    Raises what `solved_worlds` does.
+    """
+    solved = solved_worlds(game, view, solver, chance, most=most, drawn=drawn)
+    means = {action: solved.mean(action) for action in solved.values}
+    best = max(means, key=means.__getitem__)
+    costs = {action: max(0.0, means[best] - mean) for action, mean in means.items()}
+    errors = dict.fromkeys(costs, 0.0)
+    if not solved.exact:
+        for action, values in solved.values.items():
+            differences = [one - other for one, other in zip(solved.values[best], values, strict=True)]
+            errors[action] = stdev(differences) / sqrt(len(differences))
+    return ExpectedCosts(costs, errors, len(solved.shares), solved.exact)

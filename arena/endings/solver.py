@@ -1,0 +1,106 @@
+"""Solve the rest of a round with all hands open: by minimax with alpha-beta for two seats, by max^n for more.
+
+A seat's value is its points of the round less the mean of the others', as in the analysis of a lost game. Of two seats
+each gains what the other loses, so bounds cut off lines that cannot matter (Knuth and Moore, 1975). Of more, every seat
+takes what is best for itself (Luckhardt and Irani, 1986), of equals the first in the order of actions: without such
+a rule the others' values would be open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final, TypeAlias
+
+from arena.match.result import points_above
+from engine.game import OVER, RoundReport, SeatView, State
+
+RoundWorth: TypeAlias = Callable[[RoundReport], Sequence[int]]
+"""What a round brought by seat, in points, with all that it costs later."""
+Values: TypeAlias = tuple[float, ...]
+"""By seat: points of the round above the mean of the others."""
+
+MOST_LINES: Final = 20_000
+"""Lines of play that are followed to their end, unless the caller says otherwise."""
+
+
+class EndingTooLongError(ValueError):
+    """More lines would have to be followed than allowed; the message has both numbers."""
+
+
+class EndingSolver:
+    """Solves endings of one game."""
+
+    def __init__(self, worth: RoundWorth, most_lines: int = MOST_LINES) -> None:
+        self._worth = worth
+        self._most_lines = most_lines
+        self._round = 0
+        self.lines = 0
+        """Lines followed for the latest answer."""
+
+    def values(self, state: State[SeatView, RoundReport]) -> dict[int, Values]:
+        """Return by action of the seat to ask, in rising order, what it comes to for every seat.
+
+        The state is left as it is. Raises EndingTooLongError; ValueError where the game is over, or where several seats
+        choose at once, which no order of turns describes.
+        """
+        if len(state.waiting()) != 1:
+            raise ValueError(f"an ending is solved where one seat is to choose, not {len(state.waiting())}")
+        self._round, self.lines = state.round, 0
+        return {action: self._after(state, action) for action in state.legal(state.player)}
+
+    def _after(self, state: State[SeatView, RoundReport], action: int) -> Values:
+        after = state.clone()
+        after.apply(action, state.player)
+        if len(state.scores) == 2:
+            first = self._two(after, -inf, inf)
+            return first, -first
+        return self._many(after)
+
+    def _over(self, state: State[SeatView, RoundReport]) -> bool:
+        return state.round != self._round or state.player == OVER
+
+    def _ended(self, state: State[SeatView, RoundReport]) -> Sequence[int]:
+        """What the round was worth, at the end of a line."""
+        self.lines += 1
+        if self.lines > self._most_lines:
+            raise EndingTooLongError(
+                f"the ending has more than {self._most_lines:,} lines of play: ask nearer to the round's end, "
+                f"or allow more"
+            )
+        assert state.report is not None
+        return self._worth(state.report)
+
+    def _two(self, state: State[SeatView, RoundReport], low: float, high: float) -> float:
+        """Return the value for seat 0 of two, if it lies between the bounds; else one beyond them on the same side."""
+        if self._over(state):
+            return points_above(self._ended(state), 0)
+        seat = state.player
+        best = inf if seat else -inf
+        for action in state.legal(seat):
+            after = state.clone()
+            after.apply(action, seat)
+            value = self._two(after, low, high)
+            if seat:
+                best = min(best, value)
+                high = min(high, value)
+            else:
+                best = max(best, value)
+                low = max(low, value)
+            if low >= high:
+                break
+        return best
+
+    def _many(self, state: State[SeatView, RoundReport]) -> Values:
+        if self._over(state):
+            worth = self._ended(state)
+            return tuple([points_above(worth, seat) for seat in range(len(worth))])
+        seat = state.player
+        best: Values = ()
+        for action in state.legal(seat):
+            after = state.clone()
+            after.apply(action, seat)
+            values = self._many(after)
+            if not best or values[seat] > best[seat]:
+                best = values
+        return best

@@ -1,0 +1,151 @@
+"""The sample that searches: it keeps the rules and the clock, answers batches, and beats those that do not search."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from statistics import mean
+from typing import Any
+
+import pytest
+from arena_client import Decision
+from arena_client.samples import search_bot
+from arena_client.samples.counter_bot import CounterBot, outlook_of
+from arena_client.samples.playouts import Playouts, take_or_duck
+from arena_client.samples.playouts_nullern import NullernPlayouts, of_use
+from arena_client.samples.search_bot import SearchBot
+from client_tests.test_client_samples import CATALOGS, SampledDecks, message, options_of
+
+from engine.deal import SeededDecks
+from engine.game import OVER
+from engine.nullern import NULLERN
+from engine.nullern.cards import BID
+from engine.registry import GAMES
+
+AGES = 3_600_000
+"""Milliseconds in which every search comes to its end."""
+
+
+def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decision:
+    seat = state.player
+    return Decision(1, 1, CATALOGS[game], message(game, state.view(seat)), [*state.legal(seat)], soft_ms, bank_ms)
+
+
+def decisions(game: str, seats: int, seed: int = 1, **options: bool | int) -> Iterator[Decision]:
+    """The decisions of a game in which chance chooses."""
+    chance, state = random.Random(seed), GAMES[game].new(seats, SampledDecks(seed), **options)
+    while state.player != OVER:
+        yield asked(game, state)
+        state.apply(chance.choice([*state.legal(state.player)]), state.player)
+
+
+@pytest.mark.parametrize(
+    ("game", "seats", "options"),
+    [(name, seats, options) for name, game in GAMES.items() for seats in game.seats for options in options_of(game)],
+    ids=str,
+)
+@pytest.mark.thorough
+def test_it_plays_every_kind_of_match(
+    monkeypatch: pytest.MonkeyPatch, game: str, seats: int, options: dict[str, bool | int]
+) -> None:
+    monkeypatch.setattr(search_bot, "ROUNDS", (1,))
+    monkeypatch.setattr(search_bot, "CHOICES", dict.fromkeys(search_bot.CHOICES, (2, 0.0, 0)))
+    every = [each for number, each in enumerate(decisions(game, seats, **options)) if number % 5 == 0]
+    random.seed(1)
+    answers = SearchBot().decide_many(every)
+    assert all(answer in decision.legal for answer, decision in zip(answers, every, strict=True))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_without_time_it_plays_like_the_counter_and_imagines_nothing(
+    monkeypatch: pytest.MonkeyPatch, game: str
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("a game was imagined")
+
+    monkeypatch.setattr(Playouts, "worths", never)
+    every = [*decisions(game, 2)][:30]
+    for decision in every:
+        decision.soft_ms = 0
+    worth = {id(each): outlook_of(each.game, each.view) for each in every}
+    for decision, answer in zip(every, SearchBot().decide_many(every), strict=True):
+        outlook = worth[id(decision)]
+        assert outlook is not None
+        worths = [outlook.worth_of(action) for action in decision.actions]
+        assert worths[decision.legal.index(answer)] == max(worths)
+
+
+def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that moves a second with every imagined game: so many are imagined as there are seconds to spare."""
+    now, imagined = [0.0], [0]
+
+    def worths(_: object, choices: list[int]) -> dict[int, float]:
+        now[0] += 1
+        imagined[0] += 1
+        return dict.fromkeys(choices, 0.0)
+
+    monkeypatch.setattr("arena_client.samples.search_bot.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(Playouts, "worths", worths)
+    monkeypatch.setattr(search_bot, "ROUNDS", (1,) * 100)
+    monkeypatch.setattr(search_bot, "CHOICES", {"bid": (2, 1.0, 0)})
+    first = next(decisions("nullern", 2))
+    for soft, bank, games in ((10_000, 0, 5), (10_000, 500_000, 10), (0, 200_000, 2), (0, 0, 0)):
+        first.soft_ms, first.bank_ms, imagined[0] = soft, bank, 0
+        SearchBot().decide_many([first])
+        assert imagined[0] == games
+    first.soft_ms, imagined[0] = 10_000, 0
+    SearchBot().decide_many([first, first])
+    assert imagined[0] == 5, "two decisions share the time of one"
+
+
+def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
+    """Who bid all ten tricks is imagined with better cards than who bid none."""
+
+    def strength(bid: int) -> float:
+        state: Any = NULLERN.new(2, SeededDecks(bytes(32)))
+        while state.round != 9:
+            state.apply(state.fallback(state.player), state.player)
+        bidder = state.player
+        state.apply(BID + bid, bidder)
+        playouts, seen = NullernPlayouts(state.view(1 - bidder)), list[float]()
+        chance = random.Random(bid)
+        for _ in range(40):
+            fits: list[Any] = [NULLERN.sample(playouts.view, chance) for _ in range(playouts.tried)]
+            seen.append(playouts.strength(min(fits, key=playouts.misfit).hands[bidder]))
+        return mean(seen)
+
+    assert strength(10) > strength(4) + 0.5 > strength(0) + 1
+
+
+def test_the_plain_rule_takes_what_is_of_use_and_ducks_the_rest() -> None:
+    ranks, legal = bytes(range(20)), [3, 7, 9]
+    assert take_or_duck(legal, ranks, 5, wanted=True, last=True) == 7, "as cheaply as it can"
+    assert take_or_duck(legal, ranks, 5, wanted=True, last=False) == 9
+    assert take_or_duck(legal, ranks, 12, wanted=True, last=True) == 3, "nothing to be had"
+    assert take_or_duck(legal, ranks, 8, wanted=False, last=True) == 7, "the highest that does not take it"
+    assert take_or_duck(legal, ranks, 1, wanted=False, last=False) == 3
+    assert take_or_duck(legal, ranks, 1, wanted=False, last=True) == 9, "it must take it, so with the highest"
+
+
+def test_a_trick_is_of_use_until_the_bid_is_kept_and_against_a_rival_that_needs_it() -> None:
+    assert of_use(2, -1, 5, 0, 4, 5)
+    assert not of_use(0, -1, 5, 0, 4, 5)
+    assert of_use(0, -1, 5, 1, 4, 3), "the bid is lost, and every trick a point"
+    assert not of_use(0, 4, 4, 0, 2, 1), "the last trick: each keeps its bid without it"
+    assert of_use(0, 4, 4, 0, 2, 4), "a bid of all tricks is the first to be broken"
+
+
+@pytest.mark.long
+@pytest.mark.unmeasured
+@pytest.mark.parametrize(("game", "deals"), [("sixth_sense", 20), ("nullern", 60)])
+def test_it_beats_the_counting_sample(game: str, deals: int) -> None:
+    random.seed(1)
+    bots, ahead = (SearchBot(), CounterBot()), list[float]()
+    for deal in range(deals):
+        for own in (0, 1):
+            state = GAMES[game].new(2, SampledDecks(deal))
+            while (seat := state.player) != OVER:
+                (action,) = bots[seat != own].decide_many([asked(game, state)])
+                state.apply(action, seat)
+            ahead.append(state.scores[own] - state.scores[1 - own])
+    assert mean(ahead) > 2, ahead

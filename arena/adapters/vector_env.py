@@ -6,6 +6,7 @@ choice before all are made. A game that is over is followed by the next, dealt a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -104,7 +105,7 @@ class VectorEnv:
         for number, state in enumerate(self._states):
             self._asked.seats[number] = state.player
             state.vector_into(state.player, self._rows[number])
-        self._mask()
+        self._mask([state.legal(state.player) for state in self._states])
         return self._asked
 
     def step(self, actions: Any) -> Stepped:
@@ -116,31 +117,31 @@ class VectorEnv:
         rewards, over, scores = self._result
         rewards[:], over[:], scores[:] = 0, False, 0
         rewarded, rows, asked = self._rewards.of, self._rows, self._asked.seats.tolist()
-        players = []
+        players, legal = [], []
         for number, state in enumerate(self._states):
             before = state.scores
             state.apply(chosen[number], asked[number])
-            reward = rewarded(before, state)
-            if reward is not None:
-                rewards[number] = reward
             player = state.player
+            # A state replaces its scores when they change, which is seldom.
+            if state.scores is not before and (reward := rewarded(before, state)) is not None:
+                rewards[number] = reward
             if player == OVER:
                 over[number], scores[number] = True, state.scores
                 self._episodes[number] += 1
                 state = self._states[number] = self._dealt(number)
                 player = state.player
             players.append(player)
+            legal.append(state.legal(player))
             state.vector_into(player, rows[number])
         self._asked.seats[:] = players
-        self._mask()
+        self._mask(legal)
         return Stepped(self._asked, rewards, over, scores)
 
     def _dealt(self, number: int) -> State[SeatView, RoundReport]:
         return self.game.new(self._seats, decks(self._seed, number, self._episodes[number]), **self._options)
 
-    def _mask(self) -> None:
-        """Write the legal actions of the seats that are asked."""
-        legal = [state.legal(state.player) for state in self._states]
+    def _mask(self, legal: Sequence[Sequence[int]]) -> None:
+        """Write the legal actions of the seats that are asked, by game."""
         counts = [len(actions) for actions in legal]
         if self.actions <= 256:
             allowed = np.frombuffer(b"".join(map(bytes, legal)), np.uint8)

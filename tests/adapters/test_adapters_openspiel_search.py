@@ -78,7 +78,7 @@ def test_a_peek_of_an_earlier_round_is_remembered() -> None:
 def test_a_sampled_world_is_one_that_the_player_could_be_in(table: str) -> None:
     differ = 0
     for number, state in enumerate(decisions(table, 7)):
-        if number % 13:
+        if number % 7:
             continue
         player = state.current_player()
         world = state.resample_from_infostate(player, pyspiel.UniformProbabilitySampler(0.0, 1.0))
@@ -92,7 +92,7 @@ def test_a_sampled_world_is_one_that_the_player_could_be_in(table: str) -> None:
             again.apply_action(action)
         assert again.information_state_string(player) == world.information_state_string(player)
         differ += world.history() != state.history()
-    assert differ > 3
+    assert differ > 1
 
 
 @EVERY_TABLE

@@ -22,9 +22,9 @@ def fields() -> tuple[Field, ...]:
             Part("board", (len(CARDS),), "1 for the card in the middle, once it is turned up"),
             Part("first", (LONGEST, len(ACTIONS)), "the actions of the first betting round, one after the other"),
             Part("second", (LONGEST, len(ACTIONS)), "those of the second"),
-            Part("score", (), "the seat's points before this round ÷ 650", -1, 1),
+            Part("score", (), "the seat's points before this round ÷ 650", -1, 1, 1 / 128, 128),
             Part("opens", (), "1 where the seat acts first"),
-            Part("left", (), "rounds still to come ÷ 50"),
+            Part("left", (), "rounds still to come ÷ 50", unit=1 / MOST_ROUNDS),
         )
     )
 

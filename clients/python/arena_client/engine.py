@@ -24,6 +24,12 @@ _RENAMED = {"hand_size": "cards_each"}
 """Fields of the engine's views that have another name in the messages."""
 
 
+MISSING = (
+    "the rules of the games are not installed: run pip install ./engine in a checkout of the Arena, "
+    "or with the file arena_engine-*.whl of its release"
+)
+
+
 class EngineMissingError(ArenaError):
     """The package `engine` is not installed, or knows no such game."""
 
@@ -48,10 +54,7 @@ def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callabl
         from engine.deal import KEY_BYTES, SeededDecks
         from engine.registry import GAMES
     except ModuleNotFoundError as error:
-        raise EngineMissingError(
-            "the rules of the games are not installed: run pip install ./engine in a checkout of the Arena, "
-            "or with the file arena_engine-*.whl of its release"
-        ) from error
+        raise EngineMissingError(MISSING) from error
     views = play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
     name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), message.__name__)
     if name not in GAMES:

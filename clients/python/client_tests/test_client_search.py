@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import sys
 from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
 import pytest
 from arena_client import Decision
+from arena_client.engine import EngineMissingError
 from arena_client.samples import search_bot
 from arena_client.samples.counter_bot import CounterBot, outlook_of
 from arena_client.samples.playouts import Playouts, take_or_duck
@@ -115,6 +118,15 @@ def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
         return mean(seen)
 
     assert strength(10) > strength(4) + 0.5 > strength(0) + 1
+
+
+def test_without_the_rules_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [*sys.modules]:
+        if name.startswith("arena_client.samples.playouts"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "engine.game", None)
+    with pytest.raises(EngineMissingError, match=r"run pip install \./engine"):
+        importlib.import_module("arena_client.samples.playouts_nullern")
 
 
 def test_the_plain_rule_takes_what_is_of_use_and_ducks_the_rest() -> None:

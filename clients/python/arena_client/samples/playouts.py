@@ -11,7 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.game import Game, RoundReport, SeatView
+from arena_client.engine import MISSING, EngineMissingError
+
+try:
+    from engine.game import Game, RoundReport, SeatView
+except ModuleNotFoundError as error:
+    raise EngineMissingError(MISSING) from error
 
 
 class Playouts(ABC):

@@ -53,8 +53,8 @@ fn refusal(status: Option<Status>) -> Value {
 async fn play(channel: Channel, token: &str) -> Result<(MatchReport, usize), Box<dyn Error>> {
     let (say, said) = mpsc::unbounded();
     let hello = Hello { games: vec!["nullern".into()], capacity: 1, client: "tonic".into(), ..Default::default() };
-    say.unbounded_send(PlayRequest { hello: Some(hello), ..Default::default() })?;
     let mut heard = PlayServiceClient::new(channel).play(asked(said, token)).await?.into_inner();
+    say.unbounded_send(PlayRequest { hello: Some(hello), ..Default::default() })?; // the server's headers came before
     let mut answered = 0;
     while let Some(message) = heard.message().await? {
         if let Some(report) = message.reports.first() {

@@ -1148,8 +1148,8 @@ export const PlayService: GenService<{
    * INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
    * matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
    * RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-   * its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token; a google.rpc.RetryInfo says
-   * when to come back).
+   * its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
+   * beside the reason says when to come back at the earliest.
    *
    * @generated from rpc arena.v1.PlayService.Play
    */

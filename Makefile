@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled client-typescript proto promise clean
+.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -95,6 +95,9 @@ build/client-typescript/.ready: $(shell find $(TYPESCRIPT) clients/conformance -
 		npm ci --ignore-scripts --no-audit --no-fund && rm -rf dist && npm test && \
 		npm pack --ignore-scripts --pack-destination ../../$(@D) && touch ../../$@; \
 	else echo "there is no npm here: the SDK for TypeScript is left out"; test "$(CI)" != true; fi
+
+test-languages: .venv/.ready ## Code generated and compiled in C++, Go, Java and Rust, and real matches with it
+	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,cpp.py go.py java.py rust.py)
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench

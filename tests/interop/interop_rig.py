@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ HERE: Final = Path(__file__).parent
 PROTOS: Final = ROOT / "proto"
 BUILD: Final = ROOT / "build" / "interop"
 """Where tools put what they download and compile, so that the next run is quick."""
+BUF: Final = Path(sys.executable).with_name("buf")
 PATIENCE: Final = 120.0
 SEATS: Final = ("--house", "--patience", "0.1", "--luck", "off", "--house-workers", "0", "--game", "nullern")
 
@@ -49,9 +51,8 @@ def generated(language: str, to: Path, tools: Path) -> None:
     """Puts the code into a folder that `buf.gen.yaml` has generated for a language; `tools`: where its plugins are."""
     entries = (ROOT / "buf.gen.yaml").read_text().split("\n  - ")
     template = "\n  - ".join(each for each in entries if "out:" not in each or f"out: generated/{language}" in each)
-    buf, path = shutil.which("buf"), f"{tools}{os.pathsep}{os.environ['PATH']}"
-    assert buf is not None, "make setup installs it"
-    built(buf, "generate", "--template", template, "--output", to, where=ROOT, PATH=path)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    built(BUF, "generate", "--template", template, "--output", to, where=ROOT, PATH=path)
 
 
 @contextmanager

@@ -9,12 +9,15 @@ import time
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.types import Receive, Scope, Send
 
 from arena.web.live.board import MOST_OF_ADDRESS
 from arena.web.pages.metrics import PAGE_METRICS
+from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 
@@ -146,3 +149,20 @@ def test_the_pages_count_what_they_answer(empty: Path) -> None:
     assert [each.value for each in families["arena_web_requests_open"].samples] == [1]
     page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
     assert all(meaning in page and name in page for name, meaning in PAGE_METRICS.items())
+
+
+async def test_an_answer_is_timed_until_it_begins() -> None:
+    counts = RequestCounts()
+
+    async def stream(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        time.sleep(0.1)
+        await send({"type": "http.response.body"})
+
+    async def nothing(_: object = None) -> Any:
+        return {}
+
+    scope: Scope = {"type": "http", "path": "/live/events/tv", "client": None, "headers": []}
+    await EachRequest(stream, USUAL, counts)(scope, nothing, nothing)
+    assert counts.by_status == {200: 1}
+    assert counts.seconds < 0.1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_requests": "Requests that were answered, by status.",
-    "arena_web_request_seconds": "From a request to the last byte of its answer.",
+    "arena_web_request_seconds": "From a request to the beginning of its answer.",
     "arena_web_requests_limited": "Requests refused because their address had made too many.",
     "arena_web_requests_open": "Requests being answered.",
     "arena_web_streams_open": "Streams of events that are open.",

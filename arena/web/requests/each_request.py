@@ -20,6 +20,8 @@ from arena.web.requests.origins import reader_address
 
 log = structlog.get_logger("arena.web")
 
+STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
+"""Messages by which an answer begins."""
 LONGEST: Final = 200
 """Characters of a path that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -53,7 +55,7 @@ class RequestCounts:
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count an answer that began after so many seconds: it may go on for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
@@ -74,17 +76,15 @@ class EachRequest:
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
-        began, status, sent = perf_counter(), 0, 0
+        began, status, sent, until_answer = perf_counter(), 0, 0, 0.0
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
         scope["client"] = (address, port)  # whoever serves the request counts by it, too
 
         async def sending(message: Message) -> None:
-            nonlocal status, sent
-            if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                status = message["status"]
-            elif message["type"] == "websocket.accept":
-                status = 101
+            nonlocal status, sent, until_answer
+            if message["type"] in STARTS:
+                status, until_answer = message.get("status", 101), perf_counter() - began
             elif message["type"] == "http.response.body":
                 sent += len(message.get("body", b""))
             await send(message)
@@ -100,7 +100,7 @@ class EachRequest:
         finally:
             self._counts.open -= 1
             seconds = perf_counter() - began
-            self._counts.answered(status or 500, seconds)
+            self._counts.answered(status or 500, until_answer or seconds)
             if self._access_log:  # no query and no header: who asks may have put a secret there
                 log.info(
                     "request",

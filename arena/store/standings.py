@@ -89,25 +89,18 @@ def history(
     if before is not None:
         own = own.where(seats.c.match_id < before)
     page = own.group_by(seats.c.match_id).order_by(seats.c.match_id.desc()).limit(limit).subquery("page")
+    rated = seats.c.rating_before, seats.c.rating_after, seats.c.deviation_after
     rows = connection.execute(
-        select(page.c.at, schema.versions.c.version, seats, void.c.number.label("void"))
+        select(page.c.match_id, page.c.at, schema.versions.c.version, *rated, void.c.number)
         .select_from(page)
         .join(seats, and_(seats.c.match_id == page.c.match_id, seats.c.seat == page.c.seat))
         .join(schema.versions, schema.versions.c.id == seats.c.node)
         .outerjoin(void, and_(void.c.match_id == page.c.match_id, void.c.kind == "void"))
         .order_by(page.c.number)
-    ).all()
+    )
     return tuple(
-        RatedRow(
-            match_id=row.match_id,
-            ended=instant(row.at),
-            version=row.version,
-            before=row.rating_before,
-            after=row.rating_after,
-            deviation=row.deviation_after,
-            voided=row.void is not None,
-        )
-        for row in rows
+        RatedRow(match_id, instant(at), version, before, after, deviation, voided is not None)
+        for match_id, at, version, before, after, deviation, voided in rows
     )
 
 

@@ -13,7 +13,7 @@ from arena.cli.flags_table import flags_table
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name
 from arena.client.figures import CONFIDENCE, is_house
-from arena.client.profile import BotProfile, MatchPoints, OpponentRecord
+from arena.client.profile import BotProfile, MatchPoints
 from arena.store.rows import OpponentRow
 
 MOST_OPPONENTS: Final = 12
@@ -63,7 +63,7 @@ def _by_opponent(profile: BotProfile) -> Table:
     return opponents_table(title, profile.opponents[:MOST_OPPONENTS])
 
 
-def opponents_table(title: str, rows: Sequence[OpponentRecord] | Sequence[OpponentRow]) -> Table:
+def opponents_table(title: str, rows: Sequence[OpponentRow]) -> Table:
     """Draw a bot's results against each of some others."""
     table = framed(title)
     table.add_column("Opponent", overflow="fold")

@@ -9,9 +9,10 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Final
 
+from arena.client.figures import is_house
 from arena.match.result import points_above
 from arena.store.opponents import score_error
-from arena.store.rows import JSON_KEY, FlagRow, MatchRow, MatchState, SeatRow
+from arena.store.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
 
 BEST: Final = 3
 """Matches named as the best and as the worst."""
@@ -30,18 +31,6 @@ class SeatRecord:
     """Mean points above the mean of the others at the table."""
     points_error: float | None
     """Its standard error; None after one match."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpponentRecord:
-    """A bot's results against one other at the same tables."""
-
-    opponent: str
-    matches: int
-    score: float
-    """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
-    error: float
-    """Its standard error, as if two matches more had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class BotProfile:
     """Matches in which house bots played too much of its seat."""
     seats: tuple[SeatRecord, ...]
     """By table size and seat."""
-    opponents: tuple[OpponentRecord, ...]
+    opponents: tuple[OpponentRow, ...]
     """Those met most often first."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
@@ -95,6 +84,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
     bot = _name(finished, typed)
     by_seat: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
     against: dict[str, list[float]] = defaultdict(list)
+    others: dict[str, SeatRow] = {}
     matches, wins, forced, spoilt = [], 0, 0, 0
     for row in finished:
         for number, seat in enumerate(row.seats):
@@ -108,6 +98,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
             spoilt += seat.spoilt
             for other in row.seats:
                 if other.bot != bot and other.place is not None:
+                    others.setdefault(other.bot, other)
                     against[other.bot].append(0.5 * ((seat.place < other.place) + (seat.place <= other.place)))
     matches.sort(key=lambda each: -each.points)
     return BotProfile(
@@ -119,7 +110,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
         spoilt,
         tuple(_seat(*place, results) for place, results in sorted(by_seat.items())),
         tuple(
-            OpponentRecord(other, len(scores), fmean(scores), score_error(sum(scores), len(scores)))
+            _opponent(others[other], scores)
             for other, scores in sorted(against.items(), key=lambda item: (-len(item[1]), item[0]))
         ),
         tuple(matches[:BEST]),
@@ -142,6 +133,11 @@ def _name(rows: Sequence[MatchRow], typed: str) -> str:
 
 def _above(seats: Sequence[SeatRow], number: int) -> float:
     return points_above([seat.score or 0 for seat in seats], number)
+
+
+def _opponent(seat: SeatRow, scores: Sequence[float]) -> OpponentRow:
+    error = score_error(sum(scores), len(scores))
+    return OpponentRow(seat.bot, is_house(seat.bot), seat.hidden, seat.deleted, len(scores), fmean(scores), error)
 
 
 def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:

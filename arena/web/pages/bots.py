@@ -12,9 +12,8 @@ from starlette.responses import Response
 
 from arena.client.profile import BotProfile, profile
 from arena.client.source import DataSource
-from arena.store import opponents
 from arena.store.errors import Refused
-from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, OpponentRow, RatedRow, VersionRow
+from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
 from arena.web.answers.responses import page
 from arena.web.drawing.curve_svg import rating_curve
 from arena.web.pages.asked import known_game
@@ -26,6 +25,7 @@ LISTED: Final = 20
 """Newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
+"""Those met most often that are shown; a page of their own has all of more matches."""
 AGE: Final = 10.0
 """Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
 EVENTS: Final = 1000
@@ -40,10 +40,6 @@ class InGame(NamedTuple):
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
-    opponents: tuple[OpponentRow, ...]
-    """Those met most often."""
-    more_opponents: bool
-    """Whether there are others."""
     faults: tuple[tuple[int, int, int], ...]
     """Newest matches in which decisions were made for it: match, seat, and how many."""
 
@@ -96,7 +92,7 @@ async def bot(request: Request) -> Response:
         flags=flags,
         record=record,
         events=events,
-        opponents_last=opponents.LAST,
+        opponents=OPPONENTS,
         deleted=found is not None and any(s.bot == called and s.deleted for s in found.matches[0].seats),
         hidden=found is not None and any(s.bot == called and s.hidden for s in found.matches[0].seats),
     )
@@ -136,10 +132,7 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
         for number, seat in enumerate(row.seats)
         if seat.bot == found.bot and seat.forced
     ]
-    listed = tuple(islice(rows, LISTED))
-    most_met = source.opponents(found.bot, game, OPPONENTS + 1)
-    more = len(most_met) > OPPONENTS
-    return InGame(game, found, history, versions, listed, most_met[:OPPONENTS], more, tuple(faults[:LISTED]))
+    return InGame(game, found, history, versions, tuple(islice(rows, LISTED)), tuple(faults[:LISTED]))
 
 
 def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> list[BotEventRow]:

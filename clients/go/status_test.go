@@ -1,7 +1,6 @@
 package client
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
@@ -13,9 +12,7 @@ import (
 
 // A pause that the server asks for is added to the usual one.
 func TestRetryInfoIsHeeded(t *testing.T) {
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	quiet(t)
 	token := "given"
 	p := &performance{T: t, tokens: map[string]string{}, spec: botSpec{Capacity: 8, Version: "1", Token: &token}}
 	p.begin()

@@ -65,6 +65,10 @@ func logMatchEnd(report *MatchReport) {
 	if report.Rating != nil {
 		rated = fmt.Sprintf(", rating %.0f (%+.1f)", report.Rating.After, report.Rating.After-report.Rating.Before)
 	}
+	if int(report.Seat) >= min(len(report.Places), len(report.Scores)) {
+		slog.Info(fmt.Sprintf("match %d is over%s", report.MatchId, rated))
+		return
+	}
 	place, points := report.Places[report.Seat], report.Scores[report.Seat]
 	slog.Info(fmt.Sprintf("match %d: place %d of %d with %d points%s", report.MatchId, place, len(report.Places), points, rated))
 }

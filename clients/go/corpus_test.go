@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -512,12 +511,7 @@ func perform(t *testing.T, script conversation) {
 }
 
 func TestConversations(t *testing.T) {
-	for _, name := range []string{"SERVER", "TOKEN", "TOKEN_FILE", "OWNER", "DRAIN"} {
-		t.Setenv("ARENA_"+name, "")
-	}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { slog.SetDefault(before) })
+	quiet(t)
 	files, _ := filepath.Glob(conformance + "conversations/*.json")
 	played := 0
 	for _, file := range files {

@@ -116,7 +116,10 @@ func TestReceiptsAreShortened(t *testing.T) {
 	log := newLogChecker(file)
 	log.receipts.pinTo(&arenav1.LogState{Head: &arenav1.LogHead{Size: 1}}, nil)
 	for number := range uint64(2*kept + 1) {
-		log.take(&arenav1.MatchReport{MatchId: number, Interrupted: "x", Entry: &arenav1.LogEntry{Head: &arenav1.LogHead{Size: number}}}, nil)
+		log.take(&arenav1.MatchReport{MatchId: number, Interrupted: "x", Entry: &arenav1.LogEntry{Leaf: []byte("<&>"), Head: &arenav1.LogHead{Size: number}}}, nil)
+	}
+	if text, _ := os.ReadFile(file); !strings.Contains(string(text), `"leaf":"<&>"`) {
+		t.Error("a leaf is not kept as it is")
 	}
 	again := &receipts{file: file}
 	again.load()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -40,20 +39,19 @@ def samples() -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The module of an author, which uses the SDK by its path."""
+    """The module of an author, made as the README says."""
     folder = tmp_path / "project"
     folder.mkdir()
-    requires = (SOURCE / "go.mod").read_text().split("\n", 1)[1].split("tool (")[0]
-    mod = f"module mine\n{requires}\nrequire arena/client v0.0.0\n\nreplace arena/client => {SOURCE}\n"
-    (folder / "go.mod").write_text(mod)
-    shutil.copy(SOURCE / "go.sum", folder)
+    [command] = re.findall(r"^go mod init .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert "../arena/clients/go" in command
+    built("sh", "-c", command.replace("../arena/clients/go", str(SOURCE)), where=folder, GOFLAGS="")
     return folder
 
 
 def compiled(project: Path, program: str) -> Path:
     """A bot of an author's own."""
     (project / "main.go").write_text(program)
-    built("go", "build", "-buildvcs=false", "-mod=mod", "-o", "mine", ".", where=project, GOFLAGS="")
+    built("go", "build", "-buildvcs=false", "-o", "mine", ".", where=project, GOFLAGS="")
     return project / "mine"
 
 

@@ -1,0 +1,64 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// A pause that the server asks for is added to the usual one.
+func TestRetryInfoIsHeeded(t *testing.T) {
+	quiet(t)
+	token := "given"
+	p := &performance{T: t, tokens: map[string]string{}, spec: botSpec{Capacity: 8, Version: "1", Token: &token}}
+	p.begin()
+	stopping, err := status.New(codes.Unavailable, "later").WithDetails(
+		&errdetails.ErrorInfo{Reason: "STOPPING"}, &errdetails.RetryInfo{RetryDelay: durationpb.New(7 * time.Second)})
+	p.must(err)
+	next[*scriptedCall](p).events.ended(stopping)
+	p.clock.pass(time.Hour, p.settle, func() bool { return len(p.tries) > 0 })
+	if p.clock.time != firstWait+7*time.Second {
+		t.Errorf("it comes back after %v", p.clock.time)
+	}
+}
+
+// What a lost stream asked is asked again by the next one, and answered there only.
+func TestWhatALostStreamAskedIsNotDecided(t *testing.T) {
+	quiet(t)
+	token := "given"
+	p := &performance{T: t, tokens: map[string]string{}, spec: botSpec{Capacity: 8, Version: "1", Token: &token}}
+	p.begin()
+	asks := json.RawMessage(`{"like": "welcome", "decisions": [{"matchId": "1", "decisionId": 7, "legal": [2, 3], "sixthSense": {}}]}`)
+	p.call = next[*scriptedCall](p)
+	p.server(asks)
+	p.call.events.ended(status.New(codes.Unavailable, "not now")) // before the bot comes to it
+	p.clock.pass(firstWait, func() {}, func() bool { return false })
+	before := p.call
+	p.call = next[*scriptedCall](p)
+	p.server(asks)
+	p.settle()
+	if !slices.Equal(p.told, []string{"decide 1/7 0+0"}) {
+		t.Errorf("it is told %v", p.told)
+	}
+	said := func(call *scriptedCall) (answers int) {
+		for _, each := range call.said {
+			answers += len(each.Answers)
+		}
+		return answers
+	}
+	if said(before) != 0 || said(p.call) != 1 {
+		t.Errorf("it answers %v and %v", before.said, p.call.said)
+	}
+}
+
+// A report that says less than it should ends nobody's run.
+func TestAReportWithoutPlacesIsLogged(t *testing.T) {
+	quiet(t)
+	logMatchEnd(&MatchReport{MatchId: 1, Seat: 3})
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	arenav1 "arena/client/v1"
+)
+
+const patience = 30 * time.Second
+
+// smallServer registers whoever comes and plays a script with it.
+type smallServer struct {
+	arenav1.UnimplementedBotServiceServer
+	arenav1.UnimplementedPlayServiceServer
+	script func(arenav1.PlayService_PlayServer) error
+}
+
+func (s *smallServer) RegisterBot(_ context.Context, request *arenav1.RegisterBotRequest) (*arenav1.RegisterBotResponse, error) {
+	return &arenav1.RegisterBotResponse{Name: request.Name, Token: request.Token}, nil
+}
+
+func (s *smallServer) Play(stream arenav1.PlayService_PlayServer) error { return s.script(stream) }
+
+// serve listens, until the test ends, and returns where.
+func serve(t *testing.T, script func(arenav1.PlayService_PlayServer) error) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, small := grpc.NewServer(), &smallServer{script: script}
+	arenav1.RegisterBotServiceServer(server, small)
+	arenav1.RegisterPlayServiceServer(server, small)
+	go server.Serve(listener)
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
+func quiet(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"SERVER", "TOKEN", "TOKEN_FILE", "OWNER", "DRAIN"} {
+		t.Setenv("ARENA_"+name, "")
+	}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
+// It registers, keeps its token for nobody else to read, plays, and leaves when the context is done, although its bot computes on.
+func TestPlayEndsWithItsContext(t *testing.T) {
+	quiet(t)
+	ctx, stop := context.WithCancel(t.Context())
+	computes, left := make(chan struct{}), make(chan *arenav1.PlayRequest, 1)
+	var shown []string
+	address := serve(t, func(stream arenav1.PlayService_PlayServer) error {
+		headers, _ := metadata.FromIncomingContext(stream.Context())
+		shown = headers.Get("authorization")
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		view := &arenav1.Decision_SixthSense{SixthSense: &arenav1.SixthSenseView{Seats: 2}}
+		stream.Send(&arenav1.PlayResponse{
+			Welcome:   &arenav1.Welcome{Bot: "bot", Games: []*arenav1.GameCatalog{{Name: "sixth_sense"}}},
+			Decisions: []*arenav1.Decision{{MatchId: 1, DecisionId: 1, Legal: []uint32{0}, View: view}},
+		})
+		<-computes
+		stop()
+		said, err := stream.Recv()
+		left <- said
+		return err
+	})
+	file := filepath.Join(t.TempDir(), "tokens", "bot")
+	bot := Bot{Version: "1", Decide: func(*Decision) int { close(computes); select {} }}
+	over := make(chan error, 1)
+	go func() { over <- Play(ctx, bot, address, Options{TokenFile: file}) }()
+	select {
+	case err := <-over:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it plays on")
+	}
+	if said := <-left; !proto.Equal(said, &arenav1.PlayRequest{Leave: true}) {
+		t.Errorf("it says %v", said)
+	}
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shown) != 1 || shown[0] != "Bearer "+strings.TrimSpace(string(token)) {
+		t.Errorf("it shows %q, and keeps %q", shown, token)
+	}
+	if about, _ := os.Stat(file); about.Mode().Perm() != 0o600 {
+		t.Errorf("the token is kept with mode %v", about.Mode())
+	}
+}
+
+func TestVersionIsADigestOfProgramAndFiles(t *testing.T) {
+	quiet(t)
+	file := filepath.Join(t.TempDir(), "weights")
+	versions := map[string]bool{}
+	for _, weights := range []string{"one", "two", "one"} {
+		if err := os.WriteFile(file, []byte(weights), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bot := &Bot{Files: []string{file}, Decide: func(*Decision) int { return 0 }}
+		made, err := profileOf(bot, "", Options{Token: "given"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[made.version] = true
+		if len(made.version) != 12 {
+			t.Errorf("the version is %s", made.version)
+		}
+	}
+	if len(versions) != 2 {
+		t.Errorf("the versions are %v", versions)
+	}
+}
+
+func TestWhatMakesNoSenseIsRefused(t *testing.T) {
+	quiet(t)
+	decide := func(*Decision) int { return 0 }
+	for name, each := range map[string]struct {
+		bot     Bot
+		address string
+		options Options
+		text    string
+	}{
+		"no code":  {Bot{}, "", Options{}, "the bot has neither Decide nor DecideMany"},
+		"address":  {Bot{Decide: decide}, "arena", Options{}, "the address 'arena' is not of the form HOST:PORT"},
+		"port":     {Bot{Decide: decide}, "arena:70000", Options{}, "the address 'arena:70000' is not of the form HOST:PORT"},
+		"matches":  {Bot{Decide: decide}, "", Options{Matches: -1}, "Matches is -1: it takes 1 or more"},
+		"capacity": {Bot{Decide: decide, Capacity: -2}, "", Options{}, "the bot's capacity is -2: it takes 1 or more"},
+		"token":    {Bot{Decide: decide}, "", Options{Token: "two\nlines"}, "the token is not one line of printable characters"},
+		"version":  {Bot{Decide: decide, Version: strings.Repeat("x", 41)}, "", Options{}, "at most 40 printable characters"},
+		"files":    {Bot{Decide: decide, Files: []string{"/nowhere"}}, "", Options{}, "the file /nowhere cannot be used"},
+		"roots":    {Bot{Decide: decide, Version: "1"}, "", Options{Token: "t", TLSRoots: "/nowhere"}, "the file /nowhere cannot be used"},
+	} {
+		err := Play(t.Context(), each.bot, each.address, each.options)
+		failure, ours := err.(*Error)
+		if !ours || failure.Status() != 2 || !strings.Contains(failure.Text, each.text) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-cpp proto promise clean
+.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -96,6 +96,14 @@ build/client-typescript/.ready: $(shell find $(TYPESCRIPT) clients/conformance -
 		npm pack --ignore-scripts --pack-destination ../../$(@D) && touch ../../$@; \
 	else echo "there is no npm here: the SDK for TypeScript is left out"; test "$(CI)" != true; fi
 
+GO := clients/go
+GO_TOOLS := $(abspath build/client-go/bin)
+client-go: build/client-go/.ready ## The SDK for Go, vetted and tested, and its samples in build/client-go
+build/client-go/.ready: $(shell find $(GO) clients/conformance -type f)
+	@if command -v go >/dev/null; then mkdir -p $(@D) && cd $(GO) && \
+		go vet ./... && go test ./... && go build -buildvcs=false -o ../../$(@D)/ ./samples/... && touch ../../$@; \
+	else echo "there is no go here: the SDK for Go is left out"; test "$(CI)" != true; fi
+
 CPP := clients/cpp
 client-cpp: build/client-cpp/.ready ## The SDK for C++, tested, as a CMake package in build/client-cpp
 build/client-cpp/.ready: $(shell find $(CPP) clients/conformance proto/arena -type f)
@@ -121,6 +129,9 @@ proto: .venv-proto/.ready ## Generate the protocol's code
 		{ test -x node_modules/.bin/protoc-gen-es || npm ci --ignore-scripts --no-audit --no-fund; } && \
 		PATH="$(abspath $(BIN)):$$PATH" npm run --silent generate; \
 	else echo "there is no npm here: $(TYPESCRIPT)/src/v1 stays as it is"; fi
+	@if command -v go >/dev/null; then cd $(GO) && GOBIN=$(GO_TOOLS) go install tool && \
+		PATH="$(GO_TOOLS):$(abspath $(BIN)):$$PATH" buf generate; \
+	else echo "there is no go here: $(GO)/v1 stays as it is"; fi
 .venv-proto/.ready: proto/requirements.txt .venv/.ready
 	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt

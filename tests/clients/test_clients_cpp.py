@@ -59,6 +59,7 @@ def readme_bot(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     bot = shown("cpp")
     assert len([line for line in bot.splitlines() if line.strip()]) <= 10
     assert bot.count(f', "{ADDRESS}"') == 1
+    assert bot in (ROOT / "README.md").read_text(encoding="utf-8"), "both pages show the same"
     return compiled(package, tmp_path_factory.mktemp("readme") / "bot", bot.replace(f', "{ADDRESS}"', ""))
 
 

@@ -12,6 +12,7 @@ import logging
 import secrets
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache
@@ -30,6 +31,9 @@ NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+ATTEMPTS = 10
+PAUSE = 0.005
+"""Seconds between two of them."""
 _parsing = Lock()
 _log = logging.getLogger("arena_client")
 
@@ -70,13 +74,15 @@ def canonical(source: str) -> str:
 def _parsed(source: str | bytes) -> ast.AST:
     """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905).
 
-    So does what parses within a collection of garbage in the middle of it, as a traceback of a finalizer does.
+    So does what parses within a collection of garbage in the middle of it, as a traceback of a finalizer does, and
+    another thread's traceback, which takes no lock: it is tried again. SyntaxError, SystemError.
     """
     with _parsing:
-        try:
-            return ast.parse(source)
-        except SystemError:
-            return ast.parse(source)
+        for _ in range(ATTEMPTS - 1):
+            with suppress(SystemError):
+                return ast.parse(source)
+            time.sleep(PAUSE)
+        return ast.parse(source)
 
 
 def _modules(entry: ModuleType, code: Path) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import subprocess
 import sys
@@ -182,3 +183,17 @@ def test_several_bots_of_one_program_may_be_digested_at_once() -> None:
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(let_others_run)
     assert found == [canonical(source)] * len(threads)
+
+
+def test_what_other_threads_parse_at_the_same_time_does_not_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, left = ast.parse, [SystemError("AST constructor recursion depth mismatch (before=150, after=69)")] * 3
+
+    def disturbed(source: str) -> ast.AST:
+        if left:
+            raise left.pop()
+        return parse(source)
+
+    whole = canonical(HELPER)
+    monkeypatch.setattr(ast, "parse", disturbed)
+    assert canonical(HELPER) == whole
+    assert not left

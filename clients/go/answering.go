@@ -1,0 +1,121 @@
+package client
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	arenav1 "arena/client/v1"
+)
+
+// delivery is one message of the server.
+type delivery struct {
+	session  int
+	message  *arenav1.PlayResponse
+	received time.Duration
+}
+
+// answering has what waits for a bot, in order, and takes it out and calls the bot.
+type answering struct {
+	caller *caller
+	say    func(session int, request *arenav1.PlayRequest)
+	games  map[string]*Catalog
+
+	mutex      sync.Mutex
+	changed    *sync.Cond
+	deliveries []delivery
+	lost       int
+	ended      bool
+	err        error
+	// hurried is closed when the bot is to be called no more.
+	hurried chan struct{}
+	once    sync.Once
+}
+
+func newAnswering(caller *caller, say func(session int, request *arenav1.PlayRequest)) *answering {
+	a := &answering{caller: caller, say: say, hurried: make(chan struct{})}
+	a.changed = sync.NewCond(&a.mutex)
+	return a
+}
+
+func (a *answering) deliver(session int, message *arenav1.PlayResponse, received time.Duration) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.deliveries = append(a.deliveries, delivery{session, message, received})
+	a.changed.Broadcast()
+}
+
+func (a *answering) over(session int) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.lost = session
+}
+
+func (a *answering) hurry() {
+	a.caller.interrupted.Store(true)
+	a.once.Do(func() { close(a.hurried) })
+}
+
+// end adds nothing any more; err: why the connection has ended, if for no good reason.
+func (a *answering) end(err error) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.ended, a.err = true, err
+	a.changed.Broadcast()
+}
+
+// wait waits for the end, whatever the bot does, and returns its error.
+func (a *answering) wait() error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for !a.ended {
+		a.changed.Wait()
+	}
+	return a.err
+}
+
+// answer calls the bot for what comes, until the end, whose error it returns, or the bot's.
+func (a *answering) answer() error {
+	for {
+		a.mutex.Lock()
+		for len(a.deliveries) == 0 && !a.ended {
+			a.changed.Wait()
+		}
+		over, err := len(a.deliveries) == 0, a.err
+		a.mutex.Unlock()
+		if over {
+			return err
+		}
+		if err := a.one(); err != nil {
+			return err
+		}
+	}
+}
+
+// one calls the bot for the delivery that has waited longest, if there is one.
+func (a *answering) one() error {
+	a.mutex.Lock()
+	if len(a.deliveries) == 0 {
+		a.mutex.Unlock()
+		return nil
+	}
+	next := a.deliveries[0]
+	a.deliveries = a.deliveries[1:]
+	asked := next.session > a.lost
+	a.mutex.Unlock()
+	if next.message.Welcome != nil {
+		a.games = map[string]*Catalog{}
+		for _, game := range next.message.Welcome.Games {
+			a.games[game.Name] = CatalogOf(game)
+		}
+	}
+	say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
+	err := a.caller.react(next.message, a.games, next.received, asked, say)
+	if errors.Is(err, errInterrupted) { // whoever was told to stop decides no more
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		a.deliveries = nil
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+
+	arenav1 "arena/client/v1"
+)
+
+// Bot is a player. It needs Decide or DecideMany; the rest is optional. It knows no connections: Run brings decisions and takes
+// answers, all in one goroutine, one call at a time.
+type Bot struct {
+	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" where empty.
+	Name string
+	// Owner: bots of one owner never meet in a match; the bot's own name where empty.
+	Owner string
+	// Games are those it plays, by name; 6th Sense where there are none.
+	Games []string
+	// Capacity is how many matches it plays at once; 8 where it is 0.
+	Capacity int
+	// Files decide with the program itself, such as weights: the digest that is the version has them.
+	Files []string
+	// Version has at most 40 printable characters; where empty it is a digest of the program's file and of Files. Each has a
+	// rating of its own.
+	Version string
+
+	// Decide chooses one of decision.Legal.
+	Decide func(decision *Decision) int
+	// DecideMany chooses for everything that is due at once: one action for each decision, in their order (slices.Values gives
+	// those of a slice). It is for where many decisions together are cheaper than one by one, and goes before Decide. What it has
+	// given is sent while it goes on.
+	DecideMany func(decisions []*Decision) iter.Seq[int]
+	// OnMatchStart is told the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+	OnMatchStart func(start *MatchStart)
+	// OnRound is told the end of a round; its cards are face up in the report.
+	OnRound func(report *RoundReport)
+	// OnMatchEnd is told the end of a match; without it place, points and rating are logged.
+	OnMatchEnd func(report *MatchReport)
+	// OnNotice is told what else the server says; without it that is logged, as a warning where the bot is at fault.
+	OnNotice func(notice *Notice)
+}
+
+func (b *Bot) choices(decisions []*Decision) iter.Seq[int] {
+	if b.DecideMany != nil {
+		return b.DecideMany(decisions)
+	}
+	return func(yield func(int) bool) {
+		for _, decision := range decisions {
+			if !yield(b.Decide(decision)) {
+				return
+			}
+		}
+	}
+}
+
+func logMatchEnd(report *MatchReport) {
+	if report.Interrupted != "" {
+		slog.Warn(fmt.Sprintf("match %d was interrupted: %s", report.MatchId, report.Interrupted))
+		return
+	}
+	rated := ""
+	if report.Rating != nil {
+		rated = fmt.Sprintf(", rating %.0f (%+.1f)", report.Rating.After, report.Rating.After-report.Rating.Before)
+	}
+	place, points := report.Places[report.Seat], report.Scores[report.Seat]
+	slog.Info(fmt.Sprintf("match %d: place %d of %d with %d points%s", report.MatchId, place, len(report.Places), points, rated))
+}
+
+func logNotice(notice *Notice) {
+	level := slog.LevelInfo
+	switch notice.Kind {
+	case arenav1.NoticeKind_NOTICE_KIND_PARKED: // with which the run ends, and says so
+		return
+	case arenav1.NoticeKind_NOTICE_KIND_ILLEGAL, arenav1.NoticeKind_NOTICE_KIND_STALE, arenav1.NoticeKind_NOTICE_KIND_UNKNOWN,
+		arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_TIME, arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_ILLEGALITY,
+		arenav1.NoticeKind_NOTICE_KIND_SUSPENDED:
+		level = slog.LevelWarn
+	}
+	where := "server"
+	if notice.MatchId != nil {
+		where = fmt.Sprintf("match %d", *notice.MatchId)
+	}
+	if notice.DecisionId != nil {
+		where += fmt.Sprintf(", decision %d", *notice.DecisionId)
+	}
+	slog.Log(context.Background(), level, fmt.Sprintf("%s: %s: %s", where, kindName(notice.Kind), oneLine(notice.Text)))
+}
+
+// kindName returns a kind of notice in small letters, such as "forced by time"; "notice 99" for one that is not known.
+func kindName(kind arenav1.NoticeKind) string {
+	name, known := arenav1.NoticeKind_name[int32(kind)]
+	if !known {
+		return fmt.Sprintf("notice %d", kind)
+	}
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "NOTICE_KIND_"), "_", " "))
+}
+
+func oneLine(text string) string {
+	if words := strings.Fields(text); len(words) > 0 {
+		return strings.Join(words, " ")
+	}
+	return "no reason given"
+}

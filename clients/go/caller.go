@@ -1,0 +1,232 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	arenav1 "arena/client/v1"
+)
+
+// hold is how long finished answers wait for further ones before they are sent without them.
+const hold = 10 * time.Millisecond
+
+// errInterrupted: the bot's own code is not called any more, because the program was told to stop.
+var errInterrupted = errors.New("the bot was told to stop")
+
+// caller is the one place where a bot's code is called, one call at a time. It moves no bytes.
+type caller struct {
+	bot *Bot
+	// playOn: an error in the bot is logged and the first legal action played, instead of ending the run.
+	playOn bool
+	now    func() time.Duration
+	// interrupted: the bot is to be called no more.
+	interrupted atomic.Bool
+	out         *arenav1.PlayRequest
+	// since: when the message was begun, or the last part of what is said to it was taken.
+	since time.Duration
+}
+
+// react has said what the bot says to a message: nothing, one thing, or several where it takes its time.
+//
+// received: when the message arrived, by the clock. Without decide the bot is not asked for decisions.
+// The error is an *Error of the bot's, ProtocolMismatch, or errInterrupted.
+func (c *caller) react(message *arenav1.PlayResponse, games map[string]*Catalog, received time.Duration, decide bool, say func(*arenav1.PlayRequest)) error {
+	c.out, c.since = nil, c.now()
+	if err := c.news(message, say); err != nil {
+		return err
+	}
+	if decide && len(message.Decisions) > 0 {
+		decisions := make([]*Decision, len(message.Decisions))
+		for at, each := range message.Decisions {
+			var err error
+			if decisions[at], err = DecisionOf(each, games); err != nil {
+				return err
+			}
+		}
+		if err := c.answers(decisions, message.Decisions, received, say); err != nil {
+			return err
+		}
+	}
+	if c.out != nil {
+		say(c.take())
+	}
+	return nil
+}
+
+func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayRequest)) error {
+	var wrong error
+	told := func(call func()) bool {
+		wrong = c.tell(call)
+		return wrong == nil
+	}
+	for _, start := range message.Starts {
+		if c.bot.OnMatchStart != nil && !told(func() { c.bot.OnMatchStart(start) }) {
+			return wrong
+		}
+	}
+	for _, round := range message.Rounds {
+		if c.bot.OnRound != nil && !told(func() { c.bot.OnRound(round) }) {
+			return wrong
+		}
+	}
+	onMatchEnd, onNotice := c.bot.OnMatchEnd, c.bot.OnNotice
+	if onMatchEnd == nil {
+		onMatchEnd = logMatchEnd
+	}
+	if onNotice == nil {
+		onNotice = logNotice
+	}
+	for _, report := range message.Reports {
+		if !told(func() { onMatchEnd(report) }) {
+			return wrong
+		}
+	}
+	for _, notice := range message.Notices {
+		if !told(func() { onNotice(notice) }) {
+			return wrong
+		}
+		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil {
+			reply := c.reply()
+			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that gets to hear this is back
+		}
+		c.part(say)
+	}
+	return nil
+}
+
+// tell calls something of the bot's that answers nothing.
+func (c *caller) tell(call func()) error {
+	if c.interrupted.Load() {
+		return errInterrupted
+	}
+	err := guarded(func() error { call(); return nil })
+	if err != nil && c.playOn {
+		slog.Error("the bot failed outside a decision: " + err.Error())
+		return nil
+	}
+	return err
+}
+
+func (c *caller) answers(decisions []*Decision, messages []*arenav1.Decision, received time.Duration, say func(*arenav1.PlayRequest)) error {
+	for len(decisions) > 0 {
+		done := 0
+		err := guarded(func() error { return c.ask(decisions, messages, received, &done, say) })
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
+		if err != nil {
+			where := whereOf(decisions[min(done, len(decisions)-1)], len(decisions))
+			if !c.playOn {
+				if failure := (*Error)(nil); errors.As(err, &failure) {
+					failure.Text += "\n" + where
+				}
+				return err
+			}
+			slog.Error(fmt.Sprintf("the bot failed; its first legal action is played instead: %v\n%s", err, where))
+			if done < len(decisions) {
+				c.answer(decisions[done], decisions[done].Legal[0])
+				done++
+				c.part(say)
+			}
+		}
+		decisions, messages = decisions[done:], messages[done:]
+	}
+	return nil
+}
+
+// ask asks the bot for all decisions; done counts those that are answered.
+func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, received time.Duration, done *int, say func(*arenav1.PlayRequest)) error {
+	tellTime := func(at int) {
+		soft, bank := int(messages[at].SoftMs), int(messages[at].BankMs)
+		passed := max(0, int((c.now() - received).Round(time.Millisecond).Milliseconds()))
+		decisions[at].SoftMs, decisions[at].BankMs = max(0, soft-passed), max(0, bank-max(0, passed-soft))
+	}
+	for at := range decisions {
+		tellTime(at)
+	}
+	if c.interrupted.Load() {
+		return errInterrupted
+	}
+	asked := slices.Clone(decisions) // whatever the bot does to it
+	for choice := range c.bot.choices(asked) {
+		at, of := *done, len(decisions)
+		if at == of {
+			return &Error{Kind: BadAnswer, Text: fmt.Sprintf("DecideMany gave more than %d answers to %d decisions", of, of)}
+		}
+		if !slices.Contains(decisions[at].Legal, choice) {
+			text := fmt.Sprintf("answer %d of %d is %d, which is not legal here; decision.Legal is %v", at+1, of, choice, decisions[at].Legal)
+			return &Error{Kind: BadAnswer, Text: text}
+		}
+		c.answer(decisions[at], choice)
+		*done = at + 1
+		c.part(say)
+		if *done < of {
+			tellTime(*done)
+			if c.interrupted.Load() {
+				return errInterrupted
+			}
+		}
+	}
+	if *done < len(decisions) {
+		return &Error{Kind: BadAnswer, Text: fmt.Sprintf("DecideMany gave %d answers to %d decisions", *done, len(decisions))}
+	}
+	return nil
+}
+
+func (c *caller) answer(decision *Decision, action int) {
+	reply := c.reply()
+	answer := &arenav1.Answer{MatchId: decision.MatchID, DecisionId: uint32(decision.DecisionID), Action: uint32(action)}
+	reply.Answers = append(reply.Answers, answer)
+}
+
+func (c *caller) reply() *arenav1.PlayRequest {
+	if c.out == nil {
+		c.out = &arenav1.PlayRequest{}
+	}
+	return c.out
+}
+
+func (c *caller) take() *arenav1.PlayRequest {
+	reply := c.out
+	c.out, c.since = nil, c.now()
+	return reply
+}
+
+// part has said what has waited long enough.
+func (c *caller) part(say func(*arenav1.PlayRequest)) {
+	if c.out != nil && c.now()-c.since > hold {
+		say(c.take())
+	}
+}
+
+// guarded turns a panic into an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &Error{Kind: BotFailed, Text: fmt.Sprintf("the bot panicked: %v\n%s", cause, debug.Stack())}
+		}
+	}()
+	return call()
+}
+
+// whereOf returns which decision it was, and what the bot saw.
+func whereOf(decision *Decision, of int) string {
+	batch, round := "", uint32(0)
+	if of > 1 {
+		batch = fmt.Sprintf(", the first unanswered of %d", of)
+	}
+	if view, ok := decision.View.(interface{ GetRound() uint32 }); ok {
+		round = view.GetRound()
+	}
+	view, _ := protojson.Marshal(decision.View.(proto.Message))
+	return fmt.Sprintf("in match %d of %s, round %d, decision %d%s; legal: %v; view: %s",
+		decision.MatchID, decision.Game.Name, round+1, decision.DecisionID, batch, decision.Legal, view)
+}

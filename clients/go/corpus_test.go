@@ -1,0 +1,534 @@
+package client
+
+// Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included; only gRPC is
+// the script's. clients/conformance/README.md says what the steps mean.
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	arenav1 "arena/client/v1"
+)
+
+const conformance = "../conformance/"
+
+type object = map[string]json.RawMessage
+
+// botSpec is the bot of a conversation, by the words of the README.
+type botSpec struct {
+	Games       []string        `json:"games"`
+	Capacity    int             `json:"capacity"`
+	Version     string          `json:"version"`
+	Token       *string         `json:"token"`
+	Owner       string          `json:"owner"`
+	Invitation  string          `json:"invitation"`
+	Matches     int             `json:"matches"`
+	Challenges  json.RawMessage `json:"challenges"`
+	Casual      bool            `json:"casual"`
+	OnError     string          `json:"on_error"`
+	GiveUpAfter float64         `json:"give_up_after"`
+	ThinksMs    int             `json:"thinks_ms"`
+	Batch       bool            `json:"batch"`
+	Gives       []any           `json:"gives"`
+}
+
+type conversation struct {
+	Title string          `json:"title"`
+	Bot   json.RawMessage `json:"bot"`
+	Steps []object        `json:"steps"`
+}
+
+// virtualClock has a time that passes when it is told.
+type virtualClock struct {
+	time   time.Duration
+	alarms []*alarm
+}
+
+type alarm struct {
+	at   time.Duration
+	call func()
+}
+
+func (v *virtualClock) now() time.Duration { return v.time }
+
+func (v *virtualClock) after(wait time.Duration, call func()) func() {
+	made := &alarm{v.time + wait, call}
+	v.alarms = append(v.alarms, made)
+	return func() { v.alarms = slices.DeleteFunc(v.alarms, func(each *alarm) bool { return each == made }) }
+}
+
+// pass lets time pass for so long or until a condition; settle does what needs no time.
+func (v *virtualClock) pass(length time.Duration, settle func(), until func() bool) {
+	end := v.time + length
+	settle()
+	for !until() && len(v.alarms) > 0 {
+		next := slices.MinFunc(v.alarms, func(one, other *alarm) int { return int(one.at - other.at) })
+		if next.at > end {
+			break
+		}
+		v.alarms = slices.DeleteFunc(v.alarms, func(each *alarm) bool { return each == next })
+		v.time = max(v.time, next.at)
+		next.call()
+		settle()
+	}
+	if !until() {
+		v.time = max(v.time, end)
+	}
+}
+
+// scriptedCall is a stream, and scriptedRegistration a call, that the script answers.
+type scriptedCall struct {
+	token             string
+	events            callEvents
+	said              []*arenav1.PlayRequest
+	closed, cancelled bool
+}
+
+func (s *scriptedCall) write(request *arenav1.PlayRequest) {
+	if !s.cancelled {
+		s.said = append(s.said, proto.Clone(request).(*arenav1.PlayRequest))
+	}
+}
+func (s *scriptedCall) end()    { s.closed = true }
+func (s *scriptedCall) cancel() { s.cancelled = true }
+
+type scriptedRegistration struct {
+	request  *arenav1.RegisterBotRequest
+	answered func(*arenav1.RegisterBotResponse, *status.Status)
+}
+
+// performance is one conversation being played. It is the channel of its connection, too.
+type performance struct {
+	*testing.T
+	clock        virtualClock
+	spec         botSpec
+	tokenFile    string
+	told         []string
+	tries        []any
+	tokens       map[string]string
+	nonces       map[string]bool
+	call         *scriptedCall
+	registration *scriptedRegistration
+	connection   *connection
+	answering    *answering
+	ended        bool
+	err          error
+	stopped      bool
+}
+
+func (p *performance) play(token string, events callEvents) call {
+	made := &scriptedCall{token: token, events: events}
+	p.tries = append(p.tries, made)
+	return made
+}
+
+func (p *performance) register(request *arenav1.RegisterBotRequest, _ time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status)) {
+	p.tries = append(p.tries, &scriptedRegistration{request, answered})
+}
+func (p *performance) consistency(_, _ uint64) ([][]byte, bool, error) { return nil, true, nil }
+func (p *performance) close()                                          {}
+
+func (p *performance) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *performance) check(ok bool, format string, values ...any) {
+	p.Helper()
+	if !ok {
+		p.Fatalf(format, values...)
+	}
+}
+
+func (p *performance) options() Options {
+	options := Options{
+		TokenFile: p.tokenFile, Invitation: p.spec.Invitation, Owner: p.spec.Owner, Matches: p.spec.Matches, Casual: p.spec.Casual,
+		PlayOn: p.spec.OnError == "continue", GiveUpAfter: time.Duration(p.spec.GiveUpAfter * float64(time.Second)), NoReceipts: true,
+	}
+	if p.spec.Token != nil {
+		options.Token = *p.spec.Token
+	}
+	if p.spec.Challenges != nil && json.Unmarshal(p.spec.Challenges, &options.Challenges) != nil {
+		p.must(json.Unmarshal(p.spec.Challenges, &options.Challengers))
+	}
+	return options
+}
+
+// bot returns the one that is described.
+func (p *performance) bot() *Bot {
+	tell := func(text string, values ...any) { p.told = append(p.told, fmt.Sprintf(text, values...)) }
+	asked := func(decision *Decision) {
+		tell("decide %d/%d %d+%d", decision.MatchID, decision.DecisionID, decision.SoftMs, decision.BankMs)
+	}
+	think := func() { p.clock.time += time.Duration(p.spec.ThinksMs) * time.Millisecond }
+	bot := &Bot{
+		Name: "bot", Games: p.spec.Games, Capacity: p.spec.Capacity, Version: p.spec.Version,
+		Decide: func(decision *Decision) int {
+			asked(decision)
+			think()
+			return decision.Legal[0]
+		},
+		OnMatchStart: func(start *MatchStart) { tell("start %d", start.MatchId) },
+		OnRound:      func(report *RoundReport) { tell("round %d", report.MatchId) },
+		OnMatchEnd: func(report *MatchReport) {
+			logMatchEnd(report)
+			tell("report %d", report.MatchId)
+		},
+		OnNotice: func(notice *Notice) {
+			logNotice(notice)
+			match := "-"
+			if notice.MatchId != nil {
+				match = fmt.Sprint(*notice.MatchId)
+			}
+			tell("notice %d %s", notice.Kind, match)
+		},
+	}
+	if p.spec.Batch || p.spec.Gives != nil {
+		bot.DecideMany = func(decisions []*Decision) iter.Seq[int] {
+			var given []int
+			for _, each := range decisions {
+				asked(each)
+				given = append(given, each.Legal[0])
+			}
+			think()
+			if p.spec.Gives != nil {
+				given = nil
+			}
+			for _, each := range p.spec.Gives {
+				number, whole := each.(float64)
+				if !whole {
+					number = None // what is no number a bot in Go cannot give
+				}
+				given = append(given, int(number))
+			}
+			return slices.Values(given)
+		}
+	}
+	return bot
+}
+
+// begin starts the bot's program.
+func (p *performance) begin() {
+	bot, options := p.bot(), p.options()
+	profile, err := profileOf(bot, "", options)
+	p.must(err)
+	var made *connection
+	caller := &caller{bot: bot, playOn: options.PlayOn, now: p.clock.now}
+	answering := newAnswering(caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
+	made = newConnection(profile, surroundings{
+		open:   func() (channel, error) { return p, nil },
+		clock:  &p.clock,
+		inbox:  answering,
+		chance: func() float64 { return 1 },
+		done: func(err error) {
+			if p.connection == made {
+				p.ended, p.err = true, err
+			}
+		},
+	})
+	p.connection, p.answering, p.ended, p.err, p.stopped = made, answering, false, nil, false
+	made.start()
+}
+
+// settle has the bot answer all that it was asked.
+func (p *performance) settle() {
+	for len(p.answering.deliveries) > 0 {
+		if err := p.answering.one(); err != nil {
+			p.answering.deliveries = nil
+			p.connection.end(err)
+			p.ended, p.err = true, err
+		}
+	}
+}
+
+func (p *performance) sameToken(name, token string) {
+	p.Helper()
+	for label, other := range p.tokens {
+		p.check(label == name || token != other, "the token of %s is that of %s", name, label)
+	}
+	if known, there := p.tokens[name]; there {
+		p.check(known == token, "%s has another token", name)
+	}
+	p.tokens[name] = token
+}
+
+func next[T any](p *performance) T {
+	p.Helper()
+	p.check(len(p.tries) > 0, "it tries nothing; ended %v: %v", p.ended, p.err)
+	found, ok := p.tries[0].(T)
+	p.check(ok, "it made a %T", p.tries[0])
+	p.tries = p.tries[1:]
+	return found
+}
+
+func (p *performance) open() *scriptedCall {
+	p.Helper()
+	p.check(p.call != nil, "no stream is open")
+	return p.call
+}
+
+// same fails unless two messages say the same, as JSON does.
+func (p *performance) same(said proto.Message, wanted json.RawMessage) {
+	p.Helper()
+	expected := said.ProtoReflect().New().Interface()
+	p.must(protojson.Unmarshal(wanted, expected))
+	p.check(proto.Equal(said, expected), "it says %v, not %v", said, expected)
+}
+
+var codeNames = func() map[string]codes.Code {
+	names := map[string]codes.Code{}
+	for code := codes.OK; code <= codes.Unauthenticated; code++ {
+		names[strings.ToUpper(code.String())] = code
+	}
+	names["CANCELLED"] = codes.Canceled
+	return names
+}()
+
+func (p *performance) status(given object) *status.Status {
+	text := func(key string) (value string) {
+		if given[key] != nil {
+			p.must(json.Unmarshal(given[key], &value))
+		}
+		return value
+	}
+	code, known := codeNames[strings.ReplaceAll(text("status"), "_", "")]
+	p.check(known, "there is no status %s", text("status"))
+	made := status.New(code, text("text"))
+	if reason := text("reason"); reason != "" {
+		detailed, err := made.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "arena"})
+		p.must(err)
+		return detailed
+	}
+	return made
+}
+
+var sharedMessages = func() (messages map[string]object) {
+	read("messages.json", &messages)
+	return messages
+}()
+
+func read(name string, into any) {
+	text, err := os.ReadFile(conformance + name)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// decoded reads the value of a step.
+func decoded[T any](p *performance, value json.RawMessage) (made T) {
+	p.Helper()
+	p.must(json.Unmarshal(value, &made))
+	return made
+}
+
+func (p *performance) server(value json.RawMessage) {
+	var fields object
+	if value[0] == '"' {
+		fields = sharedMessages[decoded[string](p, value)]
+	} else if fields = decoded[object](p, value); fields["like"] != nil {
+		whole := object{}
+		for key, each := range sharedMessages[decoded[string](p, fields["like"])] {
+			whole[key] = each
+		}
+		delete(fields, "like")
+		for key, each := range fields {
+			whole[key] = each
+		}
+		fields = whole
+	}
+	text, err := json.Marshal(fields)
+	p.must(err)
+	message := &arenav1.PlayResponse{}
+	p.must(protojson.Unmarshal(text, message))
+	p.open().events.message(message)
+}
+
+func (p *performance) opens(wanted object) {
+	p.call = next[*scriptedCall](p)
+	p.sameToken(decoded[string](p, wanted["token"]), p.call.token)
+	p.check(len(p.call.said) == 1, "it says %v at first", p.call.said)
+	hello := p.call.said[0].Hello
+	p.check(strings.HasPrefix(hello.GetClient(), "arena-client-go "), "it is '%s'", hello.GetClient())
+	hello.Client = ""
+	p.same(hello, wanted["hello"])
+	p.check(proto.Equal(p.call.said[0], &arenav1.PlayRequest{Hello: hello}), "it says more than hello")
+	p.call.said = nil
+}
+
+func (p *performance) says(wanted []json.RawMessage) {
+	said := p.open().said
+	p.call.said = nil
+	p.check(len(said) == len(wanted), "it says %v, not %s", said, wanted)
+	for at, each := range said {
+		for _, ready := range each.Ready {
+			p.check(len(ready.Nonce) == 16 && !p.nonces[string(ready.Nonce)], "its own chance are 16 other bytes each time, not %x", ready.Nonce)
+			p.nonces[string(ready.Nonce)] = true
+			ready.Nonce = nil
+		}
+		p.same(each, wanted[at])
+	}
+}
+
+func (p *performance) stops(signal string) {
+	limit := drainTime
+	if signal == "SIGTERM" {
+		limit = drainTerminated
+	}
+	if p.stopped {
+		p.connection.leave()
+	} else {
+		p.connection.drain(limit)
+	}
+	p.stopped = true
+}
+
+func (p *performance) ends(wanted object) {
+	p.check(p.ended && len(p.tries) == 0, "it has not ended; it tries %v", p.tries)
+	p.call = nil
+	word, number := any(nil), 0
+	if p.err != nil {
+		failure, ours := p.err.(*Error)
+		p.check(ours, "it ends with %v", p.err)
+		word, number = string(failure.Kind), failure.Status()
+	}
+	p.check(word == decoded[any](p, wanted["error"]) && number == decoded[int](p, wanted["status"]), "it ends with %v: %v", word, p.err)
+}
+
+// step does one; false for a word that there is not.
+func (p *performance) step(name string, value json.RawMessage) bool {
+	switch name {
+	case "registers":
+		p.registration = next[*scriptedRegistration](p)
+		wanted := decoded[map[string]string](p, value)
+		request := p.registration.request
+		p.sameToken(wanted["token"], request.Token)
+		expected := &arenav1.RegisterBotRequest{Name: wanted["name"], Owner: wanted["owner"], Invitation: wanted["invitation"], Token: request.Token}
+		p.check(proto.Equal(request, expected), "it registers %v", request)
+	case "registered":
+		token := p.registration.request.Token
+		if made := decoded[map[string]string](p, value)["token"]; made != "" {
+			token, p.tokens[made] = made, made
+		}
+		p.registration.answered(&arenav1.RegisterBotResponse{Name: p.registration.request.Name, Token: token}, nil)
+	case "refused":
+		p.registration.answered(nil, p.status(decoded[object](p, value)))
+	case "opens":
+		p.opens(decoded[object](p, value))
+	case "server":
+		p.server(value)
+	case "bytes":
+		encoded, err := base64.StdEncoding.DecodeString(decoded[string](p, value))
+		p.must(err)
+		message := &arenav1.PlayResponse{}
+		p.must(proto.Unmarshal(encoded, message))
+		p.open().events.message(message)
+	case "says":
+		p.says(decoded[[]json.RawMessage](p, value))
+	case "told":
+		wanted := decoded[[]string](p, value)
+		p.check(slices.Equal(p.told, wanted), "it is told %v, not %v", p.told, wanted)
+		p.told = nil
+	case "breaks":
+		p.open().events.ended(p.status(decoded[object](p, value)))
+		p.call = nil
+	case "comes_back":
+		since := p.clock.time
+		p.clock.pass(time.Hour, p.settle, func() bool { return len(p.tries) > 0 || p.ended })
+		p.check(len(p.tries) > 0, "it does not come back; ended %v: %v", p.ended, p.err)
+		wanted, waited := decoded[map[string]int64](p, value)["after_ms"], (p.clock.time - since).Round(time.Millisecond).Milliseconds()
+		p.check(waited == wanted, "it comes back after %d ms, not %d", waited, wanted)
+	case "passes":
+		length := time.Duration(decoded[map[string]int64](p, value)["ms"]) * time.Millisecond
+		p.clock.pass(length, p.settle, func() bool { return false })
+	case "closes":
+		p.check(p.open().closed, "it does not say goodbye")
+		p.call.events.ended(status.New(codes.OK, ""))
+		p.call = nil
+	case "stops":
+		p.stops(decoded[string](p, value))
+	case "restarts":
+		p.connection.end(nil)
+		p.call = nil
+		p.begin()
+	case "ends":
+		p.ends(decoded[object](p, value))
+	default:
+		return false
+	}
+	return true
+}
+
+func perform(t *testing.T, script conversation) {
+	given := "given"
+	p := &performance{T: t, tokens: map[string]string{}, nonces: map[string]bool{}, tokenFile: filepath.Join(t.TempDir(), "bot", "token")}
+	p.spec = botSpec{Games: []string{"sixth_sense"}, Capacity: 8, Version: "1", Token: &given}
+	if script.Bot != nil {
+		words := json.NewDecoder(bytes.NewReader(script.Bot))
+		words.DisallowUnknownFields()
+		p.must(words.Decode(&p.spec))
+	}
+	if p.spec.Token != nil {
+		p.tokens[*p.spec.Token] = *p.spec.Token
+	}
+	p.begin()
+	at := 0
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("at step %d", at+1)
+		}
+	})
+	for ; at < len(script.Steps); at++ {
+		for name, value := range script.Steps[at] {
+			p.check(p.step(name, value), "there is no step %s", name)
+			p.settle()
+			listened := name == "says" || at+1 < len(script.Steps) && script.Steps[at+1]["says"] != nil
+			p.check(listened || p.call == nil || len(p.call.said) == 0, "it says something else")
+		}
+	}
+	p.connection.end(nil)
+	p.settle()
+	p.check(len(p.tries) == 0, "it tries %v at last", p.tries)
+}
+
+func TestConversations(t *testing.T) {
+	for _, name := range []string{"SERVER", "TOKEN", "TOKEN_FILE", "OWNER", "DRAIN"} {
+		t.Setenv("ARENA_"+name, "")
+	}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	files, _ := filepath.Glob(conformance + "conversations/*.json")
+	played := 0
+	for _, file := range files {
+		var scripts []conversation
+		read(strings.TrimPrefix(file, conformance), &scripts)
+		for _, script := range scripts {
+			played++
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".json")+"/"+script.Title, func(t *testing.T) { perform(t, script) })
+		}
+	}
+	if played < 50 {
+		t.Errorf("there are %d conversations", played)
+	}
+}

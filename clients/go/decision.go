@@ -1,0 +1,152 @@
+package client
+
+import (
+	"slices"
+
+	arenav1 "arena/client/v1"
+)
+
+// Messages of the server as a bot meets them.
+type (
+	// SixthSenseView is 6th Sense as one seat sees it.
+	SixthSenseView = arenav1.SixthSenseView
+	// NullernView is Nullern as one seat sees it.
+	NullernView = arenav1.NullernView
+	// MatchStart is the beginning of a match.
+	MatchStart = arenav1.MatchStart
+	// RoundReport is the end of a round.
+	RoundReport = arenav1.RoundReport
+	// MatchReport is the end of a match.
+	MatchReport = arenav1.MatchReport
+	// Notice is what the server tells a bot besides.
+	Notice = arenav1.Notice
+)
+
+// Games are those whose views this client can read, by the names that requests use.
+func Games() []string { return []string{"sixth_sense", "nullern"} }
+
+// None stands where a card, a value or a place does not apply.
+const None = -1
+
+// Card is one card of a game.
+type Card struct {
+	// Name is such as "red 7" or "blue 6/9".
+	Name string
+	// Colour is an index into the catalogue's Colours.
+	Colour int
+	// Values are those it can count as: one, or several where its player says which.
+	Values []int
+}
+
+// Action is one action of a game; what does not apply is None.
+type Action struct {
+	// Name is such as "play red 7" or "red 0 blocks place 2".
+	Name string
+	// Kind is the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
+	Kind string
+	// Card is what it plays or chooses, an index into the catalogue's Cards; None where there is none or it is hidden.
+	Card int
+	// Value is what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+	Value int
+	// Place is that in the trick, counted from 0, of the card it blocks.
+	Place int
+}
+
+// Catalog is one game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+type Catalog struct {
+	// Name is the one programs use, such as "sixth_sense".
+	Name string
+	// Title is the one people use, such as "6th Sense".
+	Title              string
+	MinSeats, MaxSeats int
+	Colours            []string
+	Cards              []Card
+	Actions            []Action
+}
+
+// Decision is a choice to make, with everything the seat may know: a bot needs no memory of earlier decisions.
+type Decision struct {
+	MatchID uint64
+	// DecisionID counts the decisions of the match.
+	DecisionID int
+	Game       *Catalog
+	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView.
+	View any
+	// Legal are the legal actions in rising order, never empty: indices into Game.Actions.
+	Legal []int
+	// SoftMs are the milliseconds until the bank is used, BankMs those left in it for the rest of the match.
+	SoftMs, BankMs int
+}
+
+// Hand returns the seat's own cards, in the order of the view's hand; none where it may not see them.
+func (d *Decision) Hand() []Card {
+	var hand []uint32
+	switch view := d.View.(type) {
+	case *SixthSenseView:
+		hand = view.Hand
+	case *NullernView:
+		hand = view.Hand
+	}
+	cards := make([]Card, len(hand))
+	for at, number := range hand {
+		cards[at] = d.Game.Cards[number]
+	}
+	return cards
+}
+
+// Actions returns the legal actions with their meaning, in the order of Legal.
+func (d *Decision) Actions() []Action {
+	actions := make([]Action, len(d.Legal))
+	for at, number := range d.Legal {
+		actions[at] = d.Game.Actions[number]
+	}
+	return actions
+}
+
+// CatalogOf builds a catalogue from a message.
+func CatalogOf(message *arenav1.GameCatalog) *Catalog {
+	game := &Catalog{
+		Name: message.Name, Title: message.Title, MinSeats: int(message.MinSeats), MaxSeats: int(message.MaxSeats),
+		Colours: slices.Clone(message.Colours),
+	}
+	for _, card := range message.Cards {
+		game.Cards = append(game.Cards, Card{card.Name, int(card.Colour), ints(card.Values)})
+	}
+	for _, action := range message.Actions {
+		game.Actions = append(game.Actions, Action{action.Name, action.Kind, orNone(action.Card), orNone(action.Value), orNone(action.Place)})
+	}
+	return game
+}
+
+// DecisionOf returns a decision as a bot is asked it; ProtocolMismatch where its game has no catalogue.
+func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision, error) {
+	decision := &Decision{
+		MatchID: message.MatchId, DecisionID: int(message.DecisionId), Legal: ints(message.Legal),
+		SoftMs: int(message.SoftMs), BankMs: int(message.BankMs),
+	}
+	switch view := message.View.(type) {
+	case *arenav1.Decision_SixthSense:
+		decision.View, decision.Game = view.SixthSense, games["sixth_sense"]
+	case *arenav1.Decision_Nullern:
+		decision.View, decision.Game = view.Nullern, games["nullern"]
+	}
+	if decision.Game == nil {
+		return nil, &Error{Kind: ProtocolMismatch, Text: "the server asks for a decision in a game unknown to this client: update arena/client"}
+	}
+	return decision, nil
+}
+
+func ints(numbers []uint32) []int {
+	made := make([]int, len(numbers))
+	for at, number := range numbers {
+		made[at] = int(number)
+	}
+	return made
+}
+
+func orNone(number *uint32) int {
+	if number == nil {
+		return None
+	}
+	return int(*number)
+}

@@ -1,0 +1,180 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	arenav1 "arena/client/v1"
+)
+
+// consistency asks the server for the proof that a log of so many leaves begins a longer one; it refuses where there is none.
+type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
+
+// logChecker asks at each welcome: was the server's log of results only added to since the bot last saw it? It says what is wrong
+// once, and the bot plays on.
+type logChecker struct {
+	// mutex is free while the server is asked.
+	mutex    sync.Mutex
+	receipts *receipts
+	alarmed  bool
+}
+
+func newLogChecker(file string) *logChecker { return &logChecker{receipts: &receipts{file: file}} }
+
+// take keeps what a report says of the log.
+func (l *logChecker) take(report *arenav1.MatchReport, seat *seat) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.receipts.take(report, seat)
+}
+
+// welcomed checks the log that a welcome shows, in a goroutine of its own.
+func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
+	go func() {
+		if err := l.check(state, channel.consistency); err != nil {
+			slog.Info(fmt.Sprintf("the server's log of results was not checked: %v", err))
+		}
+	}()
+}
+
+// check compares the log that a welcome shows, nil where it shows none, with what was kept; an error where nobody answers.
+func (l *logChecker) check(state *arenav1.LogState, ask consistency) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	asked := ask
+	ask = func(first, second uint64) ([][]byte, bool, error) {
+		l.mutex.Unlock()
+		defer l.mutex.Lock()
+		return asked(first, second)
+	}
+	l.receipts.load()
+	if state.GetHead() == nil {
+		if l.receipts.pin != nil {
+			l.alarm("the server had a log of results and shows none now")
+		}
+		return nil
+	}
+	keys, err := readKeys(state.Keys)
+	switch {
+	case err != nil:
+		l.alarm("it shows " + err.Error())
+	case !keys.signed(state.Head):
+		l.alarm("its head is not signed by its key")
+	case l.receipts.pin == nil:
+		l.receipts.pinTo(state, nil)
+	default:
+		return l.compare(state, ask)
+	}
+	return nil
+}
+
+func (l *logChecker) compare(state *arenav1.LogState, ask consistency) error {
+	pin, head, known := l.receipts.pin, state.Head, l.receipts.latest(math.MaxUint64)
+	if pin.head.Size == head.Size && bytes.Equal(pin.head.Root, head.Root) && len(pin.keys) == len(state.Keys) {
+		return nil
+	}
+	if len(pin.keys) > len(state.Keys) || !slices.EqualFunc(pin.keys, state.Keys[:len(pin.keys)], bytes.Equal) {
+		l.alarm("its key is not the one that this bot knows, and that one did not name it")
+		return nil
+	}
+	if known.Size <= head.Size {
+		begun, err := begins(known, head, ask)
+		if err != nil {
+			return err
+		}
+		if begun {
+			l.receipts.pinTo(state, nil)
+			return nil
+		}
+	}
+	cut := newCut(state, pin.restores, known.Size)
+	if cut == nil {
+		l.alarm(fmt.Sprintf("it does not begin with the %d entries that this bot has seen", known.Size))
+		return nil
+	}
+	if earlier := l.receipts.latest(cut.size); earlier != nil {
+		begun, err := begins(earlier, head, ask)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			l.alarm(fmt.Sprintf("it was restored from a backup, and does not begin with the %d entries before that", earlier.Size))
+			return nil
+		}
+	}
+	l.tell(cut)
+	l.receipts.pinTo(state, &cut.size)
+	return nil
+}
+
+// tell says which results a restoration lost.
+func (l *logChecker) tell(cut *cutLog) {
+	var beyond []uint64
+	for _, entry := range l.receipts.entries {
+		if entry[0] > cut.size {
+			beyond = append(beyond, entry[1])
+		}
+	}
+	which := ""
+	if len(beyond) == 1 {
+		which = fmt.Sprintf(" (match %d)", beyond[0])
+	} else if len(beyond) > 1 {
+		which = fmt.Sprintf(" (matches %d to %d)", beyond[0], beyond[len(beyond)-1])
+	}
+	slog.Warn(fmt.Sprintf("the server was restored from a backup on %s UTC, and its log goes on from entry %d: %d of this bot's receipts are of "+
+		"results after that%s, which it does not know any more; they are kept in %s, and the bot plays on",
+		cut.at.UTC().Format("2006-01-02 15:04"), cut.size, len(beyond), which, first(l.receipts.file, "memory")))
+}
+
+func (l *logChecker) alarm(problem string) {
+	if l.alarmed {
+		return
+	}
+	l.alarmed = true
+	slog.Error(fmt.Sprintf("THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: %s. Results may have been changed. What this bot was told is kept in "+
+		"%s; it plays on", problem, first(l.receipts.file, "memory")))
+}
+
+// begins says whether one log begins another.
+func begins(first, second *arenav1.LogHead, ask consistency) (bool, error) {
+	if first.Size == second.Size {
+		return bytes.Equal(first.Root, second.Root), nil
+	}
+	proof, refused, err := ask(first.Size, second.Size)
+	return err == nil && !refused && consistent(first, second, proof), err
+}
+
+// cutLog is where a restoration cut a log, and when.
+type cutLog struct {
+	size uint64
+	at   time.Time
+}
+
+// newCut returns where a restoration that was not known cut the log lowest, below so many entries; nil where none did.
+func newCut(state *arenav1.LogState, known [][]byte, seen uint64) (best *cutLog) {
+	for _, entry := range state.Restores {
+		under := entry.Head != nil && entry.Head.Size == state.Head.Size && bytes.Equal(entry.Head.Root, state.Head.Root)
+		old := slices.ContainsFunc(known, func(leaf []byte) bool { return bytes.Equal(leaf, entry.Leaf) })
+		if !under || old || !included(entry) {
+			continue
+		}
+		var leaf struct {
+			Kind string
+			Size uint64
+			At   int64
+		}
+		if json.Unmarshal(entry.Leaf, &leaf) != nil || leaf.Kind != "restore" || entry.Number != leaf.Size+1 || leaf.Size >= seen {
+			continue
+		}
+		if best == nil || leaf.Size < best.size {
+			best = &cutLog{leaf.Size, time.UnixMicro(leaf.At)}
+		}
+	}
+	return best
+}

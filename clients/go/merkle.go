@@ -1,0 +1,136 @@
+package client
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	arenav1 "arena/client/v1"
+)
+
+// Proofs of a log of results (RFC 9162, 2.1): that a leaf is in it, that a later log only added to an earlier one.
+
+func hashed(parts ...[]byte) []byte {
+	made := sha256.New()
+	for _, part := range parts {
+		made.Write(part)
+	}
+	return made.Sum(nil)
+}
+
+func node(left, right []byte) []byte { return hashed([]byte{1}, left, right) }
+
+// included says whether a leaf's proof leads to the root of its head.
+func included(entry *arenav1.LogEntry) bool {
+	if entry.GetHead() == nil || entry.Number < 1 || entry.Number > entry.Head.Size {
+		return false
+	}
+	place, last := entry.Number-1, entry.Head.Size-1
+	made := hashed([]byte{0}, entry.Leaf)
+	for _, each := range entry.Proof {
+		if last == 0 {
+			return false
+		}
+		if place&1 == 1 || place == last {
+			made = node(each, made)
+			for place&1 == 0 && place > 0 {
+				place, last = place>>1, last>>1
+			}
+		} else {
+			made = node(made, each)
+		}
+		place, last = place>>1, last>>1
+	}
+	return last == 0 && bytes.Equal(made, entry.Head.Root)
+}
+
+// consistent says whether a proof shows that the first log, which has leaves, begins the second.
+func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
+	if first.Size < 1 || first.Size > second.Size {
+		return false
+	}
+	if first.Size == second.Size {
+		return len(proof) == 0 && bytes.Equal(first.Root, second.Root)
+	}
+	if first.Size&(first.Size-1) == 0 {
+		proof = append([][]byte{first.Root}, proof...)
+	}
+	if len(proof) == 0 {
+		return false
+	}
+	place, last := first.Size-1, second.Size-1
+	for place&1 == 1 {
+		place, last = place>>1, last>>1
+	}
+	old, made := proof[0], proof[0]
+	for _, each := range proof[1:] {
+		if last == 0 {
+			return false
+		}
+		if place&1 == 1 || place == last {
+			old, made = node(each, old), node(each, made)
+			for place&1 == 0 && place > 0 {
+				place, last = place>>1, last>>1
+			}
+		} else {
+			made = node(made, each)
+		}
+		place, last = place>>1, last>>1
+	}
+	return last == 0 && bytes.Equal(old, first.Root) && bytes.Equal(made, second.Root)
+}
+
+// fieldsOf returns what a leaf says, by name.
+func fieldsOf(leaf []byte) (fields map[string]json.RawMessage, err error) {
+	if err = json.Unmarshal(leaf, &fields); err == nil && fields == nil {
+		err = errors.New("it is no JSON object")
+	}
+	return fields, err
+}
+
+// logKeys are the public keys of a log, one after the other; each signs the next.
+type logKeys struct {
+	log    string
+	newest []byte
+}
+
+// readKeys reads the leaves that name them; an error where one is none, or is not signed by the one before.
+func readKeys(leaves [][]byte) (*logKeys, error) {
+	if len(leaves) == 0 {
+		return nil, errors.New("a log without a key")
+	}
+	keys := &logKeys{}
+	for _, leaf := range leaves {
+		var named struct{ Key, Signature *string }
+		if json.Unmarshal(leaf, &named) != nil || named.Key == nil || named.Signature == nil {
+			return nil, errors.New("a leaf that names no key")
+		}
+		key, wrong := hex.DecodeString(*named.Key)
+		signature, wrongToo := hex.DecodeString(*named.Signature)
+		if wrong != nil || wrongToo != nil {
+			return nil, errors.New("a leaf that names no key")
+		}
+		if keys.log == "" {
+			keys.log = hex.EncodeToString(hashed(key))
+		} else if !signedBy(keys.newest, signature, fmt.Sprintf("arena-log/%s\nkey\n%s\n", keys.log, *named.Key)) {
+			return nil, errors.New("a key that the one before it did not sign")
+		}
+		keys.newest = key
+	}
+	return keys, nil
+}
+
+// signed says whether a head is signed by the newest key.
+func (k *logKeys) signed(head *arenav1.LogHead) bool {
+	root := base64.StdEncoding.EncodeToString(head.Root)
+	return signedBy(k.newest, head.Signature, fmt.Sprintf("arena-log/%s\n%d\n%s\n", k.log, head.Size, root))
+}
+
+func signedBy(key, signature []byte, text string) bool {
+	return len(key) == ed25519.PublicKeySize && ed25519.Verify(key, []byte(text), signature)
+}

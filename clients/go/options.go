@@ -1,0 +1,206 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Options of a run; each may be left out.
+type Options struct {
+	// Token is the token itself.
+	Token string
+	// TokenFile is where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+	TokenFile string
+	// Invitation is for a server that registers bots by invitation.
+	Invitation string
+	// Owner goes before the bot's own, else ARENA_OWNER.
+	Owner string
+	// TLS connects with TLS, and TLSRoots with the authorities in this PEM file instead of those that the system trusts.
+	TLS      bool
+	TLSRoots string
+	// Matches: stop after so many with a result; 0 for no end.
+	Matches int
+	// PlayOn: an error in the bot is logged and its first legal action played; else it ends the run.
+	PlayOn bool
+	// GiveUpAfter is the time without any connection after which the run ends; 0 for never.
+	GiveUpAfter time.Duration
+	// NoReceipts keeps nothing of the server's log of results beside the token.
+	NoReceipts bool
+	// Casual: all its matches are with house bots only and unrated.
+	Casual bool
+	// Challenges accepts those of everybody, Challengers those with one of these bots only.
+	Challenges  bool
+	Challengers []string
+}
+
+// DefaultAddress is where a server listens that nobody told otherwise.
+const DefaultAddress = "localhost:50051"
+
+const (
+	// drainTime is what a bot has for its matches after Ctrl-C, unless ARENA_DRAIN says otherwise.
+	drainTime = 30 * time.Second
+	// drainTerminated is the same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+	drainTerminated = 8 * time.Second
+	longestVersion  = 40
+)
+
+// profile is what a connection needs of a bot, the options and the environment.
+type profile struct {
+	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
+	games                                                                 []string
+	capacity, matches                                                     int
+	giveUpAfter                                                           time.Duration
+	tls, casual, challenges                                               bool
+	// challengers: whose challenges it takes, in small letters; nil for everybody's.
+	challengers map[string]bool
+	// receipts: whether anything is kept of the log of results, and where; empty for nowhere on the disk.
+	keepsReceipts bool
+	receipts      string
+}
+
+var (
+	addresses = regexp.MustCompile(`^(?:\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})$`)
+	tokens    = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`)
+)
+
+func badArgument(format string, values ...any) error {
+	return &Error{Kind: BadArgument, Text: fmt.Sprintf(format, values...)}
+}
+
+func checkedAddress(address string) error {
+	for _, scheme := range []string{"dns:", "unix:", "passthrough:"} {
+		if strings.HasPrefix(address, scheme) {
+			return nil
+		}
+	}
+	if parts := addresses.FindStringSubmatch(address); parts != nil {
+		if port, _ := strconv.Atoi(parts[1]); port > 0 && port <= 65535 {
+			return nil
+		}
+	}
+	host := address
+	if host == "" || strings.ContainsAny(host, ":/") {
+		host = "HOST"
+	}
+	return badArgument("the address '%s' is not of the form HOST:PORT; a server listens on port 50051 unless its operator chose another: %s:50051", address, host)
+}
+
+// drainLimit returns the time for finishing matches after Ctrl-C.
+func drainLimit() (time.Duration, error) {
+	text := os.Getenv("ARENA_DRAIN")
+	if text == "" {
+		return drainTime, nil
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(seconds >= 0 && seconds <= drainTime.Seconds()) {
+		return 0, badArgument("ARENA_DRAIN is '%s': it takes seconds from 0 to %.0f", text, drainTime.Seconds())
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+func first(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func capacityOf(bot *Bot) int {
+	if bot.Capacity == 0 {
+		return 8
+	}
+	return bot.Capacity
+}
+
+// profileOf works out what a connection needs; BadArgument where it makes no sense.
+func profileOf(bot *Bot, address string, options Options) (*profile, error) {
+	made := &profile{
+		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
+		address: first(address, os.Getenv("ARENA_SERVER"), DefaultAddress), token: options.Token, tokenFile: options.TokenFile,
+		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games,
+		capacity: capacityOf(bot), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
+		challenges: options.Challenges || len(options.Challengers) > 0, keepsReceipts: !options.NoReceipts,
+	}
+	if made.token == "" {
+		made.tokenFile = first(made.tokenFile, os.Getenv("ARENA_TOKEN_FILE"))
+	}
+	if len(made.games) == 0 {
+		made.games = Games()[:1]
+	}
+	for _, each := range options.Challengers {
+		if made.challengers == nil {
+			made.challengers = map[string]bool{}
+		}
+		made.challengers[strings.ToLower(each)] = true
+	}
+	switch {
+	case bot.Decide == nil && bot.DecideMany == nil:
+		return nil, badArgument("the bot has neither Decide nor DecideMany")
+	case made.matches < 0:
+		return nil, badArgument("Matches is %d: it takes 1 or more, or 0 for no end", made.matches)
+	case made.capacity < 0:
+		return nil, badArgument("the bot's capacity is %d: it takes 1 or more", made.capacity)
+	case made.giveUpAfter < 0:
+		return nil, badArgument("GiveUpAfter is %v: it takes a time, or 0 for never", made.giveUpAfter)
+	case made.token != "" && !tokens.MatchString(made.token):
+		return nil, badArgument("the token is not one line of printable characters: give it as the server did, or none for the one in the token file")
+	}
+	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // by whoever started it: `arena match`, not its author
+		made.address, made.token, made.tokenFile = first(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
+		made.tls, made.tlsRoots = false, ""
+	}
+	if err := checkedAddress(made.address); err != nil {
+		return nil, err
+	}
+	return made, made.complete(bot.Files)
+}
+
+// complete works out what needs the disk: the version, and where token and receipts are.
+func (p *profile) complete(files []string) (err error) {
+	if p.version == "" {
+		if p.version, err = digest(files); err != nil {
+			return err
+		}
+	}
+	unprintable := strings.ContainsFunc(p.version, func(letter rune) bool { return unicode.Is(unicode.C, letter) })
+	if utf8.RuneCountInString(p.version) > longestVersion || unprintable {
+		return badArgument("the bot's version is %q: it takes at most %d printable characters", p.version, longestVersion)
+	}
+	if p.tokenFile == "" && p.token == "" {
+		if p.tokenFile, err = defaultTokenFile(p.address, p.name); err != nil {
+			return err
+		}
+	}
+	if p.keepsReceipts && p.tokenFile != "" {
+		p.receipts = p.tokenFile + ".receipts"
+	}
+	return nil
+}
+
+// digest returns twelve digits made of the program's file and of others.
+func digest(files []string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", badArgument("the program's own file cannot be found (%v): state the bot's Version", err)
+	}
+	made := sha256.New()
+	for _, file := range append([]string{program}, files...) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", unusable(file, err)
+		}
+		each := sha256.Sum256(content)
+		made.Write(each[:])
+	}
+	return hex.EncodeToString(made.Sum(nil))[:12], nil
+}

@@ -1,0 +1,298 @@
+package client
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	arenav1 "arena/client/v1"
+)
+
+// kept are the receipts that a file keeps, the newest; up to twice as many for a while.
+const kept = 1000
+
+const pinBegin = `{"arena_receipts"`
+
+// receipts are those of one bot at one server: the server's key and newest head, and a receipt for each match. They lie in a file of
+// JSON lines beside the token, which is added to; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
+type receipts struct {
+	// file is where they are; empty keeps nothing on the disk.
+	file string
+	// pin is what is known of the server's log: the leaves that name its keys and its restorations, and its newest head.
+	pin *pinned
+	// heads are those of receipts, the oldest first; entries the number of the leaf, and the match, of each.
+	heads          []*arenav1.LogHead
+	entries        [][2]uint64
+	lines          int
+	read, troubled bool
+}
+
+type pinned struct {
+	keys, restores [][]byte
+	head           *arenav1.LogHead
+}
+
+// headLine, pinLine and receiptLine are the lines of the file.
+type headLine struct {
+	Size      uint64 `json:"size"`
+	Root      string `json:"root"`
+	Signature string `json:"signature"`
+}
+
+type pinLine struct {
+	Format   int      `json:"arena_receipts"`
+	Keys     []string `json:"keys"`
+	Restores []string `json:"restores"`
+	Head     headLine `json:"head"`
+	Cut      *uint64  `json:"cut,omitempty"`
+}
+
+type receiptLine struct {
+	Match      uint64   `json:"match"`
+	Seat       uint32   `json:"seat"`
+	Nonce      *string  `json:"nonce,omitempty"`
+	Salt       *string  `json:"salt,omitempty"`
+	Commitment *string  `json:"commitment,omitempty"`
+	Number     uint64   `json:"number"`
+	Leaf       string   `json:"leaf"`
+	Head       headLine `json:"head"`
+	Proof      []string `json:"proof"`
+}
+
+func lineOf(head *arenav1.LogHead) headLine {
+	return headLine{head.Size, hex.EncodeToString(head.Root), hex.EncodeToString(head.Signature)}
+}
+
+func (h headLine) head() (*arenav1.LogHead, error) {
+	root, wrong := hex.DecodeString(h.Root)
+	signature, wrongToo := hex.DecodeString(h.Signature)
+	return &arenav1.LogHead{Size: h.Size, Root: root, Signature: signature}, errors.Join(wrong, wrongToo)
+}
+
+func texts(all [][]byte) []string {
+	made := make([]string, len(all))
+	for at, each := range all {
+		made[at] = string(each)
+	}
+	return made
+}
+
+func contents(all []string) [][]byte {
+	made := make([][]byte, len(all))
+	for at, each := range all {
+		made[at] = []byte(each)
+	}
+	return made
+}
+
+// load reads the file once; what cannot be read is left alone, with a warning.
+func (r *receipts) load() {
+	if r.read || r.file == "" {
+		return
+	}
+	r.read = true
+	text, err := os.ReadFile(r.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if line == "" || err != nil {
+			continue
+		}
+		r.lines++
+		err = r.remember(line)
+	}
+	if err != nil {
+		r.warn(err)
+	}
+}
+
+func (r *receipts) remember(text string) error {
+	if strings.HasPrefix(text, pinBegin) {
+		var line pinLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			return err
+		}
+		if line.Cut != nil {
+			r.forget(*line.Cut)
+		}
+		head, err := line.Head.head()
+		r.pin = &pinned{contents(line.Keys), contents(line.Restores), head}
+		return err
+	}
+	var line receiptLine
+	if err := json.Unmarshal([]byte(text), &line); err != nil {
+		return err
+	}
+	head, err := line.Head.head()
+	r.heads, r.entries = append(r.heads, head), append(r.entries, [2]uint64{line.Number, line.Match})
+	return err
+}
+
+// latest returns the longest head that is known, of at most so many leaves; nil where there is none.
+func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
+	known := r.heads
+	if r.pin != nil {
+		known = append(slices.Clip(known), r.pin.head)
+	}
+	for _, head := range known {
+		if head.Size <= size && (best == nil || head.Size > best.Size) {
+			best = head
+		}
+	}
+	return best
+}
+
+// pinTo keeps keys, restorations and head of a server; cut: the leaves that a restoration left of what was known, nil for all.
+func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
+	if cut != nil {
+		r.forget(*cut)
+	}
+	r.pin = &pinned{keys: state.Keys, head: state.Head}
+	for _, entry := range state.Restores {
+		r.pin.restores = append(r.pin.restores, entry.Leaf)
+	}
+	r.add(pinLine{1, texts(r.pin.keys), texts(r.pin.restores), lineOf(state.Head), cut})
+}
+
+// forget counts no more with what lies beyond a cut; the file keeps it.
+func (r *receipts) forget(cut uint64) {
+	r.heads = slices.DeleteFunc(r.heads, func(head *arenav1.LogHead) bool { return head.Size > cut })
+	r.entries = slices.DeleteFunc(r.entries, func(entry [2]uint64) bool { return entry[0] > cut })
+}
+
+// take checks what a report says of the log, and keeps it; seat: what is known from the match's beginning, if it is.
+func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
+	entry := report.Entry
+	r.load()
+	if problem := problemOf(report); problem != "" {
+		slog.Error(fmt.Sprintf("match %d: the server's log of results does not bear out its report: %s", report.MatchId, problem))
+	}
+	if entry.Head == nil {
+		return
+	}
+	r.heads, r.entries = append(r.heads, entry.Head), append(r.entries, [2]uint64{entry.Number, report.MatchId})
+	line := receiptLine{
+		Match: report.MatchId, Seat: report.Seat, Number: entry.Number, Leaf: string(entry.Leaf), Head: lineOf(entry.Head), Proof: []string{},
+	}
+	if seat != nil {
+		digits := func(content []byte) *string { text := hex.EncodeToString(content); return &text }
+		line.Nonce, line.Salt, line.Commitment = digits(seat.nonce), digits(seat.salt), digits(seat.commitment)
+	}
+	for _, each := range entry.Proof {
+		line.Proof = append(line.Proof, hex.EncodeToString(each))
+	}
+	r.add(line)
+}
+
+func (r *receipts) add(line any) {
+	r.heads, r.entries = r.heads[max(0, len(r.heads)-kept):], r.entries[max(0, len(r.entries)-kept):]
+	if r.file == "" {
+		return
+	}
+	err := os.MkdirAll(filepath.Dir(r.file), 0o700)
+	if err == nil && r.lines >= 2*kept {
+		err = r.shorten()
+	}
+	if err == nil {
+		err = r.append(line)
+	}
+	if err != nil {
+		r.warn(err)
+	}
+}
+
+func (r *receipts) append(line any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(line); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(r.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text.Bytes())
+	r.lines++
+	return errors.Join(err, file.Close())
+}
+
+// shorten keeps the newest receipts, and the newest pin before them.
+func (r *receipts) shorten() error {
+	text, err := os.ReadFile(r.file)
+	if err != nil {
+		return err
+	}
+	var pin string
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, pinBegin) {
+			pin = line
+		} else {
+			lines = append(lines, line)
+		}
+	}
+	lines = lines[max(0, len(lines)-kept):]
+	whole := fmt.Sprintf("%s.%d", r.file, os.Getpid())
+	if err = os.WriteFile(whole, []byte(pin+strings.Join(lines, "")), 0o600); err == nil {
+		err = os.Rename(whole, r.file)
+	}
+	if err != nil {
+		os.Remove(whole)
+		return err
+	}
+	r.lines = len(lines) + min(1, len(pin))
+	return nil
+}
+
+func (r *receipts) warn(err error) {
+	if !r.troubled {
+		r.troubled = true
+		slog.Warn(fmt.Sprintf("receipts cannot be kept in %s (%v); the bot plays on without", r.file, err))
+	}
+}
+
+// problemOf returns what is wrong with the entry of a report, in words; empty where nothing is.
+func problemOf(report *arenav1.MatchReport) string {
+	entry := report.Entry
+	if !included(entry) {
+		return "its proof does not lead from leaf to head"
+	}
+	leaf, err := fieldsOf(entry.Leaf)
+	if err != nil {
+		return fmt.Sprintf("its leaf cannot be read (%v)", err)
+	}
+	told := []struct {
+		name  string
+		value any
+	}{{"number", entry.Number}, {"match", report.MatchId}, {"places", report.Places}, {"points", report.Scores}}
+	if report.Interrupted != "" {
+		told = told[:2]
+	}
+	for _, each := range told {
+		value, _ := json.Marshal(each.value)
+		says, said := spaced(leaf[each.name]), spaced(value)
+		if says != said {
+			return fmt.Sprintf(`its leaf says %s for "%s", the report %s`, says, each.name, said)
+		}
+	}
+	return ""
+}
+
+// spaced returns JSON in a line as people write it; null where there is none.
+func spaced(text json.RawMessage) string {
+	var compact bytes.Buffer
+	if text == nil || json.Compact(&compact, text) != nil {
+		return "null"
+	}
+	return strings.ReplaceAll(compact.String(), ",", ", ")
+}

@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	arenav1 "arena/client/v1"
+)
+
+// Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
+//
+// Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
+// finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second signal, it
+// leaves what is left in order.
+//
+// A lost connection is tried again. What trying again cannot change comes back as an *Error, and so does an error in the bot,
+// unless Options.PlayOn.
+func Run(bot Bot, address string, options Options) error {
+	limit, err := drainLimit()
+	if err != nil {
+		return err
+	}
+	made, err := newRun(&bot, address, options)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	made.start()
+	stopping := false
+	for {
+		select {
+		case heard := <-signals:
+			within := limit
+			if heard == syscall.SIGTERM {
+				within = min(limit, drainTerminated)
+			}
+			if !stopping && within > 0 {
+				made.connection.drain(within)
+			} else {
+				made.leave()
+			}
+			stopping = true
+		case err := <-made.over:
+			if stopping && err == nil {
+				slog.Info("stopped")
+			}
+			return err
+		}
+	}
+}
+
+// Play is Run without signals, for whoever handles them or stops it otherwise: when the context is done, the bot leaves its
+// matches in order, which house bots play on, and nil comes back.
+func Play(ctx context.Context, bot Bot, address string, options Options) error {
+	made, err := newRun(&bot, address, options)
+	if err != nil {
+		return err
+	}
+	made.start()
+	select {
+	case <-ctx.Done():
+		made.leave()
+		return <-made.over
+	case err := <-made.over:
+		return err
+	}
+}
+
+// run is a connection, the bot's code in a goroutine of its own, and an orderly end.
+type run struct {
+	connection *connection
+	answering  *answering
+	// over is told the end, once.
+	over chan error
+}
+
+func newRun(bot *Bot, address string, options Options) (*run, error) {
+	profile, err := profileOf(bot, address, options)
+	if err != nil {
+		return nil, err
+	}
+	clock := machineClock{time.Now()}
+	made := &run{over: make(chan error, 1)}
+	caller := &caller{bot: bot, playOn: options.PlayOn, now: clock.now}
+	made.answering = newAnswering(caller, func(session int, request *arenav1.PlayRequest) { made.connection.say(session, request) })
+	around := surroundings{
+		open:     func() (channel, error) { return openNetwork(profile) },
+		clock:    clock,
+		inbox:    made.answering,
+		chance:   rand.Float64,
+		obstacle: func(found func(string)) { go func() { found(obstacle(profile)) }() },
+		done:     made.answering.end,
+	}
+	if profile.keepsReceipts {
+		log := newLogChecker(profile.receipts)
+		around.keep, around.welcomed = log.take, log.welcomed
+	}
+	made.connection = newConnection(profile, around)
+	return made, nil
+}
+
+// start has the bot play, in other goroutines.
+func (r *run) start() {
+	answered := make(chan error, 1)
+	go func() { answered <- r.answering.answer() }()
+	go func() {
+		select {
+		case err := <-answered:
+			r.connection.end(nil)
+			r.over <- err
+		case <-r.answering.hurried: // a bot that still computes is not waited for
+			r.over <- r.answering.wait()
+		}
+	}()
+	r.connection.start()
+}
+
+// leave has the bot leave at once.
+func (r *run) leave() {
+	r.answering.hurry()
+	r.connection.leave()
+}

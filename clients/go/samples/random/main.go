@@ -1,0 +1,14 @@
+// The shortest complete bot: any legal action will do, whatever the game.
+package main
+
+import (
+	"math/rand/v2"
+
+	"arena/client"
+)
+
+func main() {
+	bot := client.Bot{Name: "random", Games: client.Games()}
+	bot.Decide = func(d *client.Decision) int { return d.Legal[rand.IntN(len(d.Legal))] }
+	client.Main(bot, "Plays at random.")
+}

@@ -1,0 +1,201 @@
+package client
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	arenav1 "arena/client/v1"
+)
+
+// progress is the state that outlives a stream: how many matches are wanted, and which are being played.
+type progress struct {
+	// wanted: how many matches to play in all; 0 for no end.
+	wanted, finished int
+	// playing: matches that have begun.
+	playing map[uint64]bool
+	// accepted: invitations whose matches have yet to begin.
+	accepted map[uint64]acceptance
+	// seats: what is known of the matches that have begun.
+	seats map[uint64]*seat
+	// ending: whether no more matches are to begin, however many are wanted.
+	ending bool
+	// parked: why the server gives the bot no seats; empty where it does.
+	parked string
+}
+
+// acceptance has the commitment of an invitation and the bot's own chance.
+type acceptance struct{ commitment, nonce []byte }
+
+// seat is what a bot knows of a match from its beginning; its nonce is empty where an earlier run of the program sent it.
+type seat struct {
+	number                  uint32
+	nonce, salt, commitment []byte
+}
+
+func newProgress(wanted int) *progress {
+	return &progress{wanted: wanted, playing: map[uint64]bool{}, accepted: map[uint64]acceptance{}, seats: map[uint64]*seat{}}
+}
+
+// begun returns how many matches go on or are about to.
+func (p *progress) begun() int { return len(p.playing) + len(p.accepted) }
+
+// more says whether another match may begin.
+func (p *progress) more() bool {
+	return !p.ending && (p.wanted == 0 || p.finished+p.begun() < p.wanted)
+}
+
+// room returns how many matches may be played at once, given a capacity.
+func (p *progress) room(capacity int) int {
+	if p.ending {
+		return 0
+	}
+	if p.wanted == 0 {
+		return capacity
+	}
+	return max(0, min(capacity, p.wanted-p.finished))
+}
+
+// done says whether nothing is left to play.
+func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
+
+// reconnect forgets what the server says again at a new connection: invitations, and the matches that go on. While the last
+// matches are finished these are kept: each has its report, or begins again.
+func (p *progress) reconnect() {
+	if !p.ending {
+		clear(p.playing)
+	}
+	clear(p.accepted)
+}
+
+// session is the conversation of one stream from the welcome on, as far as it needs nothing of the bot: heartbeats, invitations,
+// which matches go on. So it goes on while the bot thinks. It never waits and moves no bytes.
+type session struct {
+	capacity int
+	progress *progress
+	// keep takes the report of a match that the log of results has, and what is known from its beginning; nil for nobody.
+	keep func(report *arenav1.MatchReport, seat *seat)
+	// challengers: whose challenges it accepts, in small letters; nil for everybody's.
+	challengers map[string]bool
+	// room is the capacity that the server knows; below all others where it has to be said again.
+	room int
+}
+
+// newSession returns the conversation after a welcome; NoGameInCommon where there is none.
+func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, keep func(*arenav1.MatchReport, *seat)) (*session, error) {
+	common := slices.ContainsFunc(welcome.Games, func(game *arenav1.GameCatalog) bool { return slices.Contains(profile.games, game.Name) })
+	if !common {
+		text := fmt.Sprintf("the server plays none of the bot's games (%s)", strings.Join(profile.games, ", "))
+		return nil, &Error{Kind: NoGameInCommon, Text: text}
+	}
+	return &session{profile.capacity, progress, keep, profile.challengers, progress.room(profile.capacity)}, nil
+}
+
+// receive takes note of a message; it returns what is to be said to it at once, nil for nothing.
+func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
+	reply, said := &arenav1.PlayRequest{}, false
+	for _, decision := range message.Decisions {
+		s.progress.playing[decision.MatchId] = true
+	}
+	if message.Heartbeat != nil {
+		reply.Heartbeat, said = message.Heartbeat, true
+	}
+	for _, invitation := range message.Invitations {
+		s.invited(invitation, reply)
+		said = true
+	}
+	for _, start := range message.Starts {
+		s.start(start)
+	}
+	for _, report := range message.Reports {
+		s.end(report)
+	}
+	for _, notice := range message.Notices {
+		switch notice.Kind {
+		case arenav1.NoticeKind_NOTICE_KIND_WITHDRAWN, arenav1.NoticeKind_NOTICE_KIND_TAKEN:
+			delete(s.progress.accepted, notice.GetInvitationId()) // no match comes of it
+		case arenav1.NoticeKind_NOTICE_KIND_PARKED:
+			s.progress.parked, s.progress.ending = notice.Text, true
+		}
+	}
+	if room := s.progress.room(s.capacity); room > s.room {
+		s.room = room
+		capacity := uint32(room)
+		reply.Capacity, said = &capacity, true
+	}
+	if !said {
+		return nil
+	}
+	return reply
+}
+
+func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayRequest) {
+	number := invitation.InvitationId
+	_, again := s.progress.accepted[number]
+	switch {
+	case invitation.Kind == arenav1.MatchKind_MATCH_KIND_CHALLENGE && !s.takes(invitation):
+		reply.Declined = append(reply.Declined, number)
+	case again || s.progress.more():
+		nonce := make([]byte, 16)
+		rand.Read(nonce) // never fails
+		s.progress.accepted[number] = acceptance{invitation.Commitment, nonce}
+		reply.Ready = append(reply.Ready, &arenav1.Ready{InvitationId: number, Nonce: nonce})
+	default:
+		reply.Declined = append(reply.Declined, number)
+		s.room = -1
+	}
+}
+
+// takes says whether a challenge is accepted, and logs it.
+func (s *session) takes(invitation *arenav1.Invitation) bool {
+	taken := s.challengers == nil || slices.ContainsFunc(invitation.Bots, func(name string) bool { return s.challengers[strings.ToLower(name)] })
+	answer := "declined"
+	if taken {
+		answer = "accepted"
+	}
+	slog.Info(fmt.Sprintf("a challenge of %s: %s", strings.Join(invitation.Bots, ", "), answer))
+	return taken
+}
+
+func (s *session) start(start *arenav1.MatchStart) {
+	accepted, known := s.progress.accepted[start.InvitationId]
+	delete(s.progress.accepted, start.InvitationId)
+	shown := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
+	if known && !bytes.Equal(shown[:], accepted.commitment) {
+		slog.Error(fmt.Sprintf("match %d: its commitment is not the one of the invitation: the server may have chosen the deal", start.MatchId))
+	}
+	s.progress.playing[start.MatchId] = true
+	if before := s.progress.seats[start.MatchId]; before == nil || !bytes.Equal(before.commitment, start.Commitment) {
+		s.progress.seats[start.MatchId] = &seat{start.Seat, accepted.nonce, start.Salt, start.Commitment}
+	}
+}
+
+func (s *session) end(report *arenav1.MatchReport) {
+	delete(s.progress.playing, report.MatchId)
+	seat := s.progress.seats[report.MatchId]
+	delete(s.progress.seats, report.MatchId)
+	if report.Entry != nil && s.keep != nil {
+		s.keep(report, seat)
+	}
+	if report.Interrupted == "" {
+		s.progress.finished++
+	}
+}
+
+// hello returns the first message of a stream.
+func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
+	return &arenav1.PlayRequest{Hello: &arenav1.Hello{
+		Games: profile.games, Capacity: uint32(p.room(profile.capacity)), Client: "arena-client-go " + Version, Version: profile.version,
+		Playing: slices.Sorted(maps.Keys(p.playing)), Casual: profile.casual, Challenges: profile.challenges,
+	}}
+}
+
+// concernsBot says whether a message has anything for the bot itself.
+func concernsBot(message *arenav1.PlayResponse) bool {
+	return len(message.Decisions)+len(message.Starts)+len(message.Rounds)+len(message.Reports)+len(message.Notices) > 0
+}

@@ -1,0 +1,130 @@
+// Package sixthsense reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
+// It computes everything from one decision and remembers nothing.
+package sixthsense
+
+import (
+	"slices"
+
+	"arena/client"
+)
+
+// Laid is a card that lies in a trick and counts.
+type Laid struct{ Seat, Place, Colour, Value int }
+
+// Table is what the seat to choose knows, beyond its own hand.
+type Table struct {
+	// Trump is the trump colour; client.None where there is none, or not yet.
+	Trump int
+	// Trick has the cards of the current trick that count, in the order they were laid.
+	Trick []Laid
+	// ToCome are the seats that play to this trick after the own one.
+	ToCome []int
+	// Unseen are the cards that lie with the others or in the stock.
+	Unseen []int
+	// Lacks are the colours that a seat has shown it has no card of, by seat.
+	Lacks map[int]map[int]bool
+}
+
+// Read returns the table as the view shows it.
+func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
+	table := &Table{Trump: client.None, Lacks: map[int]map[int]bool{}}
+	seats, seen := int(view.Seats), make([]bool, len(game.Cards))
+	if view.Turned != nil {
+		seen[*view.Turned] = true
+		table.Trump = game.Cards[*view.Turned].Colour
+	}
+	for _, card := range view.Hand {
+		seen[card] = true
+	}
+	for _, card := range view.KnownPredictions {
+		seen[card] = true
+	}
+	for at, number := range view.Plays {
+		place := at % seats
+		seat := (int(view.Leaders[at/seats]) + place) % seats
+		if place == 0 {
+			table.Trick = nil
+		}
+		action := game.Actions[number]
+		if action.Card != client.None {
+			seen[action.Card] = true
+			if len(table.Trick) > 0 && game.Cards[action.Card].Colour != table.Trick[0].Colour {
+				if table.Lacks[seat] == nil {
+					table.Lacks[seat] = map[int]bool{}
+				}
+				table.Lacks[seat][table.Trick[0].Colour] = true
+			}
+		}
+		table.Trick = After(table.Trick, game, action, seat, place)
+	}
+	laid := len(view.Plays) - len(view.Takers)*seats
+	if laid == 0 {
+		table.Trick = nil // the last trick is complete: a new one begins
+	}
+	for step := 1; step < seats-laid; step++ {
+		table.ToCome = append(table.ToCome, (int(view.Seat)+step)%seats)
+	}
+	colours := len(game.Colours)
+	if seats == 2 {
+		colours--
+	}
+	for number, card := range game.Cards {
+		if card.Colour < colours && !seen[number] {
+			table.Unseen = append(table.Unseen, number)
+		}
+	}
+	return table
+}
+
+// After returns the counting cards of a trick when an action is added: a block takes its victim out and itself does not count.
+func After(trick []Laid, game *client.Catalog, action client.Action, seat, place int) []Laid {
+	if action.Kind == "block" {
+		return slices.DeleteFunc(slices.Clone(trick), func(laid Laid) bool { return laid.Place == action.Place })
+	}
+	return append(slices.Clip(trick), Laid{seat, place, game.Cards[action.Card].Colour, action.Value})
+}
+
+// Taker returns the seat that takes a trick as it lies; client.None when no card counts.
+func Taker(trick []Laid, trump int) int {
+	if len(trick) == 0 {
+		return client.None
+	}
+	led, fours := trick[0].Colour, 0
+	rank := func(laid Laid) []int {
+		power := 0
+		if laid.Colour == trump {
+			power = 2
+		} else if laid.Colour == led {
+			power = 1
+		}
+		return []int{power, laid.Value, -laid.Place}
+	}
+	for _, laid := range trick {
+		if laid.Value == 4 {
+			fours++
+		}
+	}
+	higher := func(one, other Laid) int { return slices.Compare(rank(one), rank(other)) }
+	if fours%2 == 1 { // an odd number of fours reverses the trick
+		return slices.MinFunc(trick, higher).Seat
+	}
+	return slices.MaxFunc(trick, higher).Seat
+}
+
+// Targets returns the numbers of tricks that a prediction card foretells: two for a 6/9.
+func Targets(game *client.Catalog, card int) []int { return game.Cards[card].Values }
+
+// Points returns what a round scores with these aims and that many tricks.
+func Points(aims []int, tricks int, novice bool) int {
+	distance := max(aims[0]-tricks, tricks-aims[0])
+	for _, aim := range aims {
+		distance = min(distance, max(aim-tricks, tricks-aim))
+	}
+	if novice {
+		return []int{6, 4, 3, 2, 1, 0}[min(distance, 5)]
+	}
+	if distance == 0 {
+		return tricks
+	}
+	return -distance
+}

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go proto promise clean
+.PHONY: help setup lock demo test coverage test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -103,6 +103,15 @@ build/client-go/.ready: $(shell find $(GO) clients/conformance -type f)
 	@if command -v go >/dev/null; then mkdir -p $(@D) && cd $(GO) && \
 		go vet ./... && go test ./... && go build -buildvcs=false -o ../../$(@D)/ ./samples/... && touch ../../$@; \
 	else echo "there is no go here: the SDK for Go is left out"; test "$(CI)" != true; fi
+
+CPP := clients/cpp
+client-cpp: build/client-cpp/.ready ## The SDK for C++, tested, as a CMake package in build/client-cpp
+build/client-cpp/.ready: $(shell find $(CPP) clients/conformance proto/arena -type f)
+	@if command -v cmake >/dev/null && command -v grpc_cpp_plugin >/dev/null; then \
+		cmake -S $(CPP) -B $(@D) && cmake --build $(@D) --parallel $(CPP_JOBS) && \
+		ctest --test-dir $(@D) --output-on-failure --no-tests=error && touch $@; \
+	else echo "there is no cmake or no gRPC for C++ here: the SDK for C++ is left out"; test "$(CI)" != true; fi
+CPP_JOBS ?= 2
 
 test-languages: .venv/.ready ## Code generated and compiled in C++, Go, Java and Rust, and real matches with it
 	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,cpp.py go.py java.py rust.py)

@@ -1,0 +1,67 @@
+#include "arena_client/answering.h"
+
+namespace arena {
+
+Answering::Answering(Caller& caller, SayOn say) : caller_(caller), say_(std::move(say)) {}
+
+void Answering::deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) {
+  std::lock_guard lock(mutex_);
+  deliveries_.push_back({session, std::move(message), received});
+  changed_.notify_one();
+}
+
+void Answering::over(std::uint64_t session) {
+  std::lock_guard lock(mutex_);
+  over_ = session;
+}
+
+void Answering::hurry() { caller_.interrupt(); }
+
+void Answering::end(std::exception_ptr error) {
+  std::lock_guard lock(mutex_);
+  ended_ = true;
+  error_ = std::move(error);
+  changed_.notify_one();
+}
+
+Answering::Step Answering::step() {
+  std::unique_lock lock(mutex_);
+  if (deliveries_.empty()) {
+    if (!ended_) return Step::nothing_there;
+    if (error_) std::rethrow_exception(error_);
+    return Step::ended;
+  }
+  const Delivery delivery = std::move(deliveries_.front());
+  deliveries_.pop_front();
+  lock.unlock();
+  react(delivery);
+  return Step::answered;
+}
+
+void Answering::answer() {
+  while (step() != Step::ended) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ || !deliveries_.empty(); });
+  }
+}
+
+void Answering::react(const Delivery& delivery) {
+  if (delivery.message->has_welcome()) {
+    catalogs_.clear();
+    for (const auto& game : delivery.message->welcome().games()) catalogs_[game.name()] = game;
+  }
+  bool current;
+  {
+    std::lock_guard lock(mutex_);
+    current = delivery.session > over_;
+  }
+  try {
+    caller_.react(*delivery.message, catalogs_, delivery.received, current,
+                  [&](const v1::PlayRequest& request) { say_(delivery.session, request); });
+  } catch (const Interrupted&) {
+    std::lock_guard lock(mutex_);
+    deliveries_.clear();  // whoever was told to stop decides no more
+  }
+}
+
+}  // namespace arena

@@ -1,0 +1,55 @@
+// What waits for a bot, and the loop that takes it out and calls the bot's code.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "arena_client/caller.h"
+#include "arena_client/connection.h"
+
+namespace arena {
+
+/// Deliveries in order, for one bot, and then an end. What puts something in may be another thread.
+class Answering : public Inbox {
+ public:
+  /// Has said what the bot says on a session's stream.
+  using SayOn = std::function<void(std::uint64_t, const v1::PlayRequest&)>;
+
+  Answering(Caller& caller, SayOn say);
+
+  void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) override;
+  void over(std::uint64_t session) override;
+  void hurry() override;
+  /// Add nothing any more; `error`: why the connection has ended, if for no good reason.
+  void end(std::exception_ptr error) override;
+
+  /// What a step came to.
+  enum class Step { answered, nothing_there, ended };
+  /// Call the bot for the next delivery, if there is one. Throws ArenaError: the bot's, and that of the end.
+  Step step();
+  /// Call the bot for what comes, until the end. Throws as `step`.
+  void answer();
+
+ private:
+  struct Delivery {
+    std::uint64_t session;
+    std::shared_ptr<const v1::PlayResponse> message;
+    double received;
+  };
+  void react(const Delivery& delivery);
+
+  Caller& caller_;
+  const SayOn say_;
+  Catalogs catalogs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Delivery> deliveries_;
+  std::uint64_t over_ = 0;
+  bool ended_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace arena

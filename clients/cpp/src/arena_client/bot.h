@@ -1,0 +1,51 @@
+// The class that a bot author derives from. It knows no connections: `run` brings decisions and takes answers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arena_client/decision.h"
+
+namespace arena {
+
+/// Takes the action for the next decision.
+using Give = std::function<void(int)>;
+
+/// A player. Override `decide` (or `decide_many`); the rest is optional. Its methods are called one at a time.
+class Bot {
+ public:
+  virtual ~Bot() = default;
+
+  /// 1 to 40 letters, digits, '.', '_' or '-'.
+  std::string name = "bot";
+  /// Bots of one owner never meet in a match; the bot's own name where empty.
+  std::string owner;
+  /// The games it plays, by name.
+  std::vector<std::string> games = {"sixth_sense"};
+  /// How many matches it plays at once.
+  int capacity = 8;
+  /// Files that decide with the program, such as weights: the digest that is the version has them.
+  std::vector<std::string> files;
+  /// At most 40 printable characters; without it a digest of the program and of `files`. Each has a rating of its own.
+  std::optional<std::string> version;
+
+  /// Choose one of `decision.legal`.
+  virtual int decide(const Decision& decision);
+
+  /// Choose for everything that is due at once: give one action for each decision, in their order. Override it where
+  /// many decisions together are cheaper than one by one. What is given is sent while the bot goes on.
+  virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
+
+  /// Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+  virtual void on_match_start(const v1::MatchStart& start);
+  /// Handle the end of a round; its cards are face up in the report.
+  virtual void on_round(const v1::RoundReport& report);
+  /// Handle the end of a match. The default logs place, points and rating.
+  virtual void on_match_end(const v1::MatchReport& report);
+  /// Handle a notice from the server. The default logs one line: a warning where the bot is at fault.
+  virtual void on_notice(const v1::Notice& notice);
+};
+
+}  // namespace arena

@@ -1,0 +1,52 @@
+// Calls the bot's own code for what a message says, and gives what it answers. It moves no bytes.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+
+#include "arena_client/bot.h"
+
+namespace arena {
+
+/// What an error in the bot does: end the run, or be logged while the first legal action is played.
+enum class OnError { raise, proceed };
+
+/// The bot's own code is not called any more: the program was told to stop.
+struct Interrupted {};
+
+/// The one place where a bot's methods are called, one at a time.
+class Caller {
+ public:
+  /// Takes what the bot says.
+  using Say = std::function<void(const v1::PlayRequest&)>;
+
+  /// `clock`: milliseconds of whatever clock the arrivals are of.
+  Caller(Bot& bot, OnError on_error, std::function<double()> clock);
+
+  /// Call the bot no more: what calls it throws Interrupted. From any thread.
+  void interrupt();
+
+  /// Have said what the bot says to a message: nothing, one thing, or several where it takes its time. Without `decide`
+  /// the bot is not asked for decisions. Throws Interrupted and ArenaError.
+  void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received, bool decide, const Say& say);
+
+ private:
+  void tell_news(const v1::PlayResponse& message, const Say& say);
+  void decide_all(std::vector<Decision> decisions, double received, const Say& say);
+  void answer(const Decision& decision, int action, const Say& say);
+  void tell(const std::function<void()>& call);
+  void check_interrupt() const;
+  v1::PlayRequest& reply();
+  void take(const Say& say);
+  void take_if_held(const Say& say);
+
+  Bot& bot_;
+  const OnError on_error_;
+  const std::function<double()> clock_;
+  std::optional<v1::PlayRequest> out_;
+  double since_ = 0;  // when the message was begun, or the last part of what is said to it was taken
+  std::atomic<bool> interrupted_ = false;
+};
+
+}  // namespace arena

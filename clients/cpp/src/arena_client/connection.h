@@ -1,0 +1,133 @@
+// A bot's life on a server: register once, connect, and connect again when the connection is lost. Heartbeats and
+// invitations are answered here, and the rest goes into the bot's inbox. Time, chance and gRPC are given to it; it never
+// waits: whoever has the clock and the channel calls it, always from one thread.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "arena/v1/bots.pb.h"
+#include "arena/v1/play.pb.h"
+#include "arena_client/options.h"
+#include "arena_client/session.h"
+#include "arena_client/status.h"
+
+namespace arena {
+
+/// A clock and its alarms.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Milliseconds since whenever.
+  virtual double now() = 0;
+  /// Make a call after so many milliseconds; returns the alarm's number.
+  virtual std::uint64_t after(double ms, std::function<void()> call) = 0;
+  /// Call an alarm off, if it has yet to come.
+  virtual void call_off(std::uint64_t alarm) = 0;
+};
+
+/// One stream of gRPC's.
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual void write(const v1::PlayRequest& request) = 0;
+  /// Close the bot's side.
+  virtual void end() = 0;
+  /// End all of it.
+  virtual void cancel() = 0;
+};
+
+/// What happens on a stream.
+struct CallEvents {
+  std::function<void(std::shared_ptr<const v1::PlayResponse>)> message;
+  std::function<void(CallStatus)> ended;
+};
+
+/// A channel to the server, for one try.
+class Channel {
+ public:
+  /// Takes the answer to a registration; none where it failed, as the status says.
+  using Registered = std::function<void(std::optional<v1::RegisterBotResponse>, CallStatus)>;
+
+  virtual ~Channel() = default;
+  virtual std::shared_ptr<Call> play(const std::string& token, CallEvents events) = 0;
+  virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
+};
+
+/// Where a connection puts what is for the bot. Sessions are numbered, one a stream.
+class Inbox {
+ public:
+  virtual ~Inbox() = default;
+  /// A message of the server; the first of a session has the welcome. `received`: when, by the clock.
+  virtual void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) = 0;
+  /// A session is over: what it asked is asked again by the next one.
+  virtual void over(std::uint64_t session) = 0;
+  /// There is no time left: the bot is to be called no more.
+  virtual void hurry() = 0;
+  /// The connection has ended; `error`: why, if for no good reason.
+  virtual void end(std::exception_ptr error) = 0;
+};
+
+/// One stream at a time, for as long as the bot plays.
+class Connection {
+ public:
+  /// `open` may throw ArenaError. `chance`: a number from 0 to 1.
+  Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
+             std::function<double()> chance);
+
+  /// Connect, and stay connected until the matches wanted are played, the server has taken leave, or `end`.
+  void start();
+  /// Begin no more matches and finish those that go on; leave what is left after so many milliseconds.
+  void drain(double ms);
+  /// Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+  void leave();
+  /// End it without a word.
+  void end();
+  /// Have something said on a session's stream, if it is still there.
+  void say(std::uint64_t session, const v1::PlayRequest& request);
+
+ private:
+  std::uint64_t after(double ms, std::function<void()> call);
+  void attempt(const std::function<void()>& what);
+  void connect();
+  void enroll();
+  void converse(const std::string& token);
+  void hear(std::shared_ptr<const v1::PlayResponse> message);
+  void welcome(const v1::Welcome& welcome);
+  void failed(Failure failure);
+  void close();
+  void finish(std::exception_ptr error);
+  std::size_t left() const { return progress_.playing.size() + progress_.accepted.size(); }
+  v1::PlayRequest hello() const;
+  ArenaError parked() const;
+
+  const Profile profile_;
+  const std::function<std::shared_ptr<Channel>()> open_;
+  Clock& clock_;
+  Inbox& inbox_;
+  const std::function<double()> chance_;
+  Progress progress_;
+  std::string name_;
+  std::set<std::uint64_t> alarms_;
+  std::shared_ptr<Channel> channel_;
+  std::shared_ptr<Call> call_;
+  std::optional<Session> session_;
+  std::uint64_t number_ = 0;     // of the session
+  std::uint64_t try_ = 0;        // what an earlier try's calls say counts no more
+  std::uint64_t too_late_ = 0;   // the alarm for a welcome that does not come
+  double good_ = 0, seen_ = 0, begun_ = 0;
+  bool known_ = false;      // whether the token of this try was known before
+  bool welcomed_ = false;   // whether there was a welcome on this try
+  bool finishing_ = false;  // whether the bot's side was closed
+  bool leaving_ = false, ended_ = false;
+};
+
+/// Return the longest wait before the next try, so many milliseconds after the last good connection.
+double longest_wait(double outage_ms);
+
+}  // namespace arena

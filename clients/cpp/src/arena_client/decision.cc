@@ -1,0 +1,82 @@
+#include "arena_client/decision.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "arena_client/errors.h"
+
+namespace arena {
+namespace {
+
+const google::protobuf::OneofDescriptor& views() {
+  return *v1::Decision::descriptor()->FindOneofByName("view");
+}
+
+const Catalog& game_of(const v1::Decision& message, const Catalogs& catalogs) {
+  auto* field = v1::Decision::descriptor()->FindFieldByNumber(message.view_case());
+  auto found = field ? catalogs.find(field->name()) : catalogs.end();
+  if (found != catalogs.end()) return found->second;
+  throw ArenaError(ErrorKind::protocol_mismatch,
+                   "the server asks for a decision in a game unknown to this client: update the SDK");
+}
+
+View view_of(const v1::Decision& message) {
+  if (message.has_nullern()) return &message.nullern();
+  return &message.sixth_sense();
+}
+
+}  // namespace
+
+const std::vector<std::string>& games() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> found;
+    for (int at = 0; at < views().field_count(); at++) found.push_back(views().field(at)->name());
+    return found;
+  }();
+  return names;
+}
+
+Decision::Decision(const v1::Decision& message, const Catalogs& catalogs)
+    : match_id(message.match_id()),
+      decision_id(message.decision_id()),
+      game(game_of(message, catalogs)),
+      view(view_of(message)),
+      legal(message.legal().begin(), message.legal().end()),
+      soft_ms(message.soft_ms()),
+      bank_ms(message.bank_ms()),
+      message_(&message) {}
+
+std::vector<const Card*> Decision::hand() const {
+  std::vector<const Card*> cards;
+  std::visit([&](auto* seen) { for (auto number : seen->hand()) cards.push_back(&game.cards(number)); }, view);
+  return cards;
+}
+
+std::vector<const Action*> Decision::actions() const {
+  std::vector<const Action*> named;
+  for (int number : legal) named.push_back(&game.actions(number));
+  return named;
+}
+
+void Decision::pass(int milliseconds) {
+  const int soft = message_->soft_ms(), bank = message_->bank_ms();
+  soft_ms = std::max(0, soft - milliseconds);
+  bank_ms = std::max(0, bank - std::max(0, milliseconds - soft));
+}
+
+std::string Decision::described(std::size_t of) const {
+  std::ostringstream text;
+  auto round = std::visit([](auto* seen) { return seen->round(); }, view);
+  text << "in match " << match_id << " of " << game.name() << ", round " << round + 1 << ", decision " << decision_id;
+  if (of > 1) text << ", the first unanswered of " << of;
+  text << "; legal: [";
+  for (std::size_t at = 0; at < legal.size(); at++) text << (at ? ", " : "") << legal[at];
+  std::string seen;
+  (void)std::visit([&](auto* each) { return google::protobuf::util::MessageToJsonString(*each, &seen); }, view);
+  text << "]; view: " << seen;
+  return text.str();
+}
+
+}  // namespace arena

@@ -1,0 +1,66 @@
+// What a bot is asked: a Decision, and the Catalog that says what its small numbers mean.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "arena/v1/play.pb.h"
+
+namespace arena {
+
+/// One game: its colours, cards and actions, as arena/v1/game.proto describes them.
+using Catalog = v1::GameCatalog;
+/// One card of a game: name, colour, values.
+using Card = v1::Card;
+/// One action of a game: name, kind, and where they apply card, value and place.
+using Action = v1::Action;
+/// The game as one seat sees it.
+using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*>;
+/// The games of a server, by the names that requests use.
+using Catalogs = std::map<std::string, Catalog>;
+
+/// Return the games whose views this client can read, by the names that requests use.
+const std::vector<std::string>& games();
+
+/// A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. What it points to
+/// lasts for as long as the call that it is given to.
+class Decision {
+ public:
+  /// Throws ArenaError (protocol_mismatch) where its game has no catalogue.
+  Decision(const v1::Decision& message, const Catalogs& catalogs);
+
+  std::uint64_t match_id;
+  /// Counts the decisions of the match.
+  std::uint32_t decision_id;
+  const Catalog& game;
+  View view;
+  /// The legal actions in rising order, never empty: indices into `game.actions()`.
+  std::vector<int> legal;
+  /// Milliseconds until the bank is used.
+  int soft_ms;
+  /// Milliseconds left in the bank, for the rest of the match.
+  int bank_ms;
+
+  /// The view if it is of this kind, such as `view_as<arena::v1::NullernView>()`; else null.
+  template <class Kind>
+  const Kind* view_as() const {
+    auto found = std::get_if<const Kind*>(&view);
+    return found ? *found : nullptr;
+  }
+  /// The seat's own cards, in the order of the view's hand; empty where it may not see them.
+  std::vector<const Card*> hand() const;
+  /// The legal actions with their meaning, in the order of `legal`.
+  std::vector<const Action*> actions() const;
+  /// Count time that has passed since the message arrived, in milliseconds.
+  void pass(int milliseconds);
+  /// Return which decision it is and what the bot sees, in a line; `of`: so many were asked at once.
+  std::string described(std::size_t of) const;
+
+ private:
+  const v1::Decision* message_;
+};
+
+}  // namespace arena

@@ -1,0 +1,48 @@
+// What can go wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace arena {
+
+/// Why a bot cannot go on.
+enum class ErrorKind {
+  argument,           ///< what `run` was told makes no sense, such as a file that cannot be read
+  bot_failed,         ///< the bot's code threw; the exception is nested in this one
+  bad_answer,         ///< `decide` or `decide_many` gave something that is no answer
+  token_refused,      ///< the server does not know the token
+  name_taken,         ///< another bot on this server has the name
+  name_not_allowed,   ///< the server does not accept the name of the bot or of its owner
+  invitation_needed,  ///< the server registers new bots by invitation only, or does not accept this one
+  no_game_in_common,  ///< the server plays none of the bot's games
+  protocol_mismatch,  ///< the other side is no Arena server, or is newer than this client
+  taken_over,         ///< the same bot connected from somewhere else; the newest connection plays on
+  refused,            ///< the server ended the connection for a reason that trying again does not change
+  parked,             ///< the bot is given no seats until somebody un-parks it
+  unreachable,        ///< there was no connection for longer than the caller wanted to wait
+};
+
+/// The bot cannot go on; `what()` says why and what to do.
+class ArenaError : public std::runtime_error {
+ public:
+  ArenaError(ErrorKind kind, const std::string& what, std::string reason = "")
+      : std::runtime_error(what), kind(kind), reason(std::move(reason)) {}
+
+  /// What a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached.
+  int status() const {
+    switch (kind) {
+      case ErrorKind::bot_failed:
+      case ErrorKind::bad_answer: return 1;
+      case ErrorKind::argument: return 2;
+      case ErrorKind::unreachable: return 4;
+      default: return 3;
+    }
+  }
+
+  ErrorKind kind;
+  /// The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none.
+  std::string reason;
+};
+
+}  // namespace arena

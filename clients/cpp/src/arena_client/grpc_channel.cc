@@ -1,0 +1,169 @@
+#include "arena_client/grpc_channel.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "arena/v1/bots.grpc.pb.h"
+#include "arena/v1/play.grpc.pb.h"
+
+namespace arena {
+namespace {
+
+const char* const STATUSES[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+                                "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+                                "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
+                                "UNAUTHENTICATED"};
+
+CallStatus status_of(const grpc::Status& status) {
+  const int code = status.error_code();
+  CallStatus said;
+  said.status = code >= 0 && code < 17 ? STATUSES[code] : "UNKNOWN";
+  said.text = status.error_message();
+  const std::string mark = "last error: ";  // gRPC says first that all addresses failed
+  const auto at = said.text.rfind(mark);
+  if (at != std::string::npos) said.text.erase(0, at + mark.size());
+  read_details(status.error_details(), said);
+  return said;
+}
+
+/// Do something in a thread of its own, which the loop waits for.
+void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what) {
+  loop->hold();
+  std::thread([loop, what = std::move(what)]() mutable {
+    what();
+    what = nullptr;  // what it holds goes before the loop may end
+    loop->release();
+  }).detach();
+}
+
+/// One stream: a thread reads, another writes. (The threads of gRPC's own callbacks abort now and then where one channel
+/// goes and the next one comes, with gRPC 1.51 at least.)
+class Stream : public Call {
+ public:
+  Stream(std::shared_ptr<grpc::Channel> channel, const std::string& token, CallEvents events, std::shared_ptr<Loop> loop)
+      : channel_(std::move(channel)), stub_(channel_), events_(std::move(events)), loop_(std::move(loop)) {
+    context_.AddMetadata("authorization", "Bearer " + token);
+  }
+
+  static std::shared_ptr<Stream> start(std::shared_ptr<Stream> self) {
+    start_thread(self->loop_, [self] { self->read_all(self); });
+    return self;
+  }
+
+  void write(const v1::PlayRequest& request) override {
+    std::lock_guard lock(mutex_);
+    if (!ending_) outgoing_.push_back(request);
+    changed_.notify_one();
+  }
+
+  void end() override {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_one();
+  }
+
+  void cancel() override { context_.TryCancel(); }
+
+ private:
+  using Line = grpc::ClientReaderWriter<v1::PlayRequest, v1::PlayResponse>;
+
+  void read_all(const std::shared_ptr<Stream>& self) {
+    const std::unique_ptr<Line> line = stub_.Play(&context_);
+    std::thread writer([&] { write_all(*line); });
+    for (auto message = std::make_shared<v1::PlayResponse>(); line->Read(message.get()); message = std::make_shared<v1::PlayResponse>()) {
+      loop_->post([self, message] { self->events_.message(message); });
+    }
+    {
+      std::lock_guard lock(mutex_);
+      over_ = true;
+      changed_.notify_one();
+    }
+    writer.join();
+    const CallStatus status = status_of(line->Finish());
+    loop_->post([self, status] { self->events_.ended(status); });
+  }
+
+  void write_all(Line& line) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return over_ || ending_ || !outgoing_.empty(); });
+      if (over_) return;
+      if (outgoing_.empty()) break;
+      const v1::PlayRequest request = std::move(outgoing_.front());
+      outgoing_.pop_front();
+      lock.unlock();
+      if (!line.Write(request)) return;  // the status says why
+      lock.lock();
+    }
+    lock.unlock();
+    line.WritesDone();
+  }
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  v1::PlayService::Stub stub_;
+  const CallEvents events_;
+  const std::shared_ptr<Loop> loop_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::PlayRequest> outgoing_;
+  bool ending_ = false, over_ = false;
+};
+
+class GrpcChannel : public Channel {
+ public:
+  GrpcChannel(std::shared_ptr<grpc::Channel> channel, std::shared_ptr<Loop> loop)
+      : channel_(std::move(channel)), loop_(std::move(loop)) {}
+
+  /// Nobody waits for an answer any more.
+  ~GrpcChannel() override {
+    if (registration_) registration_->TryCancel();
+  }
+
+  std::shared_ptr<Call> play(const std::string& token, CallEvents events) override {
+    return Stream::start(std::make_shared<Stream>(channel_, token, std::move(events), loop_));
+  }
+
+  void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) override {
+    registration_ = std::make_shared<grpc::ClientContext>();
+    registration_->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<long>(patience_ms)));
+    start_thread(loop_, [channel = channel_, context = registration_, loop = loop_, request, registered = std::move(registered)] {
+      v1::RegisterBotResponse response;
+      const grpc::Status status = v1::BotService::Stub(channel).RegisterBot(context.get(), request, &response);
+      loop->post([registered, response, said = status_of(status), good = status.ok()] {
+        registered(good ? std::optional(response) : std::nullopt, said);
+      });
+    });
+  }
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::shared_ptr<Loop> loop_;
+  std::shared_ptr<grpc::ClientContext> registration_;
+};
+
+std::shared_ptr<grpc::ChannelCredentials> credentials(const Profile& profile) {
+  if (!profile.tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  if (!profile.tls_roots.empty()) options.pem_root_certs = file_content(profile.tls_roots);
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace
+
+std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop) {
+  grpc::ChannelArguments options;
+  options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new try is a new connection, not the old one's waiting time
+  options.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  auto channel = grpc::CreateCustomChannel(profile.address, credentials(profile), options);
+  return std::make_shared<GrpcChannel>(std::move(channel), std::move(loop));
+}
+
+}  // namespace arena

@@ -1,0 +1,15 @@
+// The way to the server: threads that wait for gRPC, and put what happens into a loop.
+#pragma once
+
+#include <memory>
+
+#include "arena_client/connection.h"
+#include "arena_client/loop.h"
+
+namespace arena {
+
+/// Open a channel to "host:port", which connects at the first call; throws ArenaError where a certificate cannot be read.
+/// Each call holds the loop until gRPC is done with it.
+std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop);
+
+}  // namespace arena

@@ -1,0 +1,24 @@
+// One line a thing that happens, on standard error. A program that wants them elsewhere says so with `log_to`.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace arena {
+
+/// How much a line matters.
+enum class Level { info, warn, error };
+/// Takes a line; called from the bot's thread and from the one that speaks to the server, one at a time.
+using Logger = std::function<void(Level, const std::string&)>;
+
+/// Have another function take the lines; an empty one for standard error again.
+void log_to(Logger logger);
+/// Show on standard error only what matters at least so much.
+void log_from(Level level);
+/// Log a line.
+void log(Level level, const std::string& text);
+
+/// Return a text in one line, its words a space apart; "no reason given" where it has none.
+std::string one_line(const std::string& text);
+
+}  // namespace arena

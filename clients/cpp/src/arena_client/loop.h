@@ -1,0 +1,39 @@
+// The thread that a connection lives in: calls one after the other, from other threads or at their time.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "arena_client/connection.h"
+
+namespace arena {
+
+/// Calls in order. `post`, `hold` and `release` may come from any thread, alarms from within.
+class Loop : public Clock {
+ public:
+  double now() override;
+  std::uint64_t after(double ms, std::function<void()> call) override;
+  void call_off(std::uint64_t alarm) override;
+
+  /// Have a call made; none is made after the end.
+  void post(std::function<void()> call);
+  /// Make calls until `stop`, and until each `hold` has its `release`.
+  void run();
+  void stop();
+  void hold();
+  void release();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> calls_;
+  std::map<std::pair<double, std::uint64_t>, std::function<void()>> alarms_;
+  std::uint64_t last_ = 0;
+  int holds_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace arena

@@ -1,0 +1,72 @@
+// What `run` can be told besides the bot, what the environment says, and what of both a connection needs.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arena_client/bot.h"
+#include "arena_client/caller.h"
+
+namespace arena {
+
+inline constexpr char DEFAULT_ADDRESS[] = "localhost:50051";
+/// Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise.
+inline constexpr double DRAIN = 30;
+/// The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+inline constexpr double DRAIN_TERMINATED = 8;
+
+/// What `run` takes; each may be left as it is.
+struct Options {
+  /// "host:port"; else ARENA_SERVER, else localhost:50051.
+  std::optional<std::string> address;
+  /// The token itself.
+  std::optional<std::string> token;
+  /// Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+  std::optional<std::string> token_file;
+  /// For a server that registers bots by invitation.
+  std::string invitation;
+  /// Goes before the bot's own, else ARENA_OWNER.
+  std::string owner;
+  /// Whether to connect with TLS, trusting the authorities that gRPC trusts.
+  bool tls = false;
+  /// A PEM file with the authorities to trust instead; TLS is then meant.
+  std::string tls_roots;
+  /// Stop after so many matches with a result.
+  std::optional<int> matches;
+  /// What an error in the bot does: end the run, or be logged while the first legal action is played.
+  OnError on_error = OnError::raise;
+  /// Seconds without any connection after which the run ends.
+  std::optional<double> give_up_after;
+  /// Whether all its matches are with house bots only and unrated.
+  bool casual = false;
+  /// Whether it accepts challenges.
+  bool challenges = false;
+  /// The names of the bots whose challenges it accepts, and no others.
+  std::vector<std::string> challengers;
+};
+
+/// What a connection needs to know.
+struct Profile {
+  std::string name, owner, version, address, token_file, invitation, tls_roots;
+  std::vector<std::string> games;
+  int capacity = 0;
+  std::optional<std::string> token;
+  bool tls = false, casual = false, challenges = false;
+  std::optional<int> matches;
+  std::optional<double> give_up_after;
+  /// Whose challenges it takes, in small letters; empty for everybody's.
+  std::set<std::string> challengers;
+};
+
+/// Work out what a connection needs from a bot, the options and the environment; throws ArenaError (argument).
+Profile profile_of(const Bot& bot, const Options& options);
+/// Return the seconds in which to finish matches after Ctrl-C; throws ArenaError for an ARENA_DRAIN that is none.
+double drain_seconds();
+/// Return a text with the letters from A to Z small.
+std::string lower(std::string text);
+/// Return what is in a file; throws ArenaError (argument).
+std::string file_content(const std::string& file);
+
+}  // namespace arena

@@ -1,0 +1,116 @@
+#include "arena_client/session.h"
+
+#include <algorithm>
+
+#include "arena_client/chance.h"
+#include "arena_client/errors.h"
+#include "arena_client/log.h"
+#include "arena_client/options.h"
+
+namespace arena {
+namespace {
+
+template <class Names>
+std::string joined(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+bool Progress::more() const {
+  if (ending) return false;
+  return !wanted_ || finished + static_cast<int>(playing.size() + accepted.size()) < *wanted_;
+}
+
+int Progress::room(int capacity) const {
+  if (ending) return 0;
+  return wanted_ ? std::min(capacity, *wanted_ - finished) : capacity;
+}
+
+void Progress::reconnect() {
+  if (!ending) playing.clear();
+  accepted.clear();
+}
+
+Session::Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
+                 std::set<std::string> challengers)
+    : capacity_(capacity), progress_(progress), challengers_(std::move(challengers)), room_(progress.room(capacity)) {
+  for (const auto& game : welcome.games()) {
+    if (std::find(games.begin(), games.end(), game.name()) != games.end()) return;
+  }
+  throw ArenaError(ErrorKind::no_game_in_common,
+                   "the server plays none of the bot's games (" + (games.empty() ? "it names none" : joined(games)) + ")");
+}
+
+std::optional<v1::PlayRequest> Session::receive(const v1::PlayResponse& message) {
+  v1::PlayRequest reply;
+  bool said = message.has_heartbeat() || message.invitations_size();
+  for (const auto& decision : message.decisions()) progress_.playing.insert(decision.match_id());
+  if (message.has_heartbeat()) reply.set_heartbeat(message.heartbeat());
+  for (const auto& invitation : message.invitations()) invited(invitation, reply);
+  for (const auto& start : message.starts()) started(start);
+  for (const auto& report : message.reports()) {
+    progress_.playing.erase(report.match_id());
+    progress_.finished += report.interrupted().empty();
+  }
+  for (const auto& notice : message.notices()) {
+    if (notice.kind() == v1::NOTICE_KIND_WITHDRAWN || notice.kind() == v1::NOTICE_KIND_TAKEN) {
+      progress_.accepted.erase(notice.invitation_id());  // no match comes of it
+    } else if (notice.kind() == v1::NOTICE_KIND_PARKED) {
+      progress_.parked = one_line(notice.text());
+      progress_.ending = true;
+    }
+  }
+  const int room = progress_.room(capacity_);
+  if (room > room_) {
+    room_ = room;
+    reply.set_capacity(room);
+    said = true;
+  }
+  return said ? std::optional(std::move(reply)) : std::nullopt;
+}
+
+void Session::invited(const v1::Invitation& invitation, v1::PlayRequest& reply) {
+  const std::uint64_t number = invitation.invitation_id();
+  if (invitation.kind() == v1::MATCH_KIND_CHALLENGE && !takes(invitation)) {
+    reply.add_declined(number);
+  } else if (progress_.more() || progress_.accepted.count(number)) {
+    progress_.accepted[number] = invitation.commitment();
+    auto* ready = reply.add_ready();
+    ready->set_invitation_id(number);
+    ready->set_nonce(random_bytes(16));
+  } else {
+    reply.add_declined(number);
+    room_ = -1;
+  }
+}
+
+bool Session::takes(const v1::Invitation& challenge) const {
+  const auto& bots = challenge.bots();
+  const bool taken = challengers_.empty() || std::any_of(bots.begin(), bots.end(), [this](const std::string& name) {
+    return challengers_.count(lower(name)) > 0;
+  });
+  log(Level::info, "a challenge of " + joined(bots) + ": " + (taken ? "accepted" : "declined"));
+  return taken;
+}
+
+void Session::started(const v1::MatchStart& start) {
+  const auto accepted = progress_.accepted.find(start.invitation_id());
+  if (accepted != progress_.accepted.end()) {
+    if (sha256(start.salt() + start.commitment()) != accepted->second) {
+      log(Level::error, "match " + std::to_string(start.match_id()) +
+                            ": its commitment is not the one of the invitation: the server may have chosen the deal");
+    }
+    progress_.accepted.erase(accepted);
+  }
+  progress_.playing.insert(start.match_id());
+}
+
+bool concerns_bot(const v1::PlayResponse& message) {
+  return message.decisions_size() || message.starts_size() || message.rounds_size() || message.reports_size() ||
+         message.notices_size();
+}
+
+}  // namespace arena

@@ -1,0 +1,107 @@
+#include "arena_client/status.h"
+
+#include <google/protobuf/any.pb.h>
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/empty.pb.h>
+
+#include <algorithm>
+#include <set>
+
+#include "arena_client/log.h"
+
+namespace arena {
+namespace {
+
+/// Reasons for the end of a stream after which another try may succeed.
+const std::set<std::string> COME_BACK = {"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"};
+
+/// Return the fields of a message with this number that are bytes or texts.
+std::vector<std::string> fields(const std::string& bytes, int number) {
+  google::protobuf::Empty message;
+  std::vector<std::string> found;
+  if (!message.ParseFromString(bytes)) return found;  // somebody else's details
+  const auto& unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int at = 0; at < unknown.field_count(); at++) {
+    const auto& field = unknown.field(at);
+    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
+      found.push_back(field.length_delimited());
+    }
+  }
+  return found;
+}
+
+Failure dropped(const std::string& why) { return {std::nullopt, why, 0}; }
+
+Failure fatal(ErrorKind kind, const std::string& why, const CallStatus& status) {
+  return {ArenaError(kind, why, status.reason), "", 0};
+}
+
+Failure play_meaning(const CallStatus& status, const std::string& text) {
+  const std::string& word = status.status;
+  if (word == "OK") return dropped("the server closed the connection");
+  if (COME_BACK.count(status.reason)) return dropped(text + " (" + status.reason + ")");
+  if (word == "UNAUTHENTICATED") return fatal(ErrorKind::token_refused, "the server refuses the token: " + text, status);
+  if (word == "ABORTED") return fatal(ErrorKind::taken_over, "the bot is connected from somewhere else: " + text, status);
+  if (word == "UNIMPLEMENTED") {
+    return fatal(ErrorKind::protocol_mismatch,
+                 "this is no Arena server, or it speaks another version of the protocol: " + text, status);
+  }
+  if (word == "FAILED_PRECONDITION") {
+    if (status.reason != "NO_CASUAL") return fatal(ErrorKind::no_game_in_common, text, status);
+    return fatal(ErrorKind::refused, text + "; leave out casual (--casual) for rated matches", status);
+  }
+  if (word == "INVALID_ARGUMENT" || word == "PERMISSION_DENIED") {
+    return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
+  }
+  return dropped(text + " (" + word + ")");
+}
+
+Failure registration_meaning(const CallStatus& status, const std::string& text) {
+  const std::string& word = status.status;
+  if (COME_BACK.count(status.reason)) return play_meaning(status, text);
+  if (word == "ALREADY_EXISTS") {
+    return fatal(ErrorKind::name_taken,
+                 text + ". If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
+                        "register under another name",
+                 status);
+  }
+  if (word == "INVALID_ARGUMENT") {
+    const bool token = status.reason == "TOKEN_NOT_ALLOWED";
+    return fatal(token ? ErrorKind::token_refused : ErrorKind::name_not_allowed, text, status);
+  }
+  if (word == "PERMISSION_DENIED" && status.reason != "OWNER_BANNED") {
+    return fatal(ErrorKind::invitation_needed, text, status);
+  }
+  if (word == "RESOURCE_EXHAUSTED") return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
+  return play_meaning(status, text);
+}
+
+Failure with_pause(Failure failure, const CallStatus& status) {
+  failure.pause_ms = status.pause_ms;
+  return failure;
+}
+
+}  // namespace
+
+void read_details(const std::string& details, CallStatus& status) {
+  for (const std::string& packed : fields(details, 3)) {
+    google::protobuf::Any any;
+    if (!any.ParseFromString(packed)) continue;
+    const std::string type = any.type_url().substr(any.type_url().rfind('/') + 1);
+    for (const std::string& value : fields(any.value(), 1)) {
+      if (type == "google.rpc.ErrorInfo") status.reason = value;
+      google::protobuf::Duration pause;
+      if (type == "google.rpc.RetryInfo" && pause.ParseFromString(value)) {
+        status.pause_ms = std::max(0.0, pause.seconds() * 1e3 + pause.nanos() / 1e6);
+      }
+    }
+  }
+}
+
+Failure play_failure(const CallStatus& status) { return with_pause(play_meaning(status, one_line(status.text)), status); }
+
+Failure registration_failure(const CallStatus& status) {
+  return with_pause(registration_meaning(status, one_line(status.text)), status);
+}
+
+}  // namespace arena

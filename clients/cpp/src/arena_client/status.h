@@ -1,0 +1,37 @@
+// What the end of a call means: the statuses of the protocol, and which of them another try may change.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "arena_client/errors.h"
+
+namespace arena {
+
+/// How a call ended.
+struct CallStatus {
+  /// gRPC's word for it, such as "UNAVAILABLE".
+  std::string status;
+  /// Words for people.
+  std::string text;
+  /// The reason of its `google.rpc.ErrorInfo`; empty where the server gave none.
+  std::string reason;
+  /// Milliseconds of its `google.rpc.RetryInfo`; 0 where the server gave none.
+  double pause_ms = 0;
+};
+
+/// What a failed call means: an error for good, or else that another try may succeed, and why it was needed.
+struct Failure {
+  std::optional<ArenaError> error;
+  std::string dropped;
+  double pause_ms = 0;
+};
+
+/// Take reason and pause out of the bytes of a `google.rpc.Status`; what cannot be read says nothing.
+void read_details(const std::string& details, CallStatus& status);
+/// Return what the end of a stream means.
+Failure play_failure(const CallStatus& status);
+/// Return what a failed registration means.
+Failure registration_failure(const CallStatus& status);
+
+}  // namespace arena

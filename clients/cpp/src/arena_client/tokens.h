@@ -1,0 +1,34 @@
+// Keeps a bot's token between runs: a small file of its own, readable only by its owner.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace arena {
+
+/// Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
+std::string default_token_file(const std::string& address, const std::string& name);
+
+/// Return the token in the file; none where there is no file or nothing in it. Throws ArenaError (argument).
+std::optional<std::string> read_token(const std::string& file);
+
+/// A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is
+/// lost to a full disk, nor where an answer is: the next try offers the same token.
+class NewToken {
+ public:
+  /// Take the token that an earlier try left beside the file, or make a new one. Throws ArenaError (argument).
+  explicit NewToken(const std::string& file);
+
+  const std::string& token() const { return token_; }
+  /// Put the token that the server answered with in its place, atomically.
+  void keep(const std::string& token);
+  /// Delete the token that the server refused.
+  void drop();
+
+ private:
+  void write(const std::string& token);
+
+  std::string file_, draft_, token_;
+};
+
+}  // namespace arena

@@ -1,0 +1,462 @@
+// Plays the conversations of clients/conformance with the whole SDK on a virtual clock, its connection included; only gRPC
+// is the script's. corpus FOLDER [WORDS]: those whose titles have the words.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "arena_client/answering.h"
+#include "arena_client/caller.h"
+#include "arena_client/chance.h"
+#include "arena_client/connection.h"
+#include "arena_client/errors.h"
+#include "arena_client/log.h"
+#include "arena_client/options.h"
+#include "conversation.h"
+#include "virtual_clock.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace v1 = arena::v1;
+
+constexpr double AN_HOUR = 3'600'000;
+const std::set<std::string> WORDS = {"games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges",
+                                     "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives"};
+
+std::string word(arena::ErrorKind kind) {
+  switch (kind) {
+    case arena::ErrorKind::argument: return "ARGUMENT";
+    case arena::ErrorKind::bot_failed: return "BOT_FAILED";
+    case arena::ErrorKind::bad_answer: return "BAD_ANSWER";
+    case arena::ErrorKind::token_refused: return "TOKEN_REFUSED";
+    case arena::ErrorKind::name_taken: return "NAME_TAKEN";
+    case arena::ErrorKind::name_not_allowed: return "NAME_NOT_ALLOWED";
+    case arena::ErrorKind::invitation_needed: return "INVITATION_NEEDED";
+    case arena::ErrorKind::no_game_in_common: return "NO_GAME_IN_COMMON";
+    case arena::ErrorKind::protocol_mismatch: return "PROTOCOL_MISMATCH";
+    case arena::ErrorKind::taken_over: return "TAKEN_OVER";
+    case arena::ErrorKind::refused: return "REFUSED";
+    case arena::ErrorKind::parked: return "PARKED";
+    case arena::ErrorKind::unreachable: return "UNREACHABLE";
+  }
+  return "";
+}
+
+arena::CallStatus status_from(const Struct& said) {
+  return {text_of(said, "status"), text_of(said, "text"), text_of(said, "reason"), 0};
+}
+
+std::string from_base64(const std::string& text) {
+  std::string bytes;
+  unsigned kept = 0;
+  int bits = 0;
+  for (char each : text) {
+    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const auto digit = digits.find(each);
+    if (digit == std::string::npos) break;
+    kept = kept << 6 | static_cast<unsigned>(digit);
+    if ((bits += 6) >= 8) bytes += static_cast<char>(kept >> (bits -= 8) & 255);
+  }
+  return bytes;
+}
+
+class ScriptedBot : public arena::Bot {
+ public:
+  ScriptedBot(const Struct& spec, VirtualClock& clock, std::vector<std::string>& told) : clock_(clock), told_(told) {
+    for (const auto& [name, _] : spec.fields()) demand(WORDS.count(name), "the bot is described by words that there are: " + name);
+    const auto& fields = spec.fields();
+    if (fields.count("games")) {
+      games.clear();
+      for (const auto& game : fields.at("games").list_value().values()) games.push_back(game.string_value());
+    }
+    if (fields.count("capacity")) capacity = static_cast<int>(fields.at("capacity").number_value());
+    version = text_of(spec, "version", "1");
+    if (fields.count("thinks_ms")) thinks_ms_ = fields.at("thinks_ms").number_value();
+    batch_ = fields.count("batch") && fields.at("batch").bool_value();
+    if ((scripted_ = fields.count("gives"))) {
+      for (const auto& each : fields.at("gives").list_value().values()) {
+        // C++ knows no answer that is no number: what is none here is a number that no action has
+        gives_.push_back(each.kind_case() == Value::kNumberValue ? static_cast<int>(each.number_value()) : -1);
+      }
+    }
+  }
+
+  int decide(const arena::Decision& decision) override {
+    tell(decision);
+    clock_.time += thinks_ms_;
+    return decision.legal[0];
+  }
+
+  void decide_many(const std::vector<arena::Decision>& decisions, const arena::Give& give) override {
+    if (!scripted_ && !batch_) return Bot::decide_many(decisions, give);
+    for (const auto& decision : decisions) tell(decision);
+    clock_.time += thinks_ms_;
+    if (scripted_) std::for_each(gives_.begin(), gives_.end(), give);
+    else for (const auto& decision : decisions) give(decision.legal[0]);
+  }
+
+  void on_match_start(const v1::MatchStart& start) override { told_.push_back("start " + std::to_string(start.match_id())); }
+  void on_round(const v1::RoundReport& report) override { told_.push_back("round " + std::to_string(report.match_id())); }
+  void on_match_end(const v1::MatchReport& report) override {
+    Bot::on_match_end(report);
+    told_.push_back("report " + std::to_string(report.match_id()));
+  }
+  void on_notice(const v1::Notice& notice) override {
+    Bot::on_notice(notice);
+    const std::string match = notice.has_match_id() ? std::to_string(notice.match_id()) : "-";
+    told_.push_back("notice " + std::to_string(notice.kind()) + " " + match);
+  }
+
+ private:
+  void tell(const arena::Decision& decision) {
+    told_.push_back("decide " + std::to_string(decision.match_id) + "/" + std::to_string(decision.decision_id) + " " +
+                    std::to_string(decision.soft_ms) + "+" + std::to_string(decision.bank_ms));
+  }
+
+  VirtualClock& clock_;
+  std::vector<std::string>& told_;
+  double thinks_ms_ = 0;
+  bool batch_ = false, scripted_ = false;
+  std::vector<int> gives_;
+};
+
+struct ScriptedCall : arena::Call {
+  std::string token;
+  arena::CallEvents events;
+  std::vector<v1::PlayRequest> said;
+  bool closed = false, cancelled = false;
+
+  void write(const v1::PlayRequest& request) override {
+    if (!cancelled) said.push_back(request);
+  }
+  void end() override { closed = true; }
+  void cancel() override { cancelled = true; }
+};
+
+struct ScriptedRegistration {
+  v1::RegisterBotRequest request;
+  arena::Channel::Registered registered;
+};
+
+/// What the SDK tries next: a stream, or a registration.
+struct Try {
+  std::shared_ptr<ScriptedCall> call;
+  std::shared_ptr<ScriptedRegistration> registration;
+};
+
+class ScriptedChannel : public arena::Channel {
+ public:
+  explicit ScriptedChannel(std::deque<Try>& tries) : tries_(tries) {}
+
+  std::shared_ptr<arena::Call> play(const std::string& token, arena::CallEvents events) override {
+    auto call = std::make_shared<ScriptedCall>();
+    call->token = token;
+    call->events = std::move(events);
+    tries_.push_back({call, nullptr});
+    return call;
+  }
+  void register_bot(const v1::RegisterBotRequest& request, double, Registered registered) override {
+    tries_.push_back({nullptr, std::make_shared<ScriptedRegistration>(ScriptedRegistration{request, std::move(registered)})});
+  }
+
+ private:
+  std::deque<Try>& tries_;
+};
+
+/// One conversation.
+class Play {
+ public:
+  Play(const Struct& conversation, const Struct& messages, std::string token_file)
+      : conversation_(conversation), messages_(messages), token_file_(std::move(token_file)) {
+    const auto spec = conversation.fields().find("bot");
+    if (spec != conversation.fields().end()) spec_ = spec->second.struct_value();
+  }
+
+  void play() {
+    start();
+    const auto& steps = conversation_.fields().at("steps").list_value().values();
+    for (int at = 0; at < steps.size(); at++) {
+      const auto& [name, wanted] = *steps[at].struct_value().fields().begin();
+      try {
+        settle();
+        step(name, wanted);
+        settle();
+        const bool said_next = at + 1 < steps.size() && steps[at + 1].struct_value().fields().count("says");
+        if (name != "says" && !said_next && call_ && !call_->said.empty()) {
+          throw std::runtime_error("nothing is to be said, and it said " + json(call_->said[0]));
+        }
+      } catch (const std::exception& error) {
+        throw std::runtime_error(std::string(error.what()) + "\nin step " + std::to_string(at + 1) + ": " + json(steps[at]).substr(0, 300));
+      }
+    }
+    current().connection->end();
+    settle();
+    demand(tries_.empty(), "it tries nothing more");
+  }
+
+ private:
+  /// One start of the program. Those before it stay: what they were asked may yet be answered.
+  struct Run {
+    std::unique_ptr<ScriptedBot> bot;
+    std::unique_ptr<arena::Caller> caller;
+    std::unique_ptr<arena::Answering> answering;
+    std::unique_ptr<arena::Connection> connection;
+    bool ended = false;
+    std::optional<arena::ArenaError> error;
+  };
+
+  Run& current() { return *runs_.back(); }
+
+  void start() {
+    runs_.push_back(std::make_unique<Run>());
+    Run& run = current();
+    const auto& fields = spec_.fields();
+    run.bot = std::make_unique<ScriptedBot>(spec_, clock_, told_);
+    arena::Options options;
+    options.address = "arena:1";
+    const auto token = fields.find("token");
+    if (token == fields.end()) options.token = "given";
+    else if (token->second.kind_case() == Value::kStringValue) options.token = token->second.string_value();
+    options.token_file = token_file_;
+    options.owner = text_of(spec_, "owner");
+    options.invitation = text_of(spec_, "invitation");
+    if (fields.count("matches")) options.matches = static_cast<int>(fields.at("matches").number_value());
+    if (fields.count("give_up_after")) options.give_up_after = fields.at("give_up_after").number_value();
+    options.casual = fields.count("casual") && fields.at("casual").bool_value();
+    options.challenges = fields.count("challenges") && fields.at("challenges").bool_value();
+    if (fields.count("challenges")) {
+      for (const auto& name : fields.at("challenges").list_value().values()) options.challengers.push_back(name.string_value());
+    }
+    if (text_of(spec_, "on_error") == "continue") options.on_error = arena::OnError::proceed;
+    run.caller = std::make_unique<arena::Caller>(*run.bot, options.on_error, [this] { return clock_.now(); });
+    run.answering = std::make_unique<arena::Answering>(
+        *run.caller, [&run](std::uint64_t session, const v1::PlayRequest& request) { run.connection->say(session, request); });
+    run.connection = std::make_unique<arena::Connection>(
+        arena::profile_of(*run.bot, options), [this] { return std::make_shared<ScriptedChannel>(tries_); }, clock_,
+        *run.answering, [] { return 1.0; });
+    stopped_ = false;
+    run.connection->start();
+  }
+
+  /// Let the bot answer whatever there is.
+  void settle() {
+    Run& run = current();
+    while (!run.ended) {
+      try {
+        const auto step = run.answering->step();
+        if (step == arena::Answering::Step::nothing_there) return;
+        run.ended = step == arena::Answering::Step::ended;
+      } catch (const arena::ArenaError& error) {
+        run.ended = true;
+        run.error = error;
+      }
+    }
+    run.connection->end();
+  }
+
+  std::string state() {
+    if (!current().ended) return "it runs";
+    return std::string("it has ended: ") + (current().error ? current().error->what() : "all is well");
+  }
+
+  Try next() {
+    demand(!tries_.empty(), "it tries nothing; " + state());
+    Try found = tries_.front();
+    tries_.pop_front();
+    return found;
+  }
+
+  void same_token(const std::string& name, const std::string& token) {
+    for (const auto& [label, other] : tokens_) demand(label == name || token != other, "it is another token");
+    demand(tokens_.emplace(name, token).first->second == token, "it is the same token");
+  }
+
+  ScriptedCall& open() {
+    demand(call_ != nullptr, "a stream is open");
+    return *call_;
+  }
+
+  void end_call(const arena::CallStatus& status) {
+    open();
+    const auto call = std::move(call_);
+    call->events.ended(status);
+  }
+
+  void server_says(const Value& said) {
+    Struct message = said.kind_case() == Value::kStringValue
+                         ? messages_.fields().at(said.string_value()).struct_value()
+                         : said.struct_value();
+    const std::string like = text_of(message, "like");
+    if (!like.empty()) {
+      message.mutable_fields()->erase("like");
+      for (const auto& [name, value] : messages_.fields().at(like).struct_value().fields()) message.mutable_fields()->insert({name, value});
+    }
+    open().events.message(std::make_shared<v1::PlayResponse>(message_from<v1::PlayResponse>(message)));
+  }
+
+  void bot_says(const ListValue& wanted) {
+    std::vector<v1::PlayRequest> said;
+    said.swap(open().said);
+    std::string found, expected;
+    for (auto& request : said) {
+      for (auto& ready : *request.mutable_ready()) {
+        demand(ready.nonce().size() == 16, "its own chance are 16 bytes");
+        demand(nonces_.insert(ready.nonce()).second, "each time others");
+        ready.clear_nonce();
+      }
+      found += json(request) + "\n";
+    }
+    for (const auto& each : wanted.values()) expected += json(message_from<v1::PlayRequest>(each)) + "\n";
+    demand(found == expected, "it said\n" + found.substr(0, 2000) + "and was to say\n" + expected.substr(0, 2000));
+  }
+
+  void opens(const Struct& wanted) {
+    const Try found = next();
+    demand(found.call != nullptr, "it opens a stream, and does not register");
+    call_ = found.call;
+    same_token(text_of(wanted, "token"), call_->token);
+    std::vector<v1::PlayRequest> said;
+    said.swap(call_->said);
+    demand(said.size() == 1, "it says hello and nothing more");
+    v1::PlayRequest first = said[0], expected;
+    demand(first.hello().client().rfind("arena-client-cpp ", 0) == 0, "it names its client");
+    first.mutable_hello()->clear_client();
+    *expected.mutable_hello() = message_from<v1::Hello>(wanted.fields().at("hello"));
+    demand(json(first) == json(expected), "it said " + json(first) + " and was to say " + json(expected));
+  }
+
+  void ends(const Struct& wanted) {
+    demand(current().ended, "it has ended");
+    demand(tries_.empty(), "it does not come back");
+    call_.reset();
+    const auto& error = current().error;
+    const std::string found = error ? word(error->kind) : "";
+    demand(found == text_of(wanted, "error"), "it ended with " + found + ": " + (error ? error->what() : ""));
+    demand((error ? error->status() : 0) == static_cast<int>(wanted.fields().at("status").number_value()), "the exit status");
+  }
+
+  void step(const std::string& name, const Value& wanted) {
+    const Struct& fields = wanted.struct_value();
+    arena::Connection& connection = *current().connection;
+    if (name == "registers") {
+      const Try found = next();
+      demand(found.registration != nullptr, "it registers, and does not open a stream");
+      registration_ = found.registration;
+      const auto& request = registration_->request;
+      same_token(text_of(fields, "token"), request.token());
+      auto expected = message_from<v1::RegisterBotRequest>(fields);
+      expected.set_token(request.token());
+      demand(json(request) == json(expected), "it said " + json(request));
+    } else if (name == "registered") {
+      const std::string token = text_of(fields, "token");
+      if (!token.empty()) tokens_[token] = token;
+      v1::RegisterBotResponse answer;
+      answer.set_name(registration_->request.name());
+      answer.set_token(token.empty() ? registration_->request.token() : token);
+      registration_->registered(answer, {"OK", "", "", 0});
+    } else if (name == "refused") {
+      registration_->registered(std::nullopt, status_from(fields));
+    } else if (name == "opens") {
+      opens(fields);
+    } else if (name == "server") {
+      server_says(wanted);
+    } else if (name == "bytes") {
+      auto message = std::make_shared<v1::PlayResponse>();
+      demand(message->ParseFromString(from_base64(wanted.string_value())), "the bytes are a message");
+      open().events.message(message);
+    } else if (name == "says") {
+      bot_says(wanted.list_value());
+    } else if (name == "told") {
+      std::string found, expected;
+      for (const std::string& each : told_) found += each + "\n";
+      told_.clear();
+      for (const auto& each : wanted.list_value().values()) expected += each.string_value() + "\n";
+      demand(found == expected, "it was told\n" + found + "and was to be told\n" + expected);
+    } else if (name == "breaks") {
+      end_call(status_from(fields));
+    } else if (name == "comes_back") {
+      const double since = clock_.time;
+      clock_.pass(AN_HOUR, [this] { settle(); }, [this] { return !tries_.empty() || current().ended; });
+      demand(!tries_.empty(), "it comes back; " + state());
+      const long waited = std::lround(clock_.time - since);
+      demand(waited == std::lround(fields.fields().at("after_ms").number_value()), "it came back after " + std::to_string(waited) + " ms");
+    } else if (name == "passes") {
+      clock_.pass(fields.fields().at("ms").number_value(), [this] { settle(); }, [] { return false; });
+    } else if (name == "closes") {
+      demand(open().closed, "it says goodbye");
+      end_call({"OK", "", "", 0});
+    } else if (name == "stops") {
+      if (stopped_) connection.leave();
+      else connection.drain(1000 * (wanted.string_value() == "SIGINT" ? arena::DRAIN : arena::DRAIN_TERMINATED));
+      stopped_ = true;
+    } else if (name == "restarts") {
+      connection.end();
+      call_.reset();
+      start();
+    } else if (name == "ends") {
+      ends(fields);
+    } else {
+      throw std::runtime_error("there is no step " + name);
+    }
+  }
+
+  const Struct& conversation_;
+  const Struct& messages_;
+  const std::string token_file_;
+  Struct spec_;
+  VirtualClock clock_;
+  std::vector<std::string> told_;
+  std::deque<Try> tries_;
+  std::map<std::string, std::string> tokens_;
+  std::set<std::string> nonces_;
+  std::shared_ptr<ScriptedCall> call_;
+  std::shared_ptr<ScriptedRegistration> registration_;
+  std::vector<std::unique_ptr<Run>> runs_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const fs::path folder = count > 1 ? arguments[1] : "clients/conformance";
+  const std::string words = count > 2 ? arguments[2] : "";
+  const fs::path home = fs::temp_directory_path() / ("arena-client-cpp-" + arena::hex(arena::random_bytes(6)));
+  fs::create_directory(home);
+  arena::log_to([](arena::Level, const std::string&) {});
+  int played = 0, failed = 0;
+  try {
+    const auto messages = message_from<Struct>(content((folder / "messages.json").string()));
+    std::set<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder / "conversations")) {
+      if (entry.path().extension() == ".json") files.insert(entry.path());
+    }
+    for (const auto& file : files) {
+      const auto conversations = message_from<ListValue>(content(file.string()));
+      for (const auto& conversation : conversations.values()) {
+        const std::string title = text_of(conversation.struct_value(), "title");
+        if (title.find(words) == std::string::npos) continue;
+        played++;
+        try {
+          const auto token_file = home / std::to_string(played) / "bot.token";
+          Play(conversation.struct_value(), messages, token_file.string()).play();
+        } catch (const std::exception& error) {
+          failed++;
+          std::cout << "FAILED " << file.stem().string() << ": " << title << "\n" << error.what() << "\n";
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    std::cout << error.what() << "\n";
+    failed++;
+  }
+  fs::remove_all(home);
+  std::cout << played - failed << " of " << played << " conversations passed\n";
+  return failed || !played ? 1 : 0;
+}

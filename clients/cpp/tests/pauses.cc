@@ -1,0 +1,108 @@
+// When the SDK comes back: the pause that a server asks for, and the waits by themselves.
+#include <google/protobuf/any.pb.h>
+#include <google/protobuf/duration.pb.h>
+
+#include <iostream>
+
+#include "arena_client/connection.h"
+#include "arena_client/log.h"
+#include "arena_client/status.h"
+#include "conversation.h"
+#include "virtual_clock.h"
+
+namespace {
+
+/// Tag and length of a field that is bytes, fewer than 128.
+std::string field(int number, const std::string& bytes) {
+  return {static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())};
+}
+
+std::string with(int number, const std::string& bytes) { return field(number, bytes) + bytes; }
+
+std::string any(const std::string& type, const std::string& value) {
+  google::protobuf::Any packed;
+  packed.set_type_url("type.googleapis.com/" + type);
+  packed.set_value(value);
+  return with(3, packed.SerializeAsString());
+}
+
+std::string details() {
+  google::protobuf::Duration pause;
+  pause.set_seconds(2);
+  pause.set_nanos(500'000'000);
+  return any("google.rpc.ErrorInfo", with(1, "OVER_BUDGET") + with(2, "arena")) +
+         any("google.rpc.RetryInfo", with(1, pause.SerializeAsString()));
+}
+
+/// A server that ends each stream with a status.
+struct Refusing : arena::Channel {
+  struct Silent : arena::Call {
+    void write(const arena::v1::PlayRequest&) override {}
+    void end() override {}
+    void cancel() override {}
+  };
+
+  Refusing(VirtualClock& clock, arena::CallStatus status) : clock(clock), status(std::move(status)) {}
+  std::shared_ptr<arena::Call> play(const std::string&, arena::CallEvents events) override {
+    clock.after(0, [events, status = status] { events.ended(status); });
+    return std::make_shared<Silent>();
+  }
+  void register_bot(const arena::v1::RegisterBotRequest&, double, Registered) override {}
+
+  VirtualClock& clock;
+  const arena::CallStatus status;
+};
+
+struct Nobody : arena::Inbox {
+  void deliver(std::uint64_t, std::shared_ptr<const arena::v1::PlayResponse>, double) override {}
+  void over(std::uint64_t) override {}
+  void hurry() override {}
+  void end(std::exception_ptr) override {}
+};
+
+/// The milliseconds after which the second try comes, where chance says so much of the longest wait.
+double first_wait(const arena::CallStatus& status, double chance) {
+  VirtualClock clock;
+  Nobody inbox;
+  arena::Profile profile;
+  profile.token = "t";
+  int tries = 0;
+  const auto open = [&]() -> std::shared_ptr<arena::Channel> {
+    tries++;
+    return std::make_shared<Refusing>(clock, status);
+  };
+  arena::Connection connection(profile, open, clock, inbox, [chance] { return chance; });
+  connection.start();
+  clock.pass(60'000, [] {}, [&] { return tries == 2; });
+  connection.end();
+  return clock.time;
+}
+
+void check() {
+  arena::CallStatus status{"RESOURCE_EXHAUSTED", "too much", "", 0};
+  arena::read_details(details(), status);
+  demand(status.reason == "OVER_BUDGET", "the reason is read: " + status.reason);
+  demand(status.pause_ms == 2500, "the pause is read: " + std::to_string(status.pause_ms));
+  demand(first_wait(status, 1) == 2600, "it is added to what chance says");
+  demand(first_wait(status, 0) == 2500, "and never undercut");
+  arena::CallStatus strange{"UNAVAILABLE", "gone", "", 0};
+  arena::read_details("no message at all", strange);
+  demand(strange.reason.empty() && strange.pause_ms == 0, "what cannot be read says nothing");
+  demand(first_wait(strange, 0.5) == 50, "without a pause chance alone says it");
+  demand(arena::longest_wait(0) == 100 && arena::longest_wait(3'000) == 3'000, "waits grow with the outage");
+  demand(arena::longest_wait(120'000) == 5'000 && arena::longest_wait(120'001) == 30'000, "and have ends");
+}
+
+}  // namespace
+
+int main() {
+  arena::log_to([](arena::Level, const std::string&) {});
+  try {
+    check();
+  } catch (const std::exception& error) {
+    std::cout << "FAILED: " << error.what() << "\n";
+    return 1;
+  }
+  std::cout << "pauses are kept\n";
+  return 0;
+}

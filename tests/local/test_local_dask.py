@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -28,9 +29,17 @@ class Scheduler(NamedTuple):
 
 @contextmanager
 def program(*words: object) -> Iterator[subprocess.Popen[bytes]]:
-    """One of Dask's, whose log nobody reads."""
+    """One of Dask's, whose log nobody reads; not measured.
+
+    Where `sys.path` has changed, coverage forgets what was imported since it began to look, also what another thread of
+    Dask's imports just then.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
     with subprocess.Popen(
-        [sys.executable, "-m", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment,
     ) as process:
         try:
             yield process

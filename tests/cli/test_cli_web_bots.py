@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +21,15 @@ from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store import matches, moderation
+from arena.store.rows import MatchState
 from arena.store.store import open_readonly, open_to_amend
 from arena.web.pages import bots, opponents
+from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.fresh import FreshRows
 from arena.web.reading.reader import Reader
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.cli.web_rig import WebPages
+from tests.processes.children import children
 from tests.replay.recorded import STARTED
 
 PATIENCE = 300.0
@@ -179,3 +184,27 @@ def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest
         assert len(fresh._kept) == len(fresh._turns) <= 64
 
     trio.run(ask)
+
+
+def test_a_replay_whose_reader_is_killed_is_left_out_and_the_others_are_read(data: Path) -> None:
+    """Nothing waits for ever: neither the page nor whoever asks for another bot."""
+    killed = False
+
+    @contextmanager
+    def opened() -> Iterator[DataSource]:
+        nonlocal killed
+        with open_directory(data) as directory:
+            for pid in () if killed else children(os.getpid(), "arena.web.reading.record_process"):
+                os.kill(pid, signal.SIGKILL)
+                killed = True
+            yield directory
+
+    records = BotRecords(opened)
+    with open_readonly(data) as connection:
+        rows = [row for row in matches.list_matches(connection) if row.state is MatchState.FINISHED]
+    until = time.monotonic() + PATIENCE
+    while (found := records.record(rows, "bot-1")).waiting:
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+    assert killed
+    assert found.known == len(rows) - 1

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import trio
@@ -18,10 +17,11 @@ from arena.server.workers.pool import WorkerPool
 from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.registry import GAMES
+from tests.processes.children import children, runs
 
 PATIENCE = 60
 """Seconds after which a test gives up."""
-WORKER = b"arena.house.worker"
+WORKER = "arena.house.worker"
 FREE: Final = -1.0
 """Seconds that a choice costs away: no choice is so cheap that it would be made here."""
 
@@ -103,29 +103,15 @@ async def working(size: int, away: float = FREE) -> AsyncIterator[Client]:
 
 def workers_of(parent: int | None = None) -> list[int]:
     """The worker processes that a process started; this one by default."""
-    return [child for child in _children(os.getpid() if parent is None else parent) if WORKER in _command(child)]
+    return children(os.getpid() if parent is None else parent, WORKER)
 
 
 def alive(process: int) -> bool:
     """Whether a worker runs under this number."""
-    return WORKER in _command(process)
+    return runs(process, WORKER)
 
 
 async def until(condition: Callable[[], object]) -> None:
     with trio.fail_after(PATIENCE):
         while not condition():
             await trio.sleep(0.01)
-
-
-def _children(parent: int) -> Iterator[int]:
-    for path in Path("/proc").iterdir():
-        with suppress(OSError, ValueError):
-            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
-                yield int(path.name)
-
-
-def _command(process: int) -> Sequence[bytes]:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return ()

@@ -1,29 +1,31 @@
 """What replays say of a bot's newest matches, read beside the pages: points by round and bids.
 
-Reading a replay takes as long as several pages, so no page waits for it: one thread reads them, each once, and a page
-says how many of them it knows.
+Reading a replay takes as long as several pages, so no page waits for it: a process of its own reads them, each once,
+and a page says how many of them it knows.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from statistics import fmean
-from threading import Lock, Thread
+from threading import Condition, Thread
 from typing import Final, NamedTuple
 
 from arena.client.remote import NoAnswer
-from arena.replay.read import read
-from arena.replay.render.show import ShowError, renderer_of
-from arena.replay.replay import ReplayError
-from arena.replay.steps import Course
+from arena.processes.launch import OWN_GROUP, command, environment
 from arena.store.errors import Refused, StoreError
 from arena.store.rows import MatchRow
 from arena.web.reading.reader import OpenSource
+from arena.web.reading.record_process import LENGTH
 
 MOST_WAITING: Final = 200
 """Replays that wait to be read; the pages ask again for the others."""
 KEPT: Final = 5000
+IDLE: Final = 30.0
+"""Seconds after which a process that has nothing to read ends."""
 
 
 class RoundRecord(NamedTuple):
@@ -65,7 +67,7 @@ class BotRecords:
         self._kept: OrderedDict[int, tuple[RoundRecord, ...] | None] = OrderedDict()
         self._waiting: deque[int] = deque()
         self._reading = False
-        self._lock = Lock()
+        self._lock = Condition()
 
     def record(self, rows: Sequence[MatchRow], bot: str) -> BidRecord:
         """Return what is known of a bot in these matches; the other replays are read meanwhile."""
@@ -91,32 +93,57 @@ class BotRecords:
         if number in self._waiting or len(self._waiting) >= MOST_WAITING:
             return
         self._waiting.append(number)
+        self._lock.notify()
         if not self._reading:
             self._reading = True
             Thread(target=self._read, name="bot records", daemon=True).start()
 
     def _read(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._reading = False
-                    return
-                number = self._waiting[0]
+        while self._reading:
             try:
-                with self._open() as source:
-                    rounds = _rounds(source.replay(number))
-            except (NoAnswer, Refused, StoreError, ReplayError, ShowError):
-                rounds = None
-            with self._lock:
-                self._waiting.popleft()
-                self._kept[number] = rounds
-                if len(self._kept) > KEPT:
-                    self._kept.popitem(last=False)
+                self._read_by_process()
+            except (OSError, ValueError):  # it ended, or cannot be started
+                with self._lock:
+                    self._keep(self._waiting[0], None)
+                    self._reading = bool(self._waiting)
+
+    def _read_by_process(self) -> None:
+        with subprocess.Popen(  # noqa: S603 - our own module
+            command("arena.web.reading.record_process", ()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(),
+            process_group=OWN_GROUP,
+        ) as process:
+            while (number := self._next()) is not None:
+                try:
+                    with self._open() as source:
+                        replay = source.replay(number)
+                except (NoAnswer, Refused, StoreError):
+                    rounds = None
+                else:
+                    rounds = _rounds(process, replay)
+                with self._lock:
+                    self._keep(number, rounds)
+
+    def _next(self) -> int | None:
+        """Return the match whose replay is to be read next; None, and be over, when none came for a while."""
+        with self._lock:
+            self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
+            return self._waiting[0] if self._reading else None
+
+    def _keep(self, number: int, rounds: tuple[RoundRecord, ...] | None) -> None:
+        self._waiting.popleft()
+        self._kept[number] = rounds
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
 
 
-def _rounds(replay: bytes) -> tuple[RoundRecord, ...]:
-    course = Course(read(replay))
-    renderer = renderer_of(course.replay.header.game)
-    return tuple(
-        RoundRecord(tuple(renderer.worth(report)), tuple(renderer.kept(report) or ())) for report in course.reports
-    )
+def _rounds(process: subprocess.Popen[bytes], replay: bytes) -> tuple[RoundRecord, ...] | None:
+    """Return what the process makes of a replay; OSError or ValueError where it has ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(len(replay).to_bytes(LENGTH, "big") + replay)
+    process.stdin.flush()
+    found = json.loads(process.stdout.readline())
+    return None if found is None else tuple(RoundRecord(tuple(points), tuple(kept)) for points, kept in found)

@@ -1,0 +1,29 @@
+"""The child processes of a process that run a module, by what the system says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+
+def children(parent: int, module: str) -> list[int]:
+    """Return the children of a process that run a module."""
+    found = []
+    for path in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == parent and runs(path.name, module):
+                found.append(int(path.name))
+    return found
+
+
+def runs(process: int | str, module: str) -> bool:
+    """Whether a process runs under this number, and the module in it."""
+    return module.encode() in _words(process)
+
+
+def _words(process: int | str) -> Sequence[bytes]:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ()

@@ -1,9 +1,12 @@
-"""The build hook behind wheels with compiled modules; off unless the environment asks for it (pyproject.toml)."""
+"""The build hook of wheels: they have compiled modules, unless there is no C compiler or HATCH_BUILD_NO_HOOKS is set."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -17,6 +20,10 @@ class Compiled(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compiles in a process of its own; an editable installation gets nothing, for it would shadow the sources."""
         if version == "editable":
+            return
+        compiler = shlex.split(sysconfig.get_config_var("CC") or "cl")[0]
+        if shutil.which(compiler) is None:
+            self.app.display_warning(f"no C compiler {compiler}: a pure wheel, which is slower (Debian: gcc)")
             return
         built, package = Path(mkdtemp()), self.metadata.name.removeprefix("arena-")
         subprocess.run([sys.executable, Path(__file__).with_name("build.py"), built, package], check=True)

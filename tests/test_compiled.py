@@ -1,6 +1,7 @@
 """What is under test is what was asked for: the sources, or what of them is compiled."""
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -42,3 +43,16 @@ def test_whatever_is_started_in_the_checkout_runs_the_build(command: list[str], 
     words = [sys.executable, *command, "--version"]
     ran = subprocess.run(words, check=True, text=True, capture_output=True, cwd=ROOT, env=environment)
     assert ran.stdout.endswith(" (compiled)\n"), ran.stderr
+
+
+@pytest.mark.process
+def test_an_error_nobody_expected_names_file_and_line_with_its_text() -> None:
+    script = """
+from arena.cli.main import main
+from engine.deal import SeededDecks
+from engine.registry import GAMES
+main(["games"], standalone_mode=False)
+GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], check=False, text=True, capture_output=True, cwd="/")
+    assert re.search(r'File ".*engine/sixth_sense/state\.py", line \d+, in apply\n    \w', ran.stderr), ran.stderr

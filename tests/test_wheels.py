@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -40,9 +41,10 @@ print(sorted({name.partition(".")[0] for name in sys.modules} - sys.stdlib_modul
 """
 
 
-def run(words: list[str], folder: Path, status: int = 0) -> str:
+def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, str] = {}) -> str:
     """What a program says that finds nothing of this checkout."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "UV_", "ARENA_"))}
+    clean |= settings
     ran = subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode == status, (words, ran.stdout, ran.stderr)
     return ran.stdout + ran.stderr
@@ -60,10 +62,10 @@ def install(programs: Path, *words: str | Path) -> None:
     run([*pip, *map(str, words)], programs.parent.parent)
 
 
-def built(folder: Path) -> dict[str, Path]:
+def built(folder: Path, places: Sequence[str], settings: Mapping[str, str]) -> dict[str, Path]:
     """The wheels of this repository, as a release builds them, by distribution."""
-    sources = [str(ROOT / place) for place in (".", "engine", "clients/python")]
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", *sources], folder)
+    words = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", "dist"]
+    run([*words, *(str(ROOT / place) for place in places)], folder, settings=settings)
     return {wheel.name.partition("-")[0]: wheel for wheel in (folder / "dist").iterdir()}
 
 
@@ -91,19 +93,23 @@ def test_all_distributions_have_one_version_and_name_the_engine_by_one_that_no_r
 
 
 @pytest.mark.long
-def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("build", ["sources", "compiled"])
+def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
     """Asks a registry for the libraries that they need."""
-    wheels = built(tmp_path)
+    settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {}
+    wheels = built(tmp_path, (".", "engine", "clients/python"), settings)
     server, engine, client = (wheels[name] for name in ("arena", "arena_engine", "arena_client"))
-    assert {name.partition("/")[0] for name in names(server)} == {"arena", f"arena-{version}.dist-info"}
-    packed, content = engine_wheel()
-    (tmp_path / packed).write_bytes(content)
-    assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
+    tops = {"arena", f"arena-{version}.dist-info"}
+    assert {name.partition("/")[0] for name in names(server) if not name.startswith("arena_compiled")} == tops
+    if build == "sources":
+        packed, content = engine_wheel()
+        (tmp_path / packed).write_bytes(content)
+        assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
 
     programs = environment(tmp_path)
     install(programs, "install", server, engine)
     arena = str(programs / "arena")
-    assert run([arena, "--version"], tmp_path) == f"arena, version {version} (sources)\n"
+    assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
     assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n",
                         run([arena, "demo", "--seconds", "1"], tmp_path, 1))  # fmt: skip
     install(programs, "install", "--no-index", f"{client}[engine]")
@@ -113,3 +119,23 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path) ->
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)
         assert re.fullmatch(r"Error: the engine is not installed: run .*arena_engine-\*\.whl.*\n", told)
+
+
+@pytest.mark.long
+def test_without_a_compiler_a_wheel_is_pure_and_says_so(tmp_path: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--verbose",
+        "--no-deps",
+        "--wheel-dir",
+        "dist",
+        str(ROOT / "engine"),
+    ]
+    said = run(words, tmp_path, settings={"PATH": str(tmp_path)})
+    assert re.search(r"no C compiler \S+: a pure wheel, which is slower", said), said
+    assert [wheel.name for wheel in (tmp_path / "dist").iterdir()] == [
+        f"arena_engine-{version_of_engine}-py3-none-any.whl"
+    ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from arena import STALE_BUILD, build
 from arena.version import __version__
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 VERBS: Final = {
     "demo": ("arena.cli.demo", "Watch bots play for twenty seconds: begin here."),
@@ -89,3 +93,14 @@ def main() -> None:
     Exit status: 0 done, 1 failed (no server, no such match, a replay that differs …), 2 wrong usage.
     `arena drain` has a status of its own, 3: matches are left to the next start.
     """
+    sys.excepthook = _print_with_text
+
+
+def _print_with_text(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print as Python does, and the lines of compiled modules, too: it asks their loader, which has none."""
+    import linecache
+    import traceback
+
+    for frame, _ in traceback.walk_tb(trace):
+        linecache.getlines(frame.f_code.co_filename)
+    traceback.print_exception(kind, error, trace)

@@ -1,4 +1,4 @@
-"""The build hook of wheels: they have compiled modules, unless there is no C compiler or HATCH_BUILD_NO_HOOKS is set."""
+"""The build hook of wheels: they have compiled modules, unless there is no C compiler or HATCH_BUILD_NO_HOOKS asks."""
 
 from __future__ import annotations
 

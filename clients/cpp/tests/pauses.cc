@@ -1,38 +1,14 @@
 // When the SDK comes back: the pause that a server asks for, and the waits by themselves.
-#include <google/protobuf/any.pb.h>
-#include <google/protobuf/duration.pb.h>
-
 #include <iostream>
 
 #include "arena_client/connection.h"
 #include "arena_client/log.h"
 #include "arena_client/status.h"
 #include "conversation.h"
+#include "details.h"
 #include "virtual_clock.h"
 
 namespace {
-
-/// Tag and length of a field that is bytes, fewer than 128.
-std::string field(int number, const std::string& bytes) {
-  return {static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())};
-}
-
-std::string with(int number, const std::string& bytes) { return field(number, bytes) + bytes; }
-
-std::string any(const std::string& type, const std::string& value) {
-  google::protobuf::Any packed;
-  packed.set_type_url("type.googleapis.com/" + type);
-  packed.set_value(value);
-  return with(3, packed.SerializeAsString());
-}
-
-std::string details() {
-  google::protobuf::Duration pause;
-  pause.set_seconds(2);
-  pause.set_nanos(500'000'000);
-  return any("google.rpc.ErrorInfo", with(1, "OVER_BUDGET") + with(2, "arena")) +
-         any("google.rpc.RetryInfo", with(1, pause.SerializeAsString()));
-}
 
 /// A server that ends each stream with a status.
 struct Refusing : arena::Channel {
@@ -80,7 +56,7 @@ double first_wait(const arena::CallStatus& status, double chance) {
 
 void check() {
   arena::CallStatus status{"RESOURCE_EXHAUSTED", "too much", "", 0};
-  arena::read_details(details(), status);
+  arena::read_details(error_info("OVER_BUDGET") + retry_info(2, 500'000'000), status);
   demand(status.reason == "OVER_BUDGET", "the reason is read: " + status.reason);
   demand(status.pause_ms == 2500, "the pause is read: " + std::to_string(status.pause_ms));
   demand(first_wait(status, 1) == 2600, "it is added to what chance says");

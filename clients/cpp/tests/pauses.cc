@@ -1,4 +1,4 @@
-// When the SDK comes back: the pause that a server asks for, and the waits by themselves.
+// When the SDK comes back: the pause that a server asks for, the waits by themselves, and what ends the tries.
 #include <iostream>
 
 #include "arena_client/connection.h"
@@ -54,7 +54,39 @@ double first_wait(const arena::CallStatus& status, double chance) {
   return clock.time;
 }
 
+/// What a run without any connection asks the probe and ends with, where the probe finds something at the so-manieth failure.
+std::string probed(int found_at, int& asked) {
+  struct Ends : Nobody {
+    void end(std::exception_ptr error) override {
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const arena::ArenaError& told) {
+        what = told.status() == 4 ? told.what() : "another kind of error";
+      }
+    }
+    std::string what;
+  };
+  VirtualClock clock;
+  Ends inbox;
+  arena::Profile profile;
+  profile.token = "t";
+  const auto open = [&] { return std::make_shared<Refusing>(clock, arena::CallStatus{"UNAVAILABLE", "gone", "", 0}); };
+  const auto probe = [&](std::function<void(std::string)> found) {
+    asked++;
+    clock.after(1, [&asked, found_at, found] { found(asked == found_at ? "no such host" : ""); });
+  };
+  arena::Connection connection(profile, open, clock, inbox, [] { return 1.0; }, probe);
+  connection.start();
+  clock.pass(60'000, [] {}, [&] { return !inbox.what.empty(); });
+  connection.end();
+  return inbox.what;
+}
+
 void check() {
+  int asked = 0;
+  demand(probed(2, asked) == "no such host" && asked == 2, "what is in the way for good ends the run");
+  asked = 0;
+  demand(probed(0, asked).empty() && asked == 3, "three failures are looked into, not " + std::to_string(asked));
   arena::CallStatus status{"RESOURCE_EXHAUSTED", "too much", "", 0};
   arena::read_details(error_info("OVER_BUDGET") + retry_info(2, 500'000'000), status);
   demand(status.reason == "OVER_BUDGET", "the reason is read: " + status.reason);

@@ -122,8 +122,8 @@ build/client-cpp/.ready: $(shell find $(CPP) clients/conformance proto/arena -ty
 CPP_JOBS ?= 2
 
 # C++, Go and TypeScript have SDKs, whose targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated and compiled in Java and Rust, and real matches with it
-	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,java.py rust.py)
+test-languages: .venv/.ready ## Code generated and compiled in Java and Rust, real matches with it, and a table of all SDKs
+	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,java.py rust.py) tests/clients/test_clients_mixed_table.py
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	arenav1 "arena/client/v1"
 )
@@ -311,10 +312,20 @@ func (p *performance) status(given object) *status.Status {
 	code, known := codeNames[strings.ReplaceAll(text("status"), "_", "")]
 	p.check(known, "there is no status %s", text("status"))
 	made := status.New(code, text("text"))
+	if given["pause"] != nil {
+		var pause struct {
+			Seconds int64 `json:",string"`
+			Nanos   int32
+		}
+		p.must(json.Unmarshal(given["pause"], &pause))
+		detailed, err := made.WithDetails(&errdetails.RetryInfo{RetryDelay: &durationpb.Duration{Seconds: pause.Seconds, Nanos: pause.Nanos}})
+		p.must(err)
+		made = detailed
+	}
 	if reason := text("reason"); reason != "" {
 		detailed, err := made.WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: "arena"})
 		p.must(err)
-		return detailed
+		made = detailed
 	}
 	return made
 }
@@ -453,7 +464,7 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 		p.call = nil
 	case "comes_back":
 		since := p.clock.time
-		p.clock.pass(time.Hour, p.settle, func() bool { return len(p.tries) > 0 || p.ended })
+		p.clock.pass(24*time.Hour, p.settle, func() bool { return len(p.tries) > 0 || p.ended })
 		p.check(len(p.tries) > 0, "it does not come back; ended %v: %v", p.ended, p.err)
 		wanted, waited := decoded[map[string]int64](p, value)["after_ms"], (p.clock.time - since).Round(time.Millisecond).Milliseconds()
 		p.check(waited == wanted, "it comes back after %d ms, not %d", waited, wanted)

@@ -18,6 +18,9 @@ type dropped struct {
 
 func (d *dropped) Error() string { return d.text }
 
+// longestPause is what a server may ask to wait: what asks for more is a mistake, or answered sooner.
+const longestPause = time.Hour
+
 // comeBack has the reasons for the end of a stream after which another try may succeed.
 var comeBack = map[string]bool{
 	"NO_HELLO": true, "STOPPING": true, "STORE_UNAVAILABLE": true, "NOT_READING": true, "FLOODING": true, "OVER_BUDGET": true,
@@ -30,7 +33,7 @@ func details(ended *status.Status) (reason string, pause time.Duration) {
 		case *errdetails.ErrorInfo:
 			reason = detail.Reason
 		case *errdetails.RetryInfo:
-			pause = max(0, detail.RetryDelay.AsDuration())
+			pause = min(longestPause, max(0, detail.RetryDelay.AsDuration()))
 		}
 	}
 	return reason, pause

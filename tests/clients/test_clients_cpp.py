@@ -286,14 +286,38 @@ def test_help_names_every_option_and_has_an_example(package: Path) -> None:
     assert "example: rule_bot --server localhost:50051" in ran.stdout
 
 
-def test_tls_with_the_authority_named(package: Path, tmp_path: Path) -> None:
+def test_tls_and_what_is_in_its_way(package: Path, tmp_path: Path) -> None:
+    """What trying again cannot change is told at the first try; with the authority named it plays."""
+
+    def sample(address: str, *words: str) -> tuple[int, str]:
+        always = ["--quiet", "--matches", "1", "--token-file", "t"]
+        with start(package / "random_bot", tmp_path, address, *always, *words) as bot:
+            _, errors = bot.communicate(timeout=PATIENCE)
+        return bot.returncode, errors.splitlines()[-1] if errors else ""
+
     key, cert = certificate(tmp_path)
     secrets = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    with Peer([one_decision]) as plain:
+        told = f"random: the server at {plain.address} has no TLS: leave --tls, --tls-roots, tls and tls_roots out"
+        assert sample(plain.address, "--tls") == (4, told)
     with Peer([one_decision], credentials=secrets) as secured:
-        words = ["--quiet", "--matches", "1", "--token-file", "t", "--tls-roots", str(cert)]
-        with start(package / "random_bot", tmp_path, f"localhost:{secured.port}", *words) as bot:
-            _, errors = bot.communicate(timeout=PATIENCE)
-    assert bot.returncode == 0, errors
+        address = f"localhost:{secured.port}"
+        for words, line in (
+            ([], f"the server at {address} wants TLS: --tls "),
+            (["--tls"], f"the certificate of {address} is not trusted ("),
+        ):
+            status, said = sample(address, *words)
+            assert (status, said.startswith(f"random: {line}")) == (4, True), said
+        status, said = sample(address, "--tls-roots", str(cert))
+        assert status == 0, said
+
+
+def test_an_unknown_host_is_told_at_once(package: Path, tmp_path: Path) -> None:
+    """No name has two dots in a row, so that nobody is asked."""
+    with start(package / "random_bot", tmp_path, "no..host:1", "--quiet", "--token", "t") as bot:
+        _, errors = bot.communicate(timeout=PATIENCE)
+    assert bot.returncode == 4, errors
+    assert errors.splitlines()[-1] == "random: there is no host 'no..host': check the address no..host:1"
 
 
 @pytest.mark.parametrize("sample", ["random_bot", "rule_bot"])

@@ -144,7 +144,7 @@ class Trial:
         self._capacity = capacity
         self._thinks = thinks
         self._options = [word for table in TABLES for word in ("--seats", table)]
-        self._address = f"127.0.0.1:{_free_port()}"
+        self._address = f"127.0.0.1:{free_port()}"
         self._bots: list[subprocess.Popen[str]] = []
         self._witnesses: dict[int, Witness] = {}
         self._checked = dict.fromkeys(self.seeds, 0)
@@ -350,7 +350,7 @@ def trial(
         it.leave()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port below those that the system gives to connections: a bot that finds nobody there must not meet itself."""
     chance = Random()
     while True:

@@ -40,6 +40,8 @@ STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", 
 """Steps that can be asked of any program."""
 LATER: Final = 5.0
 """Seconds after which a bot comes back at most, beyond what is written."""
+PATIENCE: Final = 10.0
+"""Seconds at most that a bot is asked to stay away: who asks for more needs a clock of the test's."""
 WATCHED: Final = 2.0
 """Seconds in which a bot would come back that should not."""
 QUIET: Final = 0.1
@@ -64,7 +66,8 @@ def read_conversations(folder: Path) -> list[Check]:
                 if "bot" in each or not all(step.keys() <= STEPS for step in each["steps"]):
                     continue
                 steps = _resolved(each["steps"], known)
-                if all(_asks_what_is_shown(value) for name, value in steps if name == "server"):
+                shown = all(_asks_what_is_shown(value) for name, value in steps if name == "server")
+                if shown and all(0 <= _pause(value) <= PATIENCE for name, value in steps if name == "breaks"):
                     found.append(_check(f"{file.stem}-{number}", each["title"], steps))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ParseError) as error:
         raise ConversationsUnreadable(f"{file} has no conversations: {error}") from error
@@ -88,6 +91,12 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
     """Return whether all decisions are of the first game, which another takes the place of."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
+
+
+def _pause(status: Mapping[str, Any]) -> float:
+    """Return the seconds that a status asks the bot to stay away."""
+    pause = status.get("pause", {})
+    return float(int(pause.get("seconds", 0)) + int(pause.get("nanos", 0)) / 1e9)
 
 
 def _check(name: str, title: str, steps: Sequence[tuple[str, Any]]) -> Check:
@@ -129,11 +138,12 @@ class _Talk:
         if not self.over:
             self.stream.hand_over(message)
 
-    def end(self, status: Mapping[str, str]) -> None:
-        """End the stream with a status."""
+    def end(self, status: Mapping[str, Any]) -> None:
+        """End the stream with a status. What is written of a pause is all of it."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
-            self._end = refused(code, reason, text) if reason else CallRefused(code, text)
+            explained = reason or "pause" in status
+            self._end = refused(code, reason, text, _pause(status)) if explained else CallRefused(code, text)
         self._scope.cancel()
 
 
@@ -146,6 +156,8 @@ class _Conversation:
         self._talks: list[_Talk] = []
         self._opened = 0
         """Streams that steps have taken note of."""
+        self._back_at = 0.0
+        """The earliest time at which the bot may come back."""
         self._game = ""
         self._does: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "opens": self._opens, "server": self._server, "bytes": self._bytes, "says": self._says,
@@ -240,12 +252,16 @@ class _Conversation:
         if wrong:
             raise Fault(f"it answered with {wrong[0]}, which is not legal")
 
-    async def _breaks(self, status: Mapping[str, str]) -> None:
+    async def _breaks(self, status: Mapping[str, Any]) -> None:
+        self._back_at = trio.current_time() + _pause(status)
         self._talk.end(status)
 
     async def _comes_back(self, wanted: Mapping[str, int]) -> None:
         within = wanted["after_ms"] / 1000 + LATER
         await self._stage.until(lambda: len(self._talks) > self._opened, "it did not come back", within)
+        early = self._back_at - trio.current_time()
+        if early > 0:
+            raise Fault(f"it came back {early:.1f} s before the pause was over that the server asked for (RetryInfo)")
 
     async def _ends(self, _: object) -> None:
         end, stage = trio.current_time() + WATCHED, self._stage

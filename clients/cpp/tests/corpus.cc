@@ -19,6 +19,7 @@
 #include "arena_client/log.h"
 #include "arena_client/options.h"
 #include "conversation.h"
+#include "details.h"
 #include "virtual_clock.h"
 
 namespace {
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace v1 = arena::v1;
 
-constexpr double AN_HOUR = 3'600'000;
+constexpr double A_DAY = 86'400'000;
 const std::set<std::string> WORDS = {"games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges",
                                      "casual", "on_error", "give_up_after", "thinks_ms", "batch", "gives"};
 
@@ -49,8 +50,21 @@ std::string word(arena::ErrorKind kind) {
   return "";
 }
 
+/// What gRPC says of an end; the details go through their bytes.
 arena::CallStatus status_from(const Struct& said) {
-  return {text_of(said, "status"), text_of(said, "text"), text_of(said, "reason"), 0};
+  arena::CallStatus status{text_of(said, "status"), text_of(said, "text"), "", 0};
+  std::string details;
+  const auto pause = said.fields().find("pause");
+  if (pause != said.fields().end()) {
+    const Struct& given = pause->second.struct_value();
+    const auto nanos = given.fields().find("nanos");
+    details += retry_info(std::stoll(text_of(given, "seconds", "0")),
+                          nanos == given.fields().end() ? 0 : static_cast<std::int32_t>(nanos->second.number_value()));
+  }
+  const std::string reason = text_of(said, "reason");
+  if (!reason.empty()) details += error_info(reason);
+  arena::read_details(details, status);
+  return status;
 }
 
 std::string from_base64(const std::string& text) {
@@ -383,7 +397,7 @@ class Play {
       end_call(status_from(fields));
     } else if (name == "comes_back") {
       const double since = clock_.time;
-      clock_.pass(AN_HOUR, [this] { settle(); }, [this] { return !tries_.empty() || current().ended; });
+      clock_.pass(A_DAY, [this] { settle(); }, [this] { return !tries_.empty() || current().ended; });
       demand(!tries_.empty(), "it comes back; " + state());
       const long waited = std::lround(clock_.time - since);
       demand(waited == std::lround(fields.fields().at("after_ms").number_value()), "it came back after " + std::to_string(waited) + " ms");

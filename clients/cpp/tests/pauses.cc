@@ -1,38 +1,14 @@
-// When the SDK comes back: the pause that a server asks for, and the waits by themselves.
-#include <google/protobuf/any.pb.h>
-#include <google/protobuf/duration.pb.h>
-
+// When the SDK comes back: the pause that a server asks for, the waits by themselves, and what ends the tries.
 #include <iostream>
 
 #include "arena_client/connection.h"
 #include "arena_client/log.h"
 #include "arena_client/status.h"
 #include "conversation.h"
+#include "details.h"
 #include "virtual_clock.h"
 
 namespace {
-
-/// Tag and length of a field that is bytes, fewer than 128.
-std::string field(int number, const std::string& bytes) {
-  return {static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())};
-}
-
-std::string with(int number, const std::string& bytes) { return field(number, bytes) + bytes; }
-
-std::string any(const std::string& type, const std::string& value) {
-  google::protobuf::Any packed;
-  packed.set_type_url("type.googleapis.com/" + type);
-  packed.set_value(value);
-  return with(3, packed.SerializeAsString());
-}
-
-std::string details() {
-  google::protobuf::Duration pause;
-  pause.set_seconds(2);
-  pause.set_nanos(500'000'000);
-  return any("google.rpc.ErrorInfo", with(1, "OVER_BUDGET") + with(2, "arena")) +
-         any("google.rpc.RetryInfo", with(1, pause.SerializeAsString()));
-}
 
 /// A server that ends each stream with a status.
 struct Refusing : arena::Channel {
@@ -78,9 +54,41 @@ double first_wait(const arena::CallStatus& status, double chance) {
   return clock.time;
 }
 
+/// What a run without any connection asks the probe and ends with, where the probe finds something at the so-manieth failure.
+std::string probed(int found_at, int& asked) {
+  struct Ends : Nobody {
+    void end(std::exception_ptr error) override {
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const arena::ArenaError& told) {
+        what = told.status() == 4 ? told.what() : "another kind of error";
+      }
+    }
+    std::string what;
+  };
+  VirtualClock clock;
+  Ends inbox;
+  arena::Profile profile;
+  profile.token = "t";
+  const auto open = [&] { return std::make_shared<Refusing>(clock, arena::CallStatus{"UNAVAILABLE", "gone", "", 0}); };
+  const auto probe = [&](std::function<void(std::string)> found) {
+    asked++;
+    clock.after(1, [&asked, found_at, found] { found(asked == found_at ? "no such host" : ""); });
+  };
+  arena::Connection connection(profile, open, clock, inbox, [] { return 1.0; }, probe);
+  connection.start();
+  clock.pass(60'000, [] {}, [&] { return !inbox.what.empty(); });
+  connection.end();
+  return inbox.what;
+}
+
 void check() {
+  int asked = 0;
+  demand(probed(2, asked) == "no such host" && asked == 2, "what is in the way for good ends the run");
+  asked = 0;
+  demand(probed(0, asked).empty() && asked == 3, "three failures are looked into, not " + std::to_string(asked));
   arena::CallStatus status{"RESOURCE_EXHAUSTED", "too much", "", 0};
-  arena::read_details(details(), status);
+  arena::read_details(error_info("OVER_BUDGET") + retry_info(2, 500'000'000), status);
   demand(status.reason == "OVER_BUDGET", "the reason is read: " + status.reason);
   demand(status.pause_ms == 2500, "the pause is read: " + std::to_string(status.pause_ms));
   demand(first_wait(status, 1) == 2600, "it is added to what chance says");

@@ -39,6 +39,8 @@ _COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READIN
 """Reasons for the end of a stream after which another try may succeed."""
 
 
+LONGEST_PAUSE = 3600.0
+"""Seconds that a server may ask to wait: what asks for more is a mistake, or answered sooner."""
 DEFAULT_PORT = 50051
 """Where a server listens unless its operator says otherwise."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
@@ -94,14 +96,15 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 
 def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
-    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended; 0 where the server gives none."""
+    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended, at most an hour; 0 where there is none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
                 for detail in status_pb2.Status.FromString(value).details:
                     retry = error_details_pb2.RetryInfo()
                     if detail.Unpack(retry):
-                        return max(0.0, float(retry.retry_delay.ToTimedelta().total_seconds()))
+                        delay = retry.retry_delay
+                        return min(LONGEST_PAUSE, max(0.0, float(delay.seconds + delay.nanos / 1e9)))
     return 0.0
 
 

@@ -46,7 +46,7 @@ BOT: Final = {
     "gives": None,
 }
 """The bot of a conversation that says nothing else."""
-AN_HOUR: Final = 3600.0
+A_DAY: Final = 86400.0
 
 
 def conversations() -> dict[str, dict[str, Any]]:
@@ -144,7 +144,7 @@ class _Call:
     def say(self, message: play_pb2.PlayResponse) -> None:
         self._messages.put_nowait(message)
 
-    def end(self, status: Mapping[str, str]) -> None:
+    def end(self, status: Mapping[str, Any]) -> None:
         self._status, self._text = grpc.StatusCode[status["status"]], status.get("text", "")
         self._trailers = _trailers(status)
         self._messages.put_nowait(None)
@@ -296,7 +296,7 @@ class _Play:
         answered = bots_pb2.RegisterBotResponse(name=request.name, token=given.get("token", request.token))
         self._registration.answer.set_result(answered)
 
-    async def _refused(self, status: Mapping[str, str]) -> None:
+    async def _refused(self, status: Mapping[str, Any]) -> None:
         assert self._registration is not None
         error = grpc.aio.AioRpcError(
             grpc.StatusCode[status["status"]], grpc.aio.Metadata(), _trailers(status), status.get("text")
@@ -341,13 +341,13 @@ class _Play:
         self._lines.clear()
         assert lines == wanted
 
-    async def _breaks(self, status: Mapping[str, str]) -> None:
+    async def _breaks(self, status: Mapping[str, Any]) -> None:
         self._open_call().end(status)
         self._call = None
 
     async def _comes_back(self, wanted: Mapping[str, int]) -> None:
         since, self._tried = self._loop.now, self._loop.create_future()
-        await asyncio.wait([self._tried, self._task], timeout=AN_HOUR, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([self._tried, self._task], timeout=A_DAY, return_when=asyncio.FIRST_COMPLETED)
         assert self._tries, f"it comes back; {self._state()}"
         took = self._loop.now - since
         assert round(took * 1000) == wanted["after_ms"], f"it came back after {took} s"
@@ -392,11 +392,15 @@ def word(error: ArenaError | None) -> str | None:
     return "".join(f"_{each}" if each.isupper() else each for each in name).strip("_").upper()
 
 
-def _trailers(status: Mapping[str, str]) -> grpc.aio.Metadata:
-    if "reason" not in status:
-        return grpc.aio.Metadata()
+def _trailers(status: Mapping[str, Any]) -> grpc.aio.Metadata:
     details = status_pb2.Status()
-    details.details.add().Pack(error_details_pb2.ErrorInfo(reason=status["reason"], domain="arena"))
+    if "pause" in status:
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.seconds = int(status["pause"].get("seconds", 0))
+        retry.retry_delay.nanos = status["pause"].get("nanos", 0)
+        details.details.add().Pack(retry)
+    if "reason" in status:
+        details.details.add().Pack(error_details_pb2.ErrorInfo(reason=status["reason"], domain="arena"))
     return grpc.aio.Metadata(("grpc-status-details-bin", details.SerializeToString()))
 
 

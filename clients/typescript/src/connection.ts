@@ -203,7 +203,7 @@ export class Connection {
           good = now - begun > STEADY ? now : Math.max(good, now - LONGEST_WAIT);
           seen = now;
         }
-        const wait = this.chance() * longestWait(now - good);
+        const wait = this.chance() * longestWait(now - good) + error.pause;
         if (profile.giveUpAfter !== undefined && now + wait - seen > profile.giveUpAfter * 1000) {
           throw new UnreachableError(`no connection to ${profile.address}: ${error.message}`);
         }

@@ -49,4 +49,7 @@ export const ERRORS: Readonly<Record<string, new (message: string) => ArenaError
 };
 
 /** The connection is lost or was not made; another try may succeed. */
-export class DroppedError extends Error {}
+export class DroppedError extends Error {
+  /** Milliseconds that the server asks to wait beyond the usual. */
+  pause = 0;
+}

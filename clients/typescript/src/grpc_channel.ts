@@ -7,7 +7,7 @@ import * as grpc from "@grpc/grpc-js";
 
 import type { Call, CallEvents, Channel } from "./connection.js";
 import { ArgumentError } from "./errors.js";
-import { type CallStatus, errorReason } from "./status.js";
+import { type CallStatus, readDetails } from "./status.js";
 import { BotService, type RegisterBotRequest, type RegisterBotResponse } from "./v1/arena/v1/bots_pb.js";
 import { LogService } from "./v1/arena/v1/log_pb.js";
 import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/play_pb.js";
@@ -35,7 +35,7 @@ function statusOf({ code, details, metadata }: grpc.StatusObject | grpc.ServiceE
   const info = metadata?.get("grpc-status-details-bin")[0];
   // grpc-js says first that there was no connection; what matters comes after
   const text = details.replace(/^No connection established\. Last error: /, "");
-  return { status: grpc.status[code], text, reason: errorReason(info instanceof Uint8Array ? info : undefined) };
+  return { status: grpc.status[code], text, ...readDetails(info instanceof Uint8Array ? info : undefined) };
 }
 
 /** Open a channel to "host:port", which connects at the first call; throws ArgumentError where a certificate cannot be read. */

@@ -1,6 +1,8 @@
 // What the end of a call means: the statuses of the protocol, and which of them another try may change.
 
+import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { AnySchema, DurationSchema } from "@bufbuild/protobuf/wkt";
 
 import {
   ArenaError, DroppedError, InvitationNeededError, NameNotAllowedError, NameTakenError, NoGameInCommonError,
@@ -15,11 +17,14 @@ export interface CallStatus {
   text: string;
   /** The reason of its `google.rpc.ErrorInfo`; empty where the server gave none. */
   reason: string;
+  /** Milliseconds of its `google.rpc.RetryInfo`; 0 where the server gave none. */
+  pause: number;
 }
 
 /** Reasons for the end of a stream after which another try may succeed. */
 const COME_BACK = new Set(["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"]);
-const ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo";
+/** Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner. */
+const LONGEST_PAUSE = 3_600_000;
 
 /** Read the fields of a message that are bytes or texts, by number. */
 function lengthDelimited(bytes: Uint8Array): [number, Uint8Array][] {
@@ -33,36 +38,42 @@ function lengthDelimited(bytes: Uint8Array): [number, Uint8Array][] {
   return found;
 }
 
-/** Return the reason in the bytes of a `google.rpc.Status`; empty where there is none. */
-export function errorReason(details: Uint8Array | undefined): string {
-  const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? "" : Buffer.from(bytes).toString("utf8"));
+/** Return reason and pause in the bytes of a `google.rpc.Status`; what cannot be read says nothing. */
+export function readDetails(details: Uint8Array | undefined): Pick<CallStatus, "reason" | "pause"> {
+  const found = { reason: "", pause: 0 };
   try {
-    for (const [number, any] of details === undefined ? [] : lengthDelimited(details)) {
+    for (const [number, packed] of details === undefined ? [] : lengthDelimited(details)) {
       if (number !== 3) continue;
-      const fields = new Map(lengthDelimited(any));
-      const value = fields.get(2);
-      if (text(fields.get(1)) === ERROR_INFO && value !== undefined) return text(new Map(lengthDelimited(value)).get(1));
+      const any = fromBinary(AnySchema, packed);
+      const first = new Map(lengthDelimited(any.value)).get(1);
+      if (first === undefined) continue;
+      if (any.typeUrl.endsWith("/google.rpc.ErrorInfo")) found.reason = Buffer.from(first).toString("utf8");
+      if (any.typeUrl.endsWith("/google.rpc.RetryInfo")) {
+        const { seconds, nanos } = fromBinary(DurationSchema, first);
+        found.pause = Math.min(LONGEST_PAUSE, Math.max(0, Number(seconds) * 1e3 + nanos / 1e6));
+      }
     }
   } catch {
-    return ""; // somebody else's details
+    return found; // somebody else's details
   }
-  return "";
+  return found;
 }
 
 const oneLine = (text: string) => text.split(/\s+/).filter(Boolean).join(" ") || "no reason given";
 
 /** Return the error that the end of a stream means. */
-export function playFailure({ status, text, reason }: CallStatus): ArenaError | DroppedError {
-  return withReason(playError(status, oneLine(text), reason), reason);
+export function playFailure({ status, text, reason, pause }: CallStatus): ArenaError | DroppedError {
+  return withDetails(playError(status, oneLine(text), reason), reason, pause);
 }
 
 /** Return the error that a failed registration means. */
-export function registrationFailure({ status, text, reason }: CallStatus): ArenaError | DroppedError {
-  return withReason(registrationError(status, oneLine(text), reason), reason);
+export function registrationFailure({ status, text, reason, pause }: CallStatus): ArenaError | DroppedError {
+  return withDetails(registrationError(status, oneLine(text), reason), reason, pause);
 }
 
-function withReason(error: ArenaError | DroppedError, reason: string): ArenaError | DroppedError {
+function withDetails(error: ArenaError | DroppedError, reason: string, pause: number): ArenaError | DroppedError {
   if (error instanceof ArenaError) error.reason = reason;
+  else error.pause = pause;
   return error;
 }
 

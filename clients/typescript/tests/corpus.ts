@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 
 import { create, equals, fromBinary, fromJson, type JsonValue, toBinary, toJson } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { AnySchema, DurationSchema } from "@bufbuild/protobuf/wkt";
 
 import { Answering } from "../src/answering.js";
 import { Bot, type Choices } from "../src/bot.js";
@@ -13,7 +15,7 @@ import { type Call, type CallEvents, type Channel, type Clock, Connection } from
 import type { Decision } from "../src/decision.js";
 import { ArenaError } from "../src/errors.js";
 import { DRAIN, DRAIN_TERMINATED, profileOf } from "../src/options.js";
-import type { CallStatus } from "../src/status.js";
+import { type CallStatus, readDetails } from "../src/status.js";
 import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResponse, RegisterBotResponseSchema } from "../src/v1/arena/v1/bots_pb.js";
 import {
   HelloSchema, type MatchReport, type MatchStart, type Notice, type PlayRequest, PlayRequestSchema, PlayResponseSchema,
@@ -22,7 +24,7 @@ import {
 
 const CONFORMANCE = new URL("../../../conformance/", import.meta.url);
 const MESSAGES = read("messages.json") as Record<string, Record<string, JsonValue>>;
-const AN_HOUR = 3_600_000;
+const A_DAY = 86_400_000;
 
 export interface Conversation {
   title: string;
@@ -161,7 +163,27 @@ class ScriptedBot extends Bot {
 }
 
 const wordOf = (error: ArenaError) => error.name.replace(/Error$/, "").replace(/(?<!^)[A-Z]/g, "_$&").toUpperCase();
-const statusOf = ({ status, reason = "", text = "" }: Partial<CallStatus>): CallStatus => ({ status: status!, reason, text });
+
+/** How a step says that a call ends. */
+interface Ending {
+  status: string;
+  text?: string;
+  reason?: string;
+  pause?: { seconds?: string; nanos?: number };
+}
+
+/** Return what gRPC says of it; the details go through their bytes. */
+function statusOf({ status, text = "", reason, pause }: Ending): CallStatus {
+  const details = new BinaryWriter();
+  const add = (type: string, value: Uint8Array) => {
+    const typeUrl = `type.googleapis.com/google.rpc.${type}`;
+    const packed = create(AnySchema, { typeUrl, value: new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(value).finish() });
+    details.tag(3, WireType.LengthDelimited).bytes(toBinary(AnySchema, packed));
+  };
+  if (pause) add("RetryInfo", toBinary(DurationSchema, create(DurationSchema, { seconds: BigInt(pause.seconds ?? 0), nanos: pause.nanos ?? 0 })));
+  if (reason) add("ErrorInfo", new TextEncoder().encode(reason));
+  return { status, text, ...readDetails(details.finish()) };
+}
 
 /** One conversation. */
 class Play {
@@ -273,7 +295,7 @@ class Play {
       if (token !== undefined) this.#tokens.set(token, token);
       this.#registration!.resolve(create(RegisterBotResponseSchema, { name: request.name, token: token ?? request.token }));
     },
-    refused: (status: CallStatus) => this.#registration!.reject(statusOf(status)),
+    refused: (status: Ending) => this.#registration!.reject(statusOf(status)),
     opens: ({ token, hello: wanted }: { token: string; hello: JsonValue }) => {
       this.#call = this.#next(ScriptedCall);
       this.#sameToken(token, this.#call.token);
@@ -308,14 +330,14 @@ class Play {
       assert.deepEqual(said.map(json), wanted.map((each) => json(fromJson(PlayRequestSchema, each))));
     },
     told: (wanted: string[]) => assert.deepEqual(this.#told.splice(0), wanted),
-    breaks: (status: CallStatus) => {
+    breaks: (status: Ending) => {
       const call = this.#open();
       this.#call = undefined;
       call.events.ended(statusOf(status));
     },
     comes_back: async ({ after_ms: wanted }: { after_ms: number }) => {
       const since = this.#clock.time;
-      await this.#clock.pass(AN_HOUR, () => this.#tries.length > 0 || this.#end !== undefined);
+      await this.#clock.pass(A_DAY, () => this.#tries.length > 0 || this.#end !== undefined);
       assert.ok(this.#tries.length, `it comes back; ${this.#state()}`);
       assert.equal(Math.round(this.#clock.time - since), wanted);
     },

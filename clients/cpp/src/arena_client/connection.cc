@@ -17,6 +17,7 @@ constexpr double LONG_OUTAGE = 120'000;         // after which that is no longer
 constexpr double LONGEST_OUTAGE_WAIT = 30'000;  // between two tries after that
 constexpr double LEAVE_TIME = 2'000;            // that the server has to take leave of a bot in the middle of matches
 constexpr double STEADY = 1'000;                // after which a connection is a good one, and the waits begin anew
+constexpr int PROBES = 3;                       // failures that are looked into before there was any connection
 
 std::string matches(std::size_t count) { return std::to_string(count) + (count == 1 ? " match" : " matches"); }
 
@@ -28,12 +29,13 @@ double longest_wait(double outage_ms) {
 }
 
 Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-                       std::function<double()> chance)
+                       std::function<double()> chance, Probe probe)
     : profile_(std::move(profile)),
       open_(std::move(open)),
       clock_(clock),
       inbox_(inbox),
       chance_(std::move(chance)),
+      probe_(std::move(probe)),
       progress_(profile_.matches),
       name_(profile_.name) {}
 
@@ -165,7 +167,7 @@ void Connection::welcome(const v1::Welcome& welcome) {
   name_ = welcome.bot();
   progress_.reconnect();
   session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers);
-  welcomed_ = true;
+  welcomed_ = reached_ = true;
   number_++;
 }
 
@@ -183,6 +185,18 @@ void Connection::failed(Failure failure) {
                      error.reason);
   }
   if (leaving_ || (progress_.ending && progress_.playing.empty())) return finish(nullptr);
+  if (reached_ || !probe_ || probed_ >= PROBES) return retry(failure, welcomed);
+  probed_++;
+  probe_([this, failure, current = try_](const std::string& why) {
+    if (current != try_) return;
+    attempt([&] {
+      if (!why.empty()) throw ArenaError(ErrorKind::unreachable, why);
+      retry(failure, false);
+    });
+  });
+}
+
+void Connection::retry(const Failure& failure, bool welcomed) {
   const double now = clock_.now();
   if (welcomed) {
     // One that ended at once may end so again; but the server is there.

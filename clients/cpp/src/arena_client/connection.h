@@ -73,12 +73,15 @@ class Inbox {
   virtual void end(std::exception_ptr error) = 0;
 };
 
+/// Looks, where a first connection fails, for what is in the way for good, and tells it later, in words; empty if nothing is.
+using Probe = std::function<void(std::function<void(std::string)> found)>;
+
 /// One stream at a time, for as long as the bot plays.
 class Connection {
  public:
   /// `open` may throw ArenaError. `chance`: a number from 0 to 1.
   Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-             std::function<double()> chance);
+             std::function<double()> chance, Probe probe = nullptr);
 
   /// Connect, and stay connected until the matches wanted are played, the server has taken leave, or `end`.
   void start();
@@ -100,6 +103,7 @@ class Connection {
   void hear(std::shared_ptr<const v1::PlayResponse> message);
   void welcome(const v1::Welcome& welcome);
   void failed(Failure failure);
+  void retry(const Failure& failure, bool welcomed);
   void close();
   void finish(std::exception_ptr error);
   std::size_t left() const { return progress_.playing.size() + progress_.accepted.size(); }
@@ -111,6 +115,7 @@ class Connection {
   Clock& clock_;
   Inbox& inbox_;
   const std::function<double()> chance_;
+  const Probe probe_;
   Progress progress_;
   std::string name_;
   std::set<std::uint64_t> alarms_;
@@ -121,6 +126,8 @@ class Connection {
   std::uint64_t try_ = 0;        // what an earlier try's calls say counts no more
   std::uint64_t too_late_ = 0;   // the alarm for a welcome that does not come
   double good_ = 0, seen_ = 0, begun_ = 0;
+  int probed_ = 0;
+  bool reached_ = false;    // whether there ever was a welcome
   bool known_ = false;      // whether the token of this try was known before
   bool welcomed_ = false;   // whether there was a welcome on this try
   bool finishing_ = false;  // whether the bot's side was closed

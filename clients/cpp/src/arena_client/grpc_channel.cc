@@ -31,16 +31,6 @@ CallStatus status_of(const grpc::Status& status) {
   return said;
 }
 
-/// Do something in a thread of its own, which the loop waits for.
-void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what) {
-  loop->hold();
-  std::thread([loop, what = std::move(what)]() mutable {
-    what();
-    what = nullptr;  // what it holds goes before the loop may end
-    loop->release();
-  }).detach();
-}
-
 /// One stream: a thread reads, another writes. (The threads of gRPC's own callbacks abort now and then where one channel
 /// goes and the next one comes, with gRPC 1.51 at least.)
 class Stream : public Call {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace arena {
 
@@ -69,6 +70,15 @@ void Loop::release() {
   std::lock_guard lock(mutex_);
   holds_--;
   changed_.notify_one();
+}
+
+void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what) {
+  loop->hold();
+  std::thread([loop, what = std::move(what)]() mutable {
+    what();
+    what = nullptr;  // what it holds goes before the loop may end
+    loop->release();
+  }).detach();
 }
 
 }  // namespace arena

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "arena_client/connection.h"
@@ -35,5 +36,8 @@ class Loop : public Clock {
   int holds_ = 0;
   bool stopped_ = false;
 };
+
+/// Do something in a thread of its own, which the loop waits for.
+void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what);
 
 }  // namespace arena

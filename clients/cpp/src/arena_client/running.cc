@@ -20,6 +20,7 @@
 #include "arena_client/grpc_channel.h"
 #include "arena_client/log.h"
 #include "arena_client/loop.h"
+#include "arena_client/probe.h"
 
 namespace arena {
 namespace {
@@ -80,7 +81,7 @@ class Network {
  public:
   Network(const Profile& profile, Inbox& inbox) : loop_(std::make_shared<Loop>()) {
     auto open = [profile, loop = loop_] { return open_grpc_channel(profile, loop); };
-    connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part);
+    connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part, probe(profile, loop_));
     loop_->post([this] { connection_->start(); });
     thread_ = std::thread([this] { loop_->run(); });
   }

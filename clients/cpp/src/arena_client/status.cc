@@ -15,6 +15,9 @@ namespace {
 /// Reasons for the end of a stream after which another try may succeed.
 const std::set<std::string> COME_BACK = {"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"};
 
+/// Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
+constexpr double LONGEST_PAUSE = 3'600'000;
+
 /// Return the fields of a message with this number that are bytes or texts.
 std::vector<std::string> fields(const std::string& bytes, int number) {
   google::protobuf::Empty message;
@@ -92,7 +95,7 @@ void read_details(const std::string& details, CallStatus& status) {
       if (type == "google.rpc.ErrorInfo") status.reason = value;
       google::protobuf::Duration pause;
       if (type == "google.rpc.RetryInfo" && pause.ParseFromString(value)) {
-        status.pause_ms = std::max(0.0, pause.seconds() * 1e3 + pause.nanos() / 1e6);
+        status.pause_ms = std::clamp(pause.seconds() * 1e3 + pause.nanos() / 1e6, 0.0, LONGEST_PAUSE);
       }
     }
   }

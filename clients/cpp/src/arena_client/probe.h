@@ -1,0 +1,20 @@
+// Why a server cannot be reached, where that is for good. gRPC says only that it was not.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "arena_client/connection.h"
+#include "arena_client/loop.h"
+#include "arena_client/options.h"
+
+namespace arena {
+
+/// Return what trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
+/// its remedy; empty where another try may succeed. It waits for the other side, 3 s at most a look, and blocks its thread's signals.
+std::string obstacle(const Profile& profile);
+
+/// The same for a connection: looked at in a thread of its own, and found within the loop.
+Probe probe(const Profile& profile, std::shared_ptr<Loop> loop);
+
+}  // namespace arena

@@ -1,0 +1,61 @@
+package client
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	arenav1 "arena/client/v1"
+)
+
+const (
+	// leaveTime is what the server has to take leave of a bot that stops in the middle of matches.
+	leaveTime = 2 * time.Second
+)
+
+// drain begins no more matches and finishes those that go on; it leaves what is left after a while.
+func (c *connection) drain(limit time.Duration) {
+	c.locked(func() {
+		c.progress.ending = true
+		left := c.progress.begun()
+		if left == 0 {
+			c.finish(nil)
+			return
+		}
+		slog.Info(fmt.Sprintf("finishing %s within %.0f s, and beginning no more; once more, and it leaves at once: "+
+			"house bots play them on, and each counts as a last place", matches(left), limit.Seconds()))
+		if c.call != nil {
+			none := uint32(0)
+			c.call.write(&arenav1.PlayRequest{Capacity: &none})
+		}
+		c.after(limit, func() {
+			c.leaveNow()
+			c.inbox.hurry()
+		})
+	})
+}
+
+// leave tells the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+func (c *connection) leave() { c.locked(c.leaveNow) }
+
+func (c *connection) leaveNow() {
+	left := c.progress.begun()
+	if c.call == nil || left == 0 {
+		c.finish(nil)
+		return
+	}
+	if c.leaving {
+		return
+	}
+	c.leaving = true
+	slog.Info(fmt.Sprintf("leaving %s in order: house bots play them on, and each counts as a last place", matches(left)))
+	c.call.write(&arenav1.PlayRequest{Leave: true})
+	c.after(leaveTime, func() { c.finish(nil) })
+}
+
+func matches(count int) string {
+	if count == 1 {
+		return "1 match"
+	}
+	return fmt.Sprintf("%d matches", count)
+}

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	arenav1 "arena/client/v1"
+)
+
+// clock has the time and its alarms.
+type clock interface {
+	// now returns the time since whenever.
+	now() time.Duration
+	// after makes a call later, never at once; it returns what calls it off.
+	after(wait time.Duration, call func()) (callOff func())
+}
+
+// call is one stream of gRPC's. None of its methods waits.
+type call interface {
+	write(request *arenav1.PlayRequest)
+	// end closes the bot's side.
+	end()
+	// cancel ends all of it.
+	cancel()
+}
+
+// callEvents are what happens on a stream; never while its call is being made.
+type callEvents struct {
+	message func(*arenav1.PlayResponse)
+	ended   func(*status.Status)
+}
+
+// channel leads to the server, for one try. What it is asked it tells later, never at once.
+type channel interface {
+	play(token string, events callEvents) call
+	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
+	// consistency proves that a log begins another; it gives no proof where the server refuses, and waits.
+	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
+	close()
+}
+
+// inbox is where a connection puts what is for the bot. Sessions are numbered, one a stream.
+type inbox interface {
+	// deliver has a message of the server; the first of a session has the welcome. received: when, by the clock.
+	deliver(session int, message *arenav1.PlayResponse, received time.Duration)
+	// over: what a session asked is asked again by the next one.
+	over(session int)
+	// hurry: there is no time left, and the bot is to be called no more.
+	hurry()
+}
+
+// surroundings are what a connection is given besides the bot's profile.
+type surroundings struct {
+	open  func() (channel, error)
+	clock clock
+	inbox inbox
+	// chance returns a number from 0 to 1.
+	chance func() float64
+	// obstacle finds what is in the way for good, in words, where a first connection fails.
+	obstacle func(found func(string))
+	// done is told the end, once: nil where all is well.
+	done func(error)
+	// keep: see session; welcomed is told the log that each welcome shows. Either may be nil.
+	keep     func(report *arenav1.MatchReport, seat *seat)
+	welcomed func(state *arenav1.LogState, channel channel)
+}

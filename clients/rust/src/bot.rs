@@ -72,9 +72,9 @@ pub fn log_match_end(report: &MatchReport) {
         warn!("match {} was interrupted: {}", report.match_id, report.interrupted);
         return;
     }
-    let rated = report.rating.map_or(String::new(), |rating| {
-        format!(", rating {:.0} ({:+.1})", rating.after, rating.after - rating.before)
-    });
+    let rated = report
+        .rating
+        .map_or(String::new(), |rating| format!(", rating {:.0} ({:+.1})", rating.after, rating.after - rating.before));
     let seat = report.seat as usize;
     match (report.places.get(seat), report.scores.get(seat)) {
         (Some(place), Some(points)) => {

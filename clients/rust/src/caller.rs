@@ -208,5 +208,7 @@ fn describe(decision: &Decision, of: usize) -> String {
     let Decision { match_id, decision_id, game, view, legal, .. } = decision;
     let batch = if of > 1 { format!(", the first unanswered of {of}") } else { String::new() };
     let (game, round) = (&game.name, view.round() + 1);
-    format!("in match {match_id} of {game}, round {round}, decision {decision_id}{batch}; legal: {legal:?}; view: {view:?}")
+    format!(
+        "in match {match_id} of {game}, round {round}, decision {decision_id}{batch}; legal: {legal:?}; view: {view:?}"
+    )
 }

@@ -10,12 +10,10 @@ use tonic::Status;
 
 use crate::errors::{Error, Kind};
 use crate::options::{Settings, Token};
-use crate::session::{Progress, Seat, Session, concerns_bot};
+use crate::session::{Progress, Session, concerns_bot};
 use crate::status::{Failure, play_failure, registration_failure};
 use crate::tokens::{NewToken, read_token};
-use crate::v1::{
-    LogState, MatchReport, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, Welcome,
-};
+use crate::v1::{PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, Welcome};
 
 /// What the server has for a registration, for its welcome and for its goodbye.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(20);
@@ -55,10 +53,6 @@ pub(crate) enum Effect {
     Hurry,
     /// Look for what is in the way for good; it goes to `looked`.
     Look { attempt: u64, lost: Failure },
-    /// Keep the report of a match that the log of results has, and what is known from its beginning.
-    Keep(Box<MatchReport>, Option<Seat>),
-    /// Compare the log that a welcome shows with what was kept.
-    Check(Option<LogState>),
     /// The end, once.
     Done(Result<(), Error>),
 }
@@ -237,7 +231,7 @@ impl Connection {
     }
 
     /// Is told a message of the server.
-    pub fn hear(&mut self, now: Duration, attempt: u64, mut message: PlayResponse) {
+    pub fn hear(&mut self, now: Duration, attempt: u64, message: PlayResponse) {
         if !self.during(now, attempt) {
             return;
         }
@@ -245,13 +239,12 @@ impl Connection {
         if self.finishing {
             return; // whatever is said to a goodbye
         }
-        let mut session = match self.session.take().map_or_else(|| self.greet(message.welcome.as_mut()), Ok) {
+        let mut session = match self.session.take().map_or_else(|| self.greet(message.welcome.as_ref()), Ok) {
             Ok(session) => session,
             Err(refusal) => return self.finish(Err(refusal)),
         };
-        let (reply, logged) = session.receive(&mut self.progress, &message);
+        let reply = session.receive(&mut self.progress, &message);
         self.session = Some(session);
-        self.effects.extend(logged.into_iter().map(|(report, seat)| Effect::Keep(report.into(), seat)));
         if let Some(reply) = reply {
             self.write(reply);
         }
@@ -383,16 +376,15 @@ impl Connection {
         self.write(self.progress.hello(&self.settings));
     }
 
-    fn greet(&mut self, welcome: Option<&mut Welcome>) -> Result<Session, Error> {
-        let mut none = Welcome::default();
-        let welcome = welcome.unwrap_or(&mut none);
+    fn greet(&mut self, welcome: Option<&Welcome>) -> Result<Session, Error> {
+        let none = Welcome::default();
+        let welcome = welcome.unwrap_or(&none);
         info!("{} is connected to {} (Arena {})", welcome.bot, self.settings.address, welcome.server);
         self.name.clone_from(&welcome.bot);
         self.progress.reconnect();
         let session = Session::new(welcome, &self.settings, &self.progress)?;
         (self.greeted, self.reached) = (true, true);
         self.number += 1;
-        self.effects.push_back(Effect::Check(welcome.log.take()));
         Ok(session)
     }
 

@@ -2,7 +2,7 @@
 //! clients/conformance/README.md says what the steps mean.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     fs,
     path::{Path, PathBuf},
     sync::{
@@ -140,7 +140,9 @@ impl Bot for Described {
         self.think();
         match self.spec.gives.clone() {
             // what is no number a bot in Rust cannot give
-            Some(given) => Box::new(given.into_iter().map(|each| each.as_u64().map_or(usize::MAX, |each| each as usize))),
+            Some(given) => {
+                Box::new(given.into_iter().map(|each| each.as_u64().map_or(usize::MAX, |each| each as usize)))
+            }
             None => Box::new(decisions.iter().map(|decision| decision.legal[0])),
         }
     }
@@ -270,7 +272,7 @@ impl Performance {
             }
             Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
             Effect::Done(why) => self.ended = Some(why),
-            Effect::HangUp | Effect::Hurry | Effect::Keep(..) | Effect::Check(_) => {}
+            Effect::HangUp | Effect::Hurry => {}
             Effect::Look { .. } => panic!("it looks for obstacles"),
         }
     }
@@ -360,7 +362,10 @@ impl Performance {
         self.call = None;
     }
 
-    fn registered(&mut self, answer: impl FnOnce(&mut Self, RegisterBotRequest) -> Result<RegisterBotResponse, Status>) {
+    fn registered(
+        &mut self,
+        answer: impl FnOnce(&mut Self, RegisterBotRequest) -> Result<RegisterBotResponse, Status>,
+    ) {
         let (attempt, request) = self.registration.take().expect("it has registered");
         let answer = answer(self, request);
         self.connection.registered(self.now(), attempt, answer);
@@ -456,7 +461,6 @@ fn program(
         matches: spec.matches,
         play_on: spec.on_error == "continue",
         give_up_after: spec.give_up_after.map(Duration::from_secs_f64),
-        no_receipts: true,
         casual: spec.casual,
         challenges: spec.challenges == true,
         challengers: challengers.unwrap_or_default(),
@@ -503,7 +507,7 @@ fn status(given: &Value) -> Status {
     let code = code.unwrap_or_else(|| panic!("there is no status {name}"));
     let mut details = ErrorDetails::new();
     if !text(given, "reason").is_empty() {
-        details.set_error_info(text(given, "reason"), "arena", BTreeMap::<String, String>::new().into_iter().collect::<std::collections::HashMap<_, _>>());
+        details.set_error_info(text(given, "reason"), "arena", HashMap::<String, String>::new());
     }
     Status::with_error_details(code, text(given, "text"), details)
 }

@@ -88,7 +88,7 @@ pub enum View {
 }
 
 impl View {
-    fn hand(&self) -> &[u32] {
+    pub(crate) fn hand(&self) -> &[u32] {
         match self {
             Self::SixthSense(view) => &view.hand,
             Self::Nullern(view) => &view.hand,

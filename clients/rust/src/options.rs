@@ -12,7 +12,7 @@ use ring::digest::{Context, SHA256, digest};
 use crate::bot::Profile;
 use crate::decision::GAMES;
 use crate::errors::Error;
-use crate::tokens::{beside, default_token_file};
+use crate::tokens::default_token_file;
 
 /// Options of a run; each may be left out: `Options { matches: 10, ..Options::default() }`.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +35,6 @@ pub struct Options {
     pub play_on: bool,
     /// The time without any connection after which the run ends; never where there is none.
     pub give_up_after: Option<Duration>,
-    /// Keep nothing of the server's log of results beside the token.
-    pub no_receipts: bool,
     /// All its matches are with house bots only and unrated.
     pub casual: bool,
     /// Accept the challenges of everybody.
@@ -74,8 +72,6 @@ pub(crate) struct Settings {
     pub challenges: bool,
     /// Whose challenges it takes, in small letters; everybody's where there is no list.
     pub challengers: Option<BTreeSet<String>>,
-    /// Whether anything is kept of the log of results.
-    pub keeps_receipts: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -113,15 +109,18 @@ impl Settings {
         check_address(&address)?;
         let version = if profile.version.is_empty() { digest_of(&profile.files)? } else { profile.version };
         if version.chars().count() > LONGEST_VERSION || version.chars().any(char::is_control) {
-            let told = format!("the bot's version is {version:?}: it takes at most {LONGEST_VERSION} printable characters");
+            let told =
+                format!("the bot's version is {version:?}: it takes at most {LONGEST_VERSION} printable characters");
             return Err(Error::bad_argument(told));
         }
         let token = match given {
             Some(token) => Token::Given(token),
-            None => Token::In(match options.token_file.clone().or_else(|| variable("ARENA_TOKEN_FILE").map(Into::into)) {
-                Some(file) => file,
-                None => default_token_file(&address, &profile.name)?,
-            }),
+            None => {
+                Token::In(match options.token_file.clone().or_else(|| variable("ARENA_TOKEN_FILE").map(Into::into)) {
+                    Some(file) => file,
+                    None => default_token_file(&address, &profile.name)?,
+                })
+            }
         };
         let challengers: BTreeSet<_> = options.challengers.iter().map(|name| name.to_lowercase()).collect();
         Ok(Self {
@@ -140,16 +139,7 @@ impl Settings {
             casual: options.casual,
             challenges: options.challenges || !challengers.is_empty(),
             challengers: (!challengers.is_empty()).then_some(challengers),
-            keeps_receipts: !options.no_receipts,
         })
-    }
-
-    /// Returns where receipts are kept, if on the disk.
-    pub fn receipts(&self) -> Option<PathBuf> {
-        match &self.token {
-            Token::In(file) => Some(beside(file, ".receipts")),
-            Token::Given(_) => None,
-        }
     }
 }
 

@@ -14,21 +14,6 @@ use crate::v1::{
     Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
 };
 
-/// What a bot knows of a match from its beginning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
-    /// Empty where an earlier run of the program sent it.
-    pub nonce: Vec<u8>,
-    pub salt: Vec<u8>,
-    pub commitment: Vec<u8>,
-}
-
-/// The commitment of an invitation, and the bot's own chance.
-struct Acceptance {
-    commitment: Vec<u8>,
-    nonce: Vec<u8>,
-}
-
 /// What outlives a stream: how many matches are wanted, and which are being played.
 #[derive(Default)]
 pub(crate) struct Progress {
@@ -37,10 +22,8 @@ pub(crate) struct Progress {
     finished: u64,
     /// Matches that have begun.
     pub playing: BTreeSet<u64>,
-    /// Invitations whose matches have yet to begin.
-    accepted: BTreeMap<u64, Acceptance>,
-    /// What is known of the matches that have begun.
-    seats: BTreeMap<u64, Seat>,
+    /// Invitations whose matches have yet to begin, with their commitments.
+    accepted: BTreeMap<u64, Vec<u8>>,
     /// Whether no more matches are to begin, however many are wanted.
     pub ending: bool,
     /// Why the server gives the bot no seats.
@@ -101,9 +84,6 @@ impl Progress {
     }
 }
 
-/// The report of a match that the log of results has, and what is known from its beginning.
-pub(crate) type Logged = (MatchReport, Option<Seat>);
-
 /// One stream from the welcome on.
 pub(crate) struct Session {
     capacity: u32,
@@ -124,8 +104,8 @@ impl Session {
         Ok(Self { capacity: settings.capacity, challengers: settings.challengers.clone(), room })
     }
 
-    /// Takes note of a message; returns what is to be said to it at once, if anything, and what the log of results has.
-    pub fn receive(&mut self, progress: &mut Progress, message: &PlayResponse) -> (Option<PlayRequest>, Vec<Logged>) {
+    /// Takes note of a message; returns what is to be said to it at once, if anything.
+    pub fn receive(&mut self, progress: &mut Progress, message: &PlayResponse) -> Option<PlayRequest> {
         let mut reply = PlayRequest { heartbeat: message.heartbeat, ..PlayRequest::default() };
         progress.playing.extend(message.decisions.iter().map(|decision| decision.match_id));
         for invitation in &message.invitations {
@@ -134,7 +114,9 @@ impl Session {
         for start in &message.starts {
             started(progress, start);
         }
-        let logged = message.reports.iter().filter_map(|report| over(progress, report)).collect();
+        for report in &message.reports {
+            over(progress, report);
+        }
         for notice in &message.notices {
             match notice.kind() {
                 NoticeKind::Withdrawn | NoticeKind::Taken => {
@@ -152,7 +134,7 @@ impl Session {
             self.room = Some(room);
             reply.capacity = Some(room);
         }
-        ((reply != PlayRequest::default()).then_some(reply), logged)
+        (reply != PlayRequest::default()).then_some(reply)
     }
 
     fn invited(&mut self, progress: &mut Progress, invitation: &Invitation, reply: &mut PlayRequest) {
@@ -162,8 +144,7 @@ impl Session {
         } else if progress.accepted.contains_key(&number) || progress.more() {
             let mut nonce = vec![0; 16];
             SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
-            let accepted = Acceptance { commitment: invitation.commitment.clone(), nonce: nonce.clone() };
-            progress.accepted.insert(number, accepted);
+            progress.accepted.insert(number, invitation.commitment.clone());
             reply.ready.push(Ready { invitation_id: number, nonce });
         } else {
             reply.declined.push(number);
@@ -188,25 +169,18 @@ fn started(progress: &mut Progress, start: &MatchStart) {
     let mut shown = Context::new(&SHA256);
     shown.update(&start.salt);
     shown.update(&start.commitment);
-    if accepted.as_ref().is_some_and(|accepted| shown.finish().as_ref() != accepted.commitment) {
+    if accepted.is_some_and(|commitment| shown.finish().as_ref() != commitment) {
         let told = "its commitment is not the one of the invitation: the server may have chosen the deal";
         error!("match {}: {told}", start.match_id);
     }
     progress.playing.insert(start.match_id);
-    if progress.seats.get(&start.match_id).is_none_or(|seat| seat.commitment != start.commitment) {
-        let nonce = accepted.map(|accepted| accepted.nonce).unwrap_or_default();
-        let seat = Seat { nonce, salt: start.salt.clone(), commitment: start.commitment.clone() };
-        progress.seats.insert(start.match_id, seat);
-    }
 }
 
-fn over(progress: &mut Progress, report: &MatchReport) -> Option<Logged> {
+fn over(progress: &mut Progress, report: &MatchReport) {
     progress.playing.remove(&report.match_id);
-    let seat = progress.seats.remove(&report.match_id);
     if report.interrupted.is_empty() {
         progress.finished += 1;
     }
-    report.entry.is_some().then(|| (report.clone(), seat))
 }
 
 /// Returns whether a message has anything for the bot itself.

@@ -19,8 +19,7 @@ pub(crate) enum Failure {
 }
 
 /// The reasons for the end of a stream after which another try may succeed.
-const COME_BACK: [&str; 6] =
-    ["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"];
+const COME_BACK: [&str; 6] = ["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"];
 
 fn reason_of(ended: &Status) -> String {
     ended.get_details_error_info().map(|info| info.reason).unwrap_or_default()

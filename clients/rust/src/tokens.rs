@@ -86,21 +86,21 @@ impl NewToken {
     }
 }
 
-pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
+fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
 /// Opens files that only their owner can read.
-pub(crate) fn private() -> fs::OpenOptions {
+fn private() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-pub(crate) fn make_folder_of(file: &Path) -> io::Result<()> {
+fn make_folder_of(file: &Path) -> io::Result<()> {
     let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]

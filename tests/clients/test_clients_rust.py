@@ -100,6 +100,7 @@ def test_the_bot_of_the_readme_plays_rated_matches(tmp_path: Path, project: Path
     """Compiled as it stands, in a crate of its own; then it is stopped as by Ctrl-C."""
     [bot] = re.findall(r"```rust\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len([line for line in bot.splitlines() if line.strip()]) <= 14
+    assert bot in (ROOT / "README.md").read_text(encoding="utf-8"), "both pages show the same"
     program = compiled(project, bot)
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         with started(program, project, "--server", server.server) as player:
@@ -224,7 +225,7 @@ def test_tls_and_what_is_in_its_way(samples: Path, tmp_path: Path) -> None:
             command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
         )  # fmt: skip
 
-    assert arena("cert", str(tmp_path / "tls")).exit_code == 0  # Rust takes no authority's own for a server's
+    assert arena("cert", tmp_path / "tls").exit_code == 0  # none of an authority, which rustls takes for no server's
     key, cert = tmp_path / "tls" / "key.pem", tmp_path / "tls" / "cert.pem"
     secrets = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
     with Peer([one_decision]) as plain:

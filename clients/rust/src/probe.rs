@@ -43,6 +43,7 @@ pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> 
         return wants.then(|| format!("the server at {address} wants TLS: {remedy}"));
     }
     if let Some((_, why)) = lost.split_once(UNTRUSTED) {
+        let why = why.rsplit_once(" (").map_or(why, |(why, _status)| why);
         let remedy = "--tls-roots or `tls_roots` names the authority to trust";
         return Some(format!("the certificate of {address} is not trusted ({why}): {remedy}"));
     }

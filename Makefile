@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp client-rust proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -121,9 +121,16 @@ build/client-cpp/.ready: $(shell find $(CPP) clients/conformance proto/arena -ty
 	else echo "there is no cmake or no gRPC for C++ here: the SDK for C++ is left out"; test "$(CI)" != true; fi
 CPP_JOBS ?= 2
 
-# C++, Go and TypeScript have SDKs, whose targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated and compiled in Java and Rust, real matches with it, and a table of all SDKs
-	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,java.py rust.py) tests/clients/test_clients_mixed_table.py
+RUST := clients/rust
+client-rust: build/client-rust/.ready ## The SDK for Rust, tested, and its samples in build/client-rust
+build/client-rust/.ready: $(shell find $(RUST) clients/conformance -type f)
+	@if command -v cargo >/dev/null; then mkdir -p $(@D) && cd $(RUST) && export CARGO_TARGET_DIR=$(abspath $(@D)) && \
+		cargo test --locked && cd ../../$(@D) && cp debug/examples/random debug/examples/rules . && touch .ready; \
+	else echo "there is no cargo here: the SDK for Rust is left out"; test "$(CI)" != true; fi
+
+# C++, Go, Rust and TypeScript have SDKs, whose targets generate or compile the same code.
+test-languages: .venv/.ready ## Code generated and compiled in Java, real matches with it, and a table of all SDKs
+	$(BIN)/pytest --long $(PARALLEL) tests/interop/test_interop_java.py tests/clients/test_clients_mixed_table.py
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench
@@ -141,6 +148,9 @@ proto: .venv-proto/.ready ## Generate the protocol's code
 	@if command -v go >/dev/null; then cd $(GO) && GOBIN=$(GO_TOOLS) go install tool && \
 		PATH="$(GO_TOOLS):$(abspath $(BIN)):$$PATH" buf generate; \
 	else echo "there is no go here: $(GO)/v1 stays as it is"; fi
+	@if command -v cargo >/dev/null; then cd $(RUST) && export CARGO_TARGET_DIR=$(abspath build/client-rust) && \
+		cargo run --locked --package generate -- ../../proto src/v1; \
+	else echo "there is no cargo here: $(RUST)/src/v1 stays as it is"; fi
 .venv-proto/.ready: proto/requirements.txt .venv/.ready
 	@test -x .venv-proto/bin/python || $(PROTO_PYTHON) -m venv .venv-proto
 	@UV_PYTHON=$(abspath .venv-proto/bin/python) $(UV) pip install --quiet -r proto/requirements.txt

@@ -1,0 +1,110 @@
+//! What the author of a bot writes.
+
+use std::path::PathBuf;
+
+use log::{Level, info, log, warn};
+
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, NoticeKind, RoundReport};
+use crate::errors::one_line;
+
+/// What a bot says of itself.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// 1 to 40 letters, digits, `.`, `_` or `-`.
+    pub name: String,
+    /// Bots of one owner never meet in a match; the bot's own name where empty.
+    pub owner: String,
+    /// The games it plays, by name.
+    pub games: Vec<String>,
+    /// How many matches it plays at once.
+    pub capacity: u32,
+    /// What decides with the program itself, such as weights: the digest that is the version has them.
+    pub files: Vec<PathBuf>,
+    /// At most 40 printable characters; where empty, a digest of the program's file and of `files`. Each has a rating of its own.
+    pub version: String,
+}
+
+impl Profile {
+    /// Returns the profile of a bot that plays 8 matches at once.
+    pub fn new(name: impl Into<String>, games: &[&str]) -> Self {
+        let games = games.iter().map(ToString::to_string).collect();
+        Self { name: name.into(), owner: String::new(), games, capacity: 8, files: Vec::new(), version: String::new() }
+    }
+}
+
+/// The choices of a bot, one by one.
+pub type Choices<'a> = Box<dyn Iterator<Item = usize> + 'a>;
+
+/// A player: decisions are brought to it and answers taken, all in one thread, one call at a time.
+pub trait Bot {
+    /// Says who it is and what it plays; called once.
+    fn profile(&self) -> Profile;
+
+    /// Chooses one of `decision.legal`.
+    fn decide(&mut self, decision: &Decision) -> usize;
+
+    /// Chooses for everything that is due at once: one action for each decision, in their order. It is for where many decisions
+    /// together are cheaper than one by one. What it has given is sent while it goes on.
+    fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
+        Box::new(decisions.iter().map(|decision| self.decide(decision)))
+    }
+
+    /// Is told the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+    fn on_match_start(&mut self, _start: &MatchStart) {}
+
+    /// Is told the end of a round; its cards are face up in the report.
+    fn on_round(&mut self, _report: &RoundReport) {}
+
+    /// Is told the end of a match; logs place, points and rating unless the bot does otherwise.
+    fn on_match_end(&mut self, report: &MatchReport) {
+        log_match_end(report);
+    }
+
+    /// Is told what else the server says; logs it, as a warning where the bot is at fault, unless the bot does otherwise.
+    fn on_notice(&mut self, notice: &Notice) {
+        log_notice(notice);
+    }
+}
+
+/// Logs place, points and rating.
+pub fn log_match_end(report: &MatchReport) {
+    if !report.interrupted.is_empty() {
+        warn!("match {} was interrupted: {}", report.match_id, report.interrupted);
+        return;
+    }
+    let rated = report
+        .rating
+        .map_or(String::new(), |rating| format!(", rating {:.0} ({:+.1})", rating.after, rating.after - rating.before));
+    let seat = report.seat as usize;
+    match (report.places.get(seat), report.scores.get(seat)) {
+        (Some(place), Some(points)) => {
+            let of = report.places.len();
+            info!("match {}: place {place} of {of} with {points} points{rated}", report.match_id);
+        }
+        _ => info!("match {} is over{rated}", report.match_id),
+    }
+}
+
+/// Logs a notice.
+pub fn log_notice(notice: &Notice) {
+    let kind = NoticeKind::try_from(notice.kind);
+    let level = match kind {
+        Ok(NoticeKind::Parked) => return, // with which the run ends, and says so
+        Ok(
+            NoticeKind::Illegal
+            | NoticeKind::Stale
+            | NoticeKind::Unknown
+            | NoticeKind::ForcedByTime
+            | NoticeKind::ForcedByIllegality
+            | NoticeKind::Suspended,
+        ) => Level::Warn,
+        _ => Level::Info,
+    };
+    let name = kind.map_or_else(
+        |_| format!("notice {}", notice.kind),
+        |kind| kind.as_str_name().trim_start_matches("NOTICE_KIND_").to_lowercase().replace('_', " "),
+    );
+    let place = notice.match_id.map_or("server".to_owned(), |number| format!("match {number}"));
+    let which = notice.decision_id.map_or(String::new(), |number| format!(", decision {number}"));
+    log!(level, "{place}{which}: {name}: {}", one_line(&notice.text));
+}

@@ -1,0 +1,214 @@
+//! The one place where a bot's code is called, one call at a time. It moves no bytes.
+
+use std::{
+    any::Any,
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use log::error;
+
+use crate::bot::Bot;
+use crate::decision::{Catalog, Clock, Decision};
+use crate::errors::{Error, Kind};
+use crate::v1::{Answer, NoticeKind, PlayRequest, PlayResponse};
+
+/// How long finished answers wait for further ones before they are sent without them.
+const HOLD: Duration = Duration::from_millis(10);
+
+pub(crate) type Games = HashMap<String, Arc<Catalog>>;
+type Say<'a> = &'a mut dyn FnMut(PlayRequest);
+
+/// Why a bot is not called any more.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The program was told to stop.
+    Interrupted,
+    Failed(Error),
+}
+
+pub(crate) struct Caller<B> {
+    bot: B,
+    /// An error in the bot is logged and the first legal action played, instead of ending the run.
+    play_on: bool,
+    clock: Clock,
+    /// Whether the bot is to be called no more.
+    interrupted: Arc<AtomicBool>,
+    out: PlayRequest,
+    /// When the message was begun, or the last part of what is said to it was taken.
+    since: Duration,
+}
+
+impl<B: Bot> Caller<B> {
+    pub fn new(bot: B, play_on: bool, clock: Clock, interrupted: Arc<AtomicBool>) -> Self {
+        Self { bot, play_on, clock, interrupted, out: PlayRequest::default(), since: Duration::ZERO }
+    }
+
+    /// Has said what the bot says to a message: nothing, one thing, or several where it takes its time.
+    ///
+    /// `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
+    pub fn react(
+        &mut self,
+        mut message: PlayResponse,
+        games: &Games,
+        received: Duration,
+        decide: bool,
+        say: Say<'_>,
+    ) -> Result<(), Stop> {
+        self.take();
+        self.news(&message, say)?;
+        if decide {
+            let decisions = std::mem::take(&mut message.decisions)
+                .into_iter()
+                .map(|each| Decision::at(each, games, received, self.clock.clone()))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(Stop::Failed)?;
+            self.answers(&decisions, say)?;
+        }
+        if self.out != PlayRequest::default() {
+            say(self.take());
+        }
+        Ok(())
+    }
+
+    fn news(&mut self, message: &PlayResponse, say: Say<'_>) -> Result<(), Stop> {
+        for start in &message.starts {
+            self.tell(|bot| bot.on_match_start(start))?;
+        }
+        for round in &message.rounds {
+            self.tell(|bot| bot.on_round(round))?;
+        }
+        for report in &message.reports {
+            self.tell(|bot| bot.on_match_end(report))?;
+        }
+        for notice in &message.notices {
+            self.tell(|bot| bot.on_notice(notice))?;
+            if notice.kind() == NoticeKind::Suspended {
+                self.out.resumed.extend(notice.match_id); // a bot that gets to hear this is back
+            }
+            self.part(say);
+        }
+        Ok(())
+    }
+
+    /// Calls something of the bot's that answers nothing.
+    fn tell(&mut self, call: impl FnOnce(&mut B)) -> Result<(), Stop> {
+        self.check()?;
+        match guarded(|| {
+            call(&mut self.bot);
+            Ok(())
+        }) {
+            Err(Stop::Failed(failure)) if self.play_on => {
+                error!("the bot failed outside a decision: {failure}");
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        if self.interrupted.load(Ordering::SeqCst) { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    fn answers(&mut self, mut decisions: &[Decision], say: Say<'_>) -> Result<(), Stop> {
+        while !decisions.is_empty() {
+            let mut done = 0;
+            match guarded(|| self.ask(decisions, &mut done, say)) {
+                Err(Stop::Failed(mut failure)) => {
+                    let place = describe(&decisions[done.min(decisions.len() - 1)], decisions.len());
+                    if !self.play_on {
+                        failure.text += &format!("\n{place}");
+                        return Err(Stop::Failed(failure));
+                    }
+                    error!("the bot failed; its first legal action is played instead: {failure}\n{place}");
+                    if let Some(decision) = decisions.get(done) {
+                        answer(&mut self.out, decision, decision.legal[0]);
+                        done += 1;
+                        self.part(say);
+                    }
+                }
+                other => other?,
+            }
+            decisions = &decisions[done..];
+        }
+        Ok(())
+    }
+
+    /// Asks the bot for all decisions; `done` counts those that are answered.
+    fn ask(&mut self, decisions: &[Decision], done: &mut usize, say: Say<'_>) -> Result<(), Stop> {
+        self.check()?;
+        let wrong = |text| Err(Stop::Failed(Error::new(Kind::BadAnswer, text)));
+        let of = decisions.len();
+        for choice in self.bot.decide_many(decisions) {
+            let Some(decision) = decisions.get(*done) else {
+                return wrong(format!("decide_many gave more than {of} answers to {of} decisions"));
+            };
+            if !decision.legal.contains(&choice) {
+                let (at, legal) = (*done + 1, &decision.legal);
+                return wrong(format!(
+                    "answer {at} of {of} is {choice}, which is not legal here; decision.legal is {legal:?}"
+                ));
+            }
+            answer(&mut self.out, decision, choice);
+            *done += 1;
+            part(&mut self.out, &mut self.since, (self.clock)(), say);
+            if *done < of && self.interrupted.load(Ordering::SeqCst) {
+                return Err(Stop::Interrupted);
+            }
+        }
+        if *done < of {
+            return wrong(format!("decide_many gave {done} answers to {of} decisions"));
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> PlayRequest {
+        self.since = (self.clock)();
+        std::mem::take(&mut self.out)
+    }
+
+    fn part(&mut self, say: Say<'_>) {
+        part(&mut self.out, &mut self.since, (self.clock)(), say);
+    }
+}
+
+/// Has said what has waited long enough.
+fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>) {
+    if *out != PlayRequest::default() && now - *since > HOLD {
+        *since = now;
+        say(std::mem::take(out));
+    }
+}
+
+fn answer(out: &mut PlayRequest, decision: &Decision, action: usize) {
+    let action = action as u32; // a legal one, which came as such
+    out.answers.push(Answer { match_id: decision.match_id, decision_id: decision.decision_id, action });
+}
+
+/// Turns a panic into an error.
+fn guarded(call: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|cause| {
+        let text = format!("the bot panicked: {}", words(&*cause));
+        Err(Stop::Failed(Error::new(Kind::BotFailed, text)))
+    })
+}
+
+fn words(cause: &(dyn Any + Send)) -> &str {
+    let text = cause.downcast_ref::<&str>().copied();
+    text.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+}
+
+/// Returns which decision it was, and what the bot saw.
+fn describe(decision: &Decision, of: usize) -> String {
+    let Decision { match_id, decision_id, game, view, legal, .. } = decision;
+    let batch = if of > 1 { format!(", the first unanswered of {of}") } else { String::new() };
+    let (game, round) = (&game.name, view.round() + 1);
+    format!(
+        "in match {match_id} of {game}, round {round}, decision {decision_id}{batch}; legal: {legal:?}; view: {view:?}"
+    )
+}

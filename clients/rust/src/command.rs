@@ -1,0 +1,210 @@
+//! The command line of a program that is one bot.
+
+use std::{env, path::Path, process::ExitCode, time::Duration};
+
+use log::{LevelFilter, Log, Metadata, Record};
+
+use crate::bot::{Bot, Choices, Profile};
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport};
+use crate::errors::Error;
+use crate::options::Options;
+use crate::running::run;
+
+const HELP: &str = "\
+options:
+  --server HOST:PORT     default: ARENA_SERVER in the environment, or localhost:50051
+  --name NAME            the bot's name on the server
+  --owner WHO            bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
+  --game GAME            play this game only; repeatable (default: the bot's own games)
+  --bot-version WHICH    each has a rating of its own (default: a digest of the program)
+  --capacity N           how many matches to play at once
+  --matches N            stop after so many matches; 0 for no end
+  --token TOKEN          the bot's token (default: the one in the token file)
+  --token-file FILE      where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)
+  --invitation CODE      for a server that registers bots by invitation
+  --tls                  connect with TLS
+  --tls-roots FILE       connect with TLS and trust the authorities in this PEM file
+  --on-error WHAT        raise or continue: what an error in the bot does (default: raise)
+  --give-up-after S      end when the server is gone for so many seconds (default: never)
+  --casual               unrated matches with house bots only, so that a first crash costs nothing
+  --challenges           accept challenges: unrated matches whose bots are named
+  --challenger BOT       accept challenges with this bot only; repeatable
+  --quiet                show warnings only
+  --help                 show this and end
+
+exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bot; 2 for a wrong command line; 3 where the
+server refuses the bot; 4 where no server was reached within --give-up-after seconds
+";
+
+/// What a command line says.
+#[derive(Default)]
+struct Command {
+    server: String,
+    name: Option<String>,
+    games: Vec<String>,
+    version: Option<String>,
+    capacity: Option<u32>,
+    quiet: bool,
+    help: bool,
+    options: Options,
+}
+
+impl Command {
+    /// Reads the words after the program's name; the error is a sentence.
+    fn read(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut words = words.into_iter();
+        let mut made = Self::default();
+        while let Some(word) = words.next() {
+            let (name, mut given) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            if !name.starts_with("--") {
+                return Err(format!("'{word}' is no option"));
+            }
+            if made.switch(name) {
+                match given {
+                    Some(value) => return Err(format!("{name} takes no value, and not '{value}'")),
+                    None => continue,
+                }
+            }
+            made.value(name, &mut || given.take().or_else(|| words.next()).ok_or(format!("{name} needs a value")))?;
+        }
+        Ok(made)
+    }
+
+    /// Takes an option without a value; false where it is none.
+    fn switch(&mut self, name: &str) -> bool {
+        let taken = match name {
+            "--tls" => &mut self.options.tls,
+            "--casual" => &mut self.options.casual,
+            "--challenges" => &mut self.options.challenges,
+            "--quiet" => &mut self.quiet,
+            "--help" => &mut self.help,
+            _ => return false,
+        };
+        *taken = true;
+        true
+    }
+
+    fn value(&mut self, name: &str, given: &mut dyn FnMut() -> Result<String, String>) -> Result<(), String> {
+        match name {
+            "--server" => self.server = given()?,
+            "--name" => self.name = Some(given()?),
+            "--owner" => self.options.owner = Some(given()?),
+            "--game" => self.games.push(given()?),
+            "--bot-version" => self.version = Some(given()?),
+            "--capacity" => self.capacity = Some(number(name, &given()?, |&at_once| at_once > 0, "1 or more")?),
+            "--matches" => self.options.matches = number(name, &given()?, |_| true, "0 or more")?,
+            "--token" => self.options.token = Some(given()?),
+            "--token-file" => self.options.token_file = Some(given()?.into()),
+            "--invitation" => self.options.invitation = Some(given()?),
+            "--tls-roots" => self.options.tls_roots = Some(given()?.into()),
+            "--on-error" => {
+                let what = given()?;
+                if what != "raise" && what != "continue" {
+                    return Err(format!("--on-error is '{what}': it takes raise or continue"));
+                }
+                self.options.play_on = what == "continue";
+            }
+            "--give-up-after" => {
+                let seconds: f64 = number(name, &given()?, |seconds: &f64| *seconds >= 0.0, "seconds from 0")?;
+                let limit = Duration::try_from_secs_f64(seconds);
+                self.options.give_up_after = Some(limit.map_err(|problem| format!("{name} is {seconds}: {problem}"))?);
+            }
+            "--challenger" => self.options.challengers.push(given()?),
+            _ => return Err(format!("there is no option {name}")),
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, text: &str, fits: fn(&T) -> bool, takes: &str) -> Result<T, String> {
+    text.parse().ok().filter(fits).ok_or_else(|| format!("{name} is '{text}': it takes {takes}"))
+}
+
+/// A bot whose profile the command line has changed.
+struct Named<B> {
+    bot: B,
+    profile: Profile,
+}
+
+impl<B: Bot> Bot for Named<B> {
+    fn profile(&self) -> Profile {
+        self.profile.clone()
+    }
+    fn decide(&mut self, decision: &Decision) -> usize {
+        self.bot.decide(decision)
+    }
+    fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
+        self.bot.decide_many(decisions)
+    }
+    fn on_match_start(&mut self, start: &MatchStart) {
+        self.bot.on_match_start(start);
+    }
+    fn on_round(&mut self, report: &RoundReport) {
+        self.bot.on_round(report);
+    }
+    fn on_match_end(&mut self, report: &MatchReport) {
+        self.bot.on_match_end(report);
+    }
+    fn on_notice(&mut self, notice: &Notice) {
+        self.bot.on_notice(notice);
+    }
+}
+
+/// Writes what the crate logs to standard error, unless the program has a logger of its own.
+struct Lines;
+
+impl Log for Lines {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &Record<'_>) {
+        eprintln!("{} {}", record.level(), record.args());
+    }
+    fn flush(&self) {}
+}
+
+/// Runs the command line of a program that is one bot, and returns the status to end with; `--help` lists the options.
+pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
+    let mut words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let program = words.next().unwrap_or_default();
+    let program = Path::new(&program).file_name().map_or(program.clone(), |name| name.to_string_lossy().into_owned());
+    let command = match Command::read(words) {
+        Ok(command) => command,
+        Err(problem) => {
+            eprintln!("{program}: {problem}; see --help");
+            return ExitCode::from(2);
+        }
+    };
+    if command.help {
+        println!(
+            "usage: {program} [options]\n\n{description}\n\n{HELP}\nexample: {program} --server localhost:50051 --owner me"
+        );
+        return ExitCode::SUCCESS;
+    }
+    let mut profile = bot.profile();
+    profile.name = command.name.unwrap_or(profile.name);
+    profile.version = command.version.unwrap_or(profile.version);
+    profile.capacity = command.capacity.unwrap_or(profile.capacity);
+    if !command.games.is_empty() {
+        profile.games = command.games;
+    }
+    if log::set_logger(&Lines).is_ok() {
+        log::set_max_level(if command.quiet { LevelFilter::Warn } else { LevelFilter::Info });
+    }
+    let name = profile.name.clone();
+    told(&name, &run(Named { bot, profile }, &command.server, &command.options))
+}
+
+/// Writes to standard error what a run ended with, if anything; returns the status that a program ends with.
+pub fn told(name: &str, ended: &Result<(), Error>) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{name}: {failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Games and decisions as a bot meets them.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use crate::errors::{Error, Kind};
+use crate::v1;
+use crate::v1::decision::View as WireView;
+pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView};
+
+/// The games whose views this client can read, by the names that requests use.
+pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
+
+/// Returns the time since whenever.
+pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// One card of a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Such as `red 7` or `blue 6/9`.
+    pub name: String,
+    /// An index into the catalogue's colours.
+    pub colour: usize,
+    /// What it can count as: one value, or several where its player says which.
+    pub values: Vec<u32>,
+}
+
+/// One action of a game; what does not apply is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Such as `play red 7` or `red 0 blocks place 2`.
+    pub name: String,
+    /// The kind of choice it answers, in the game's own word, such as `play`, `bid` or `raise`.
+    pub kind: String,
+    /// What it plays or chooses, an index into the catalogue's cards; `None` where there is none or it is hidden.
+    pub card: Option<usize>,
+    /// What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+    pub value: Option<u32>,
+    /// The place in the trick, counted from 0, of the card it blocks.
+    pub place: Option<usize>,
+}
+
+/// One game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalog {
+    /// The name that programs use, such as `sixth_sense`.
+    pub name: String,
+    /// The name that people use, such as `6th Sense`.
+    pub title: String,
+    pub min_seats: usize,
+    pub max_seats: usize,
+    pub colours: Vec<String>,
+    pub cards: Vec<Card>,
+    pub actions: Vec<Action>,
+}
+
+impl From<&v1::GameCatalog> for Catalog {
+    fn from(message: &v1::GameCatalog) -> Self {
+        let card = |card: &v1::Card| Card {
+            name: card.name.clone(),
+            colour: card.colour as usize,
+            values: card.values.clone(),
+        };
+        let action = |action: &v1::Action| Action {
+            name: action.name.clone(),
+            kind: action.kind.clone(),
+            card: action.card.map(|card| card as usize),
+            value: action.value,
+            place: action.place.map(|place| place as usize),
+        };
+        Self {
+            name: message.name.clone(),
+            title: message.title.clone(),
+            min_seats: message.min_seats as usize,
+            max_seats: message.max_seats as usize,
+            colours: message.colours.clone(),
+            cards: message.cards.iter().map(card).collect(),
+            actions: message.actions.iter().map(action).collect(),
+        }
+    }
+}
+
+/// A game as one seat sees it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum View {
+    SixthSense(SixthSenseView),
+    Nullern(NullernView),
+}
+
+impl View {
+    pub(crate) fn hand(&self) -> &[u32] {
+        match self {
+            Self::SixthSense(view) => &view.hand,
+            Self::Nullern(view) => &view.hand,
+        }
+    }
+
+    pub(crate) fn round(&self) -> u32 {
+        match self {
+            Self::SixthSense(view) => view.round,
+            Self::Nullern(view) => view.round,
+        }
+    }
+}
+
+/// A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions.
+#[derive(Clone)]
+pub struct Decision {
+    pub match_id: u64,
+    /// Counts the decisions of the match.
+    pub decision_id: u32,
+    pub game: Arc<Catalog>,
+    /// The game as this seat sees it.
+    pub view: View,
+    /// The legal actions in rising order, never empty: indices into the game's actions.
+    pub legal: Vec<usize>,
+    soft_ms: u32,
+    bank_ms: u32,
+    received: Duration,
+    clock: Clock,
+}
+
+impl Decision {
+    /// Returns a decision of a test's own, for which no time passes; `ProtocolMismatch` where its game has no catalogue.
+    pub fn new(message: v1::Decision, games: &HashMap<String, Arc<Catalog>>) -> Result<Self, Error> {
+        Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO))
+    }
+
+    pub(crate) fn at(
+        message: v1::Decision,
+        games: &HashMap<String, Arc<Catalog>>,
+        received: Duration,
+        clock: Clock,
+    ) -> Result<Self, Error> {
+        let (name, view) = match message.view {
+            Some(WireView::SixthSense(view)) => ("sixth_sense", Some(View::SixthSense(view))),
+            Some(WireView::Nullern(view)) => ("nullern", Some(View::Nullern(view))),
+            None => ("", None),
+        };
+        let (Some(view), Some(game)) = (view, games.get(name)) else {
+            let text = "the server asks for a decision in a game unknown to this client: update arena-client";
+            return Err(Error::new(Kind::ProtocolMismatch, text));
+        };
+        Ok(Self {
+            match_id: message.match_id,
+            decision_id: message.decision_id,
+            game: game.clone(),
+            view,
+            legal: message.legal.iter().map(|&action| action as usize).collect(),
+            soft_ms: message.soft_ms,
+            bank_ms: message.bank_ms,
+            received,
+            clock,
+        })
+    }
+
+    /// Returns the seat's own cards, in the order of the view's hand; none where it may not see them.
+    pub fn hand(&self) -> impl ExactSizeIterator<Item = &Card> {
+        self.view.hand().iter().map(|&card| &self.game.cards[card as usize])
+    }
+
+    /// Returns the legal actions with their meaning, in the order of `legal`.
+    pub fn actions(&self) -> impl ExactSizeIterator<Item = &Action> {
+        self.legal.iter().map(|&action| &self.game.actions[action])
+    }
+
+    /// Returns the milliseconds from now until the bank is used.
+    pub fn soft_ms(&self) -> u32 {
+        self.soft_ms.saturating_sub(self.passed())
+    }
+
+    /// Returns the milliseconds that are left in the bank for the rest of the match, if the answer were given now.
+    pub fn bank_ms(&self) -> u32 {
+        self.bank_ms.saturating_sub(self.passed().saturating_sub(self.soft_ms))
+    }
+
+    fn passed(&self) -> u32 {
+        let passed = (self.clock)().saturating_sub(self.received);
+        u32::try_from((passed + Duration::from_micros(500)).as_millis()).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,82 @@
+//! What ends a run for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+
+use std::{fmt, io, path::Path};
+
+/// Says what went wrong for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// What a run was told makes no sense, such as a file that cannot be read.
+    BadArgument,
+    /// The bot's code gave something that is no answer.
+    BadAnswer,
+    /// The bot's code panicked.
+    BotFailed,
+    /// The server does not know the token.
+    TokenRefused,
+    /// Another bot on this server has the name.
+    NameTaken,
+    /// The server does not accept the name of the bot or of its owner.
+    NameNotAllowed,
+    /// The server registers new bots by invitation only, or does not accept this one.
+    InvitationNeeded,
+    /// The server plays none of the bot's games.
+    NoGameInCommon,
+    /// The other side is no Arena server, or is newer than this client.
+    ProtocolMismatch,
+    /// The same bot connected from somewhere else; the newest connection plays on.
+    TakenOver,
+    /// The server ended the connection for a reason that trying again does not change.
+    Refused,
+    /// The bot is given no seats until somebody un-parks it.
+    Parked,
+    /// There was no connection for longer than the caller wanted to wait, or there can be none at this address.
+    Unreachable,
+}
+
+/// Ends a run: the bot cannot go on. Its text says why and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    pub kind: Kind,
+    pub text: String,
+    /// The server's own reason for programs, such as `OWNER_BANNED`; empty where it gave none.
+    pub reason: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), reason: String::new() }
+    }
+
+    pub(crate) fn bad_argument(text: impl Into<String>) -> Self {
+        Self::new(Kind::BadArgument, text)
+    }
+
+    pub(crate) fn unusable(file: &Path, problem: &io::Error) -> Self {
+        Self::bad_argument(format!("the file {} cannot be used: {problem}", file.display()))
+    }
+
+    /// Returns what a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached.
+    pub fn status(&self) -> u8 {
+        match self.kind {
+            Kind::BadAnswer | Kind::BotFailed => 1,
+            Kind::BadArgument => 2,
+            Kind::Unreachable => 4,
+            _ => 3,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Returns a text in one line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    if words.is_empty() { "no reason given".into() } else { words.join(" ") }
+}

@@ -1,0 +1,36 @@
+//! Write a bot for the Arena: [`main`] gives a [`Bot`] its command line, [`run`] and [`play`] run it in a program of your own.
+
+#[cfg(test)]
+extern crate self as arena_client;
+
+mod answering;
+mod bot;
+mod caller;
+mod command;
+mod connection;
+#[cfg(test)]
+mod corpus;
+mod decision;
+mod errors;
+mod network;
+pub mod nullern;
+mod options;
+mod probe;
+mod running;
+mod session;
+pub mod sixth_sense;
+mod status;
+mod tokens;
+pub mod v1;
+#[cfg(test)]
+mod vectors;
+
+pub use bot::{Bot, Choices, Profile, log_match_end, log_notice};
+pub use command::{main, told};
+pub use decision::{
+    Action, Card, Catalog, Decision, GAMES, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport,
+    SixthSenseView, View,
+};
+pub use errors::{Error, Kind};
+pub use options::{DEFAULT_ADDRESS, Options};
+pub use running::{play, run};

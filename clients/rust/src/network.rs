@@ -1,0 +1,156 @@
+//! The way to a server: tonic, one connection a try.
+
+use std::{error::Error as _, fs, time::Duration};
+
+use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::{
+    Request, Status,
+    metadata::{Ascii, MetadataValue},
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint},
+};
+
+use crate::connection::ANSWER_TIME;
+use crate::errors::Error;
+use crate::options::Settings;
+use crate::v1::{
+    PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, bot_service_client::BotServiceClient,
+    play_service_client::PlayServiceClient,
+};
+
+/// What comes of a try.
+#[derive(Debug)]
+pub(crate) enum News {
+    Registered(u64, Result<RegisterBotResponse, Status>),
+    Heard(u64, Box<PlayResponse>),
+    Ended(u64, Status),
+}
+
+/// One server, and at most one connection to it. It needs a runtime of tokio around it.
+pub(crate) struct Network {
+    endpoint: Endpoint,
+    news: mpsc::UnboundedSender<News>,
+    channel: Option<Channel>,
+    say: Option<mpsc::UnboundedSender<PlayRequest>>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Network {
+    /// Connects to nothing yet; `BadArgument` where the address or a certificate cannot be used.
+    pub fn new(settings: &Settings, news: mpsc::UnboundedSender<News>) -> Result<Self, Error> {
+        Ok(Self { endpoint: endpoint(settings)?, news, channel: None, say: None, tasks: Vec::new() })
+    }
+
+    pub fn register(&mut self, attempt: u64, request: RegisterBotRequest) {
+        let mut service = BotServiceClient::new(self.line());
+        let news = self.news.clone();
+        self.tasks.push(tokio::spawn(async move {
+            let answer = timeout(ANSWER_TIME, service.register_bot(request)).await;
+            let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")));
+            let answer = answer.map(tonic::Response::into_inner).map_err(with_cause);
+            let _ = news.send(News::Registered(attempt, answer)); // nobody is there to hear it at the end
+        }));
+    }
+
+    /// Opens a stream. What is said waits in it, so that nobody waits for the network.
+    pub fn play(&mut self, attempt: u64, token: &str) {
+        let (say, said) = mpsc::unbounded_channel();
+        self.say = Some(say);
+        let news = self.news.clone();
+        let bearer: Result<MetadataValue<Ascii>, _> = format!("Bearer {token}").parse();
+        let Ok(bearer) = bearer else {
+            let told = Status::unauthenticated("the token is not one line of printable characters");
+            let _ = news.send(News::Ended(attempt, told));
+            return;
+        };
+        let mut service = PlayServiceClient::new(self.line());
+        let mut request = Request::new(UnboundedReceiverStream::new(said));
+        request.metadata_mut().insert("authorization", bearer);
+        self.tasks.push(tokio::spawn(async move {
+            let mut stream = match service.play(request).await {
+                Ok(answer) => answer.into_inner(),
+                Err(status) => {
+                    let _ = news.send(News::Ended(attempt, with_cause(status)));
+                    return;
+                }
+            };
+            let ended = loop {
+                match stream.message().await {
+                    Ok(Some(message)) => {
+                        let _ = news.send(News::Heard(attempt, message.into()));
+                    }
+                    Ok(None) => break Status::ok(""),
+                    Err(status) => break with_cause(status),
+                }
+            };
+            let _ = news.send(News::Ended(attempt, ended));
+        }));
+    }
+
+    pub fn write(&self, request: PlayRequest) {
+        if let Some(say) = &self.say {
+            let _ = say.send(request); // what cannot be sent the stream's status tells
+        }
+    }
+
+    pub fn close_send(&mut self) {
+        self.say = None;
+    }
+
+    pub fn hang_up(&mut self) {
+        (self.channel, self.say) = (None, None);
+        self.tasks.drain(..).for_each(|task| task.abort());
+    }
+
+    fn line(&mut self) -> Channel {
+        self.channel.get_or_insert_with(|| self.endpoint.connect_lazy()).clone()
+    }
+}
+
+fn endpoint(settings: &Settings) -> Result<Endpoint, Error> {
+    let Settings { address, tls, tls_roots, .. } = settings;
+    let scheme = if *tls { "https" } else { "http" };
+    let unusable = |problem: tonic::transport::Error| {
+        Error::bad_argument(format!("the address '{address}' cannot be used: {}", deepest(&problem)))
+    };
+    let made = Endpoint::from_shared(format!("{scheme}://{address}"))
+        .map_err(unusable)?
+        .connect_timeout(ANSWER_TIME)
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(10));
+    if !tls {
+        return Ok(made);
+    }
+    let trust = match tls_roots {
+        None => ClientTlsConfig::new().with_native_roots(),
+        Some(file) => {
+            let pem = fs::read(file).map_err(|problem| Error::unusable(file, &problem))?;
+            if !pem.windows(CERTIFICATE.len()).any(|piece| piece == CERTIFICATE) {
+                return Err(Error::unusable(file, &std::io::Error::other("it has no certificate")));
+            }
+            ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem))
+        }
+    };
+    made.tls_config(trust).map_err(unusable)
+}
+
+const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+/// Returns a status that says what was behind it, which tonic keeps apart.
+fn with_cause(status: Status) -> Status {
+    match status.source() {
+        Some(cause) if status.details().is_empty() => {
+            let (told, cause) = (status.message(), deepest(cause));
+            let text = if told.contains(&cause) { told.to_owned() } else { format!("{told}: {cause}") };
+            Status::new(status.code(), text)
+        }
+        _ => status,
+    }
+}
+
+fn deepest(mut problem: &(dyn std::error::Error + 'static)) -> String {
+    while let Some(cause) = problem.source() {
+        problem = cause;
+    }
+    problem.to_string()
+}

@@ -1,0 +1,65 @@
+//! Reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out. It computes
+//! everything from one decision and remembers nothing.
+
+use crate::decision::{Catalog, NullernView};
+
+/// The highest strength of a card that is no trump.
+pub const PLAIN: u32 = 20;
+
+/// The points that a missed bid costs at the end of the game.
+pub const HUPFER: i32 = 5;
+
+/// What the seat to choose knows, beyond its own hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
+    pub strengths: Vec<u32>,
+    /// The strengths of the cards on the table; of equally strong ones the first takes the trick.
+    pub trick: Vec<u32>,
+    /// The seats that play to this trick after the own one.
+    pub to_come: Vec<usize>,
+    /// The strengths of the cards that lie with the others or in the stock, by card.
+    pub unseen: Vec<u32>,
+}
+
+/// Returns the table as the view shows it.
+pub fn read(game: &Catalog, view: &NullernView) -> Table {
+    let seats = view.seats as usize;
+    let trump = game.cards[view.turned as usize].colour;
+    let strengths: Vec<_> =
+        game.cards.iter().map(|card| card.values[0] + if card.colour == trump { PLAIN } else { 0 }).collect();
+    let laid = &view.plays[view.takers.len() * seats..];
+    let trick: Vec<_> = laid.iter().map(|&card| strengths[card as usize]).collect();
+    let to_come = (1..seats.saturating_sub(trick.len())).map(|step| (view.seat as usize + step) % seats).collect();
+    let seen = |card: u32| card == view.turned || view.hand.contains(&card) || view.plays.contains(&card);
+    let unseen = (0..).zip(&strengths).filter(|&(card, _)| !seen(card)).map(|(_, &strength)| strength).collect();
+    Table { strengths, trick, to_come, unseen }
+}
+
+/// Returns the seat that takes the trick on the table as it lies; `None` where no card lies there.
+pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
+    let trick = read(game, view).trick;
+    let highest = trick.iter().max()?;
+    let place = trick.iter().position(|strength| strength == highest)?;
+    Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
+}
+
+/// Returns the tricks still missing for a seat's bid; negative where it has too many, or has not bid.
+pub fn wanted(view: &NullernView, seat: usize) -> i32 {
+    let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
+    bid - view.taken[seat] as i32
+}
+
+/// Returns whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point.
+pub fn eager(view: &NullernView, seat: usize) -> bool {
+    wanted(view, seat) != 0
+}
+
+/// Returns what a round brings with this bid and that many tricks, the cost of a missed bid counted at once.
+pub fn points(bid: u32, tricks: u32) -> i32 {
+    match tricks {
+        _ if bid != tricks => tricks as i32 - HUPFER,
+        0 => 20,
+        _ => 10 + tricks as i32,
+    }
+}

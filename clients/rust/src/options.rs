@@ -1,0 +1,198 @@
+//! What a run is told, by its author, the command line and the environment.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ring::digest::{Context, SHA256, digest};
+
+use crate::bot::Profile;
+use crate::decision::GAMES;
+use crate::errors::Error;
+use crate::tokens::default_token_file;
+
+/// Options of a run; each may be left out: `Options { matches: 10, ..Options::default() }`.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The token itself.
+    pub token: Option<String>,
+    /// Where the token is kept; else `ARENA_TOKEN_FILE`, else a file of the bot's own in `~/.arena/tokens`.
+    pub token_file: Option<PathBuf>,
+    /// For a server that registers bots by invitation.
+    pub invitation: Option<String>,
+    /// Goes before the profile's, else `ARENA_OWNER`.
+    pub owner: Option<String>,
+    /// Connects with TLS, trusting the authorities that the system trusts.
+    pub tls: bool,
+    /// Connects with TLS, trusting the authorities in this PEM file instead.
+    pub tls_roots: Option<PathBuf>,
+    /// Stop after so many matches with a result; 0 for no end.
+    pub matches: u64,
+    /// An error in the bot is logged and its first legal action played; else it ends the run.
+    pub play_on: bool,
+    /// The time without any connection after which the run ends; never where there is none.
+    pub give_up_after: Option<Duration>,
+    /// All its matches are with house bots only and unrated.
+    pub casual: bool,
+    /// Accept the challenges of everybody.
+    pub challenges: bool,
+    /// Accept challenges with one of these bots only.
+    pub challengers: Vec<String>,
+}
+
+/// Where a server listens that nobody told otherwise.
+pub const DEFAULT_ADDRESS: &str = "localhost:50051";
+
+/// What a bot has for its matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
+pub(crate) const DRAIN: Duration = Duration::from_secs(30);
+/// The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
+const LONGEST_VERSION: usize = 40;
+
+/// What a connection needs of a bot, the options and the environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub name: String,
+    pub owner: String,
+    pub version: String,
+    pub games: Vec<String>,
+    pub capacity: u32,
+    pub address: String,
+    /// Either the token or the file that keeps it.
+    pub token: Token,
+    pub invitation: String,
+    pub tls: bool,
+    pub tls_roots: Option<PathBuf>,
+    pub matches: u64,
+    pub give_up_after: Option<Duration>,
+    pub casual: bool,
+    pub challenges: bool,
+    /// Whose challenges it takes, in small letters; everybody's where there is no list.
+    pub challengers: Option<BTreeSet<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Token {
+    Given(String),
+    In(PathBuf),
+}
+
+impl Settings {
+    /// Works out what a connection needs; `BadArgument` where it makes no sense.
+    pub fn new(profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
+        let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let given = Some(address.to_owned()).filter(|address| !address.is_empty());
+        let mut address = given.or_else(|| variable("ARENA_SERVER")).unwrap_or_else(|| DEFAULT_ADDRESS.into());
+        let mut tls = options.tls || options.tls_roots.is_some();
+        let mut tls_roots = options.tls_roots.clone();
+        let mut given = options.token.clone();
+        let owner = options.owner.clone().filter(|owner| !owner.is_empty());
+        let own = Some(profile.owner).filter(|owner| !owner.is_empty());
+        if profile.capacity < 1 {
+            return Err(Error::bad_argument("the bot's capacity is 0: it takes 1 or more"));
+        }
+        if given.as_ref().is_some_and(|token| !in_one_line(token)) {
+            let told = "the token is not one line of printable characters";
+            return Err(Error::bad_argument(format!(
+                "{told}: give it as the server did, or none for the one in the token file"
+            )));
+        }
+        if let Some(token) = variable("ARENA_TOKEN") {
+            // by whoever started it: `arena match`, not its author
+            address = variable("ARENA_SERVER").unwrap_or(address);
+            given = Some(token);
+            (tls, tls_roots) = (false, None);
+        }
+        check_address(&address)?;
+        let version = if profile.version.is_empty() { digest_of(&profile.files)? } else { profile.version };
+        if version.chars().count() > LONGEST_VERSION || version.chars().any(char::is_control) {
+            let told =
+                format!("the bot's version is {version:?}: it takes at most {LONGEST_VERSION} printable characters");
+            return Err(Error::bad_argument(told));
+        }
+        let token = match given {
+            Some(token) => Token::Given(token),
+            None => {
+                Token::In(match options.token_file.clone().or_else(|| variable("ARENA_TOKEN_FILE").map(Into::into)) {
+                    Some(file) => file,
+                    None => default_token_file(&address, &profile.name)?,
+                })
+            }
+        };
+        let challengers: BTreeSet<_> = options.challengers.iter().map(|name| name.to_lowercase()).collect();
+        Ok(Self {
+            name: profile.name,
+            owner: owner.or(own).or_else(|| variable("ARENA_OWNER")).unwrap_or_default(),
+            version,
+            games: if profile.games.is_empty() { vec![GAMES[0].into()] } else { profile.games },
+            capacity: profile.capacity,
+            address,
+            token,
+            invitation: options.invitation.clone().unwrap_or_default(),
+            tls,
+            tls_roots,
+            matches: options.matches,
+            give_up_after: options.give_up_after,
+            casual: options.casual,
+            challenges: options.challenges || !challengers.is_empty(),
+            challengers: (!challengers.is_empty()).then_some(challengers),
+        })
+    }
+}
+
+/// Returns the time for finishing matches after Ctrl-C.
+pub(crate) fn drain_limit() -> Result<Duration, Error> {
+    let text = env::var("ARENA_DRAIN").unwrap_or_default();
+    if text.is_empty() {
+        return Ok(DRAIN);
+    }
+    let most = DRAIN.as_secs();
+    match text.trim().parse::<f64>() {
+        Ok(seconds) if (0.0..=DRAIN.as_secs_f64()).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(Error::bad_argument(format!("ARENA_DRAIN is '{text}': it takes seconds from 0 to {most}"))),
+    }
+}
+
+fn in_one_line(token: &str) -> bool {
+    !token.is_empty() && token.trim() == token && token.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+fn check_address(address: &str) -> Result<(), Error> {
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let odd = |letter: char| letter.is_whitespace() || "[]/".contains(letter);
+    let named = match bare {
+        Some(bare) => !bare.is_empty() && !bare.contains(odd),
+        None => !host.is_empty() && !host.contains(odd) && !host.contains(':'),
+    };
+    if named && port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0) {
+        return Ok(());
+    }
+    let host = if address.is_empty() || address.contains([':', '/']) { "HOST" } else { address };
+    let told = "a server listens on port 50051 unless its operator chose another";
+    Err(Error::bad_argument(format!("the address '{address}' is not of the form HOST:PORT; {told}: {host}:50051")))
+}
+
+/// Returns twelve digits made of the program's file and of others.
+fn digest_of(files: &[PathBuf]) -> Result<String, Error> {
+    let program = env::current_exe().map_err(|problem| {
+        Error::bad_argument(format!("the program's own file cannot be found ({problem}): state the bot's version"))
+    })?;
+    let mut made = Context::new(&SHA256);
+    for file in std::iter::once(&program).chain(files) {
+        made.update(digest(&SHA256, &read(file)?).as_ref());
+    }
+    Ok(hex(made.finish().as_ref())[..12].into())
+}
+
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(|problem| Error::unusable(file, &problem))
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,268 @@
+//! A connection, the bot's code in a thread of its own, and an orderly end.
+
+use std::{
+    future::{Future, pending},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc as threads,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use log::info;
+use tokio::{sync::mpsc, time::sleep_until};
+
+use crate::answering::{Answering, Delivery};
+use crate::bot::Bot;
+use crate::caller::Caller;
+use crate::connection::{Connection, Effect, PROBES};
+use crate::errors::Error;
+use crate::network::{Network, News};
+use crate::options::{DRAIN_TERMINATED, Options, Settings, drain_limit};
+use crate::probe::obstacle;
+use crate::status::Failure;
+use crate::v1::PlayRequest;
+
+/// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
+///
+/// Where the address is empty it is the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
+/// and finishes those that go on, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
+/// signal, it leaves what is left in order.
+///
+/// A lost connection is tried again. What trying again cannot change comes back as an error, and so does an error in the bot,
+/// unless `Options::play_on`. It has a runtime of tokio of its own; within another one call [`play`].
+pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<(), Error> {
+    let limit = drain_limit()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|problem| Error::bad_argument(format!("the system allows no network: {problem}")))?;
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        Run::new(bot, address, options)?.until_over(async || signals.next(limit).await).await
+    });
+    runtime.shutdown_background(); // a look-up of a name may still wait
+    ended
+}
+
+/// Is [`run`] without signals, for whoever handles them or stops it otherwise: when `stop` is done, the bot leaves its matches
+/// in order, which house bots play on.
+pub async fn play<B: Bot + Send + 'static>(
+    bot: B,
+    address: &str,
+    options: &Options,
+    stop: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    let mut stop = Box::pin(stop);
+    let mut stopped = false;
+    let run = Run::new(bot, address, options)?;
+    run.until_over(async || {
+        if stopped {
+            pending::<()>().await;
+        }
+        stop.as_mut().await;
+        stopped = true;
+        Duration::ZERO
+    })
+    .await
+}
+
+/// The signals by which a user stops a program.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn new() -> Result<Self, Error> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let heard =
+            |kind| signal(kind).map_err(|problem| Error::bad_argument(format!("signals cannot be handled: {problem}")));
+        Ok(Self { interrupt: heard(SignalKind::interrupt())?, terminate: heard(SignalKind::terminate())? })
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Result<Self, Error> {
+        Ok(Self {})
+    }
+
+    /// Waits for the next one; returns the time for finishing matches after it.
+    #[cfg(unix)]
+    async fn next(&mut self, limit: Duration) -> Duration {
+        tokio::select! {
+            _ = self.interrupt.recv() => limit,
+            _ = self.terminate.recv() => limit.min(DRAIN_TERMINATED),
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self, limit: Duration) -> Duration {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => limit,
+            Err(_) => pending().await,
+        }
+    }
+}
+
+/// What the thread of the bot has to say.
+enum Answer {
+    Say(u64, PlayRequest),
+    /// It is called no more.
+    Over(Result<(), Error>),
+}
+
+struct Run {
+    settings: Arc<Settings>,
+    connection: Connection,
+    network: Network,
+    news: mpsc::UnboundedReceiver<News>,
+    answers: mpsc::UnboundedReceiver<Answer>,
+    /// To the bot's thread; `None` when nothing is added any more.
+    deliveries: Option<threads::Sender<Delivery>>,
+    lost: Arc<AtomicU64>,
+    /// Whether the bot is to be called no more; one that still computes is then not waited for.
+    interrupted: Arc<AtomicBool>,
+    looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),
+    began: Instant,
+    /// Why the connection has ended.
+    ended: Option<Result<(), Error>>,
+}
+
+/// What was found in the way of a try.
+struct Look {
+    attempt: u64,
+    obstacle: Option<String>,
+    lost: Failure,
+}
+
+impl Run {
+    fn new<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<Self, Error> {
+        let settings = Arc::new(Settings::new(bot.profile(), address, options)?);
+        let (told, news) = mpsc::unbounded_channel();
+        let network = Network::new(&settings, told)?;
+        let began = Instant::now();
+        let (lost, interrupted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let caller = Caller::new(bot, options.play_on, Arc::new(move || began.elapsed()), interrupted.clone());
+        let mut answering = Answering::new(caller, lost.clone());
+        let (deliveries, delivered) = threads::channel::<Delivery>();
+        let (say, answers) = mpsc::unbounded_channel();
+        thread::spawn(move || {
+            let answered = delivered.into_iter().try_for_each(|delivery| {
+                answering.answer(delivery, &mut |session, request| {
+                    let _ = say.send(Answer::Say(session, request)); // nobody hears it after the end
+                })
+            });
+            let _ = say.send(Answer::Over(answered));
+        });
+        let connection = Connection::new(settings.clone(), Box::new(fastrand::f64), PROBES);
+        Ok(Self {
+            settings,
+            connection,
+            network,
+            news,
+            answers,
+            deliveries: Some(deliveries),
+            lost,
+            interrupted,
+            looked: mpsc::unbounded_channel(),
+            began,
+            ended: None,
+        })
+    }
+
+    /// Plays until the end. `stopped` waits for the next wish to stop, and returns the time for finishing matches.
+    async fn until_over(mut self, mut stopped: impl AsyncFnMut() -> Duration) -> Result<(), Error> {
+        let mut stopping = false;
+        self.connection.start(self.now());
+        loop {
+            self.perform();
+            if let Some(ended) = self.ended.take_if(|_| self.interrupted.load(Ordering::SeqCst)) {
+                return parting(stopping, ended);
+            }
+            let alarm = self.connection.alarm().map(|at| (self.began + at).into());
+            tokio::select! {
+                biased;
+                within = stopped() => {
+                    if stopping || within.is_zero() {
+                        self.interrupted.store(true, Ordering::SeqCst);
+                        self.connection.leave(self.now());
+                    } else {
+                        self.connection.drain(self.now(), within);
+                    }
+                    stopping = true;
+                }
+                Some(answer) = self.answers.recv() => match answer {
+                    Answer::Say(session, request) => self.connection.say(session, request),
+                    Answer::Over(Err(failure)) => {
+                        self.connection.end(self.now(), Ok(()));
+                        self.perform();
+                        return Err(failure);
+                    }
+                    Answer::Over(Ok(())) => return parting(stopping, self.ended.unwrap_or(Ok(()))),
+                },
+                Some(news) = self.news.recv() => {
+                    let now = self.now();
+                    match news {
+                        News::Registered(attempt, answer) => self.connection.registered(now, attempt, answer),
+                        News::Heard(attempt, message) => self.connection.hear(now, attempt, *message),
+                        News::Ended(attempt, status) => self.connection.ended(now, attempt, &status),
+                    }
+                }
+                Some(Look { attempt, obstacle, lost }) = self.looked.1.recv() => {
+                    self.connection.looked(self.now(), attempt, obstacle, lost);
+                }
+                () = async { match alarm { Some(at) => sleep_until(at).await, None => pending().await } } => {
+                    self.connection.wake(self.now());
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Does what the connection says.
+    fn perform(&mut self) {
+        while let Some(effect) = self.connection.effect() {
+            match effect {
+                Effect::Register { attempt, request } => self.network.register(attempt, request),
+                Effect::Play { attempt, token } => self.network.play(attempt, &token),
+                Effect::Write(request) => self.network.write(request),
+                Effect::CloseSend => self.network.close_send(),
+                Effect::HangUp => self.network.hang_up(),
+                Effect::Deliver { session, message, received } => {
+                    if let Some(bot) = &self.deliveries {
+                        let _ = bot.send(Delivery { session, message: *message, received }); // else it says why it is over
+                    }
+                }
+                Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
+                Effect::Hurry => self.interrupted.store(true, Ordering::SeqCst),
+                Effect::Look { attempt, lost } => self.look(attempt, lost),
+                Effect::Done(why) => {
+                    self.ended = Some(why);
+                    self.deliveries = None;
+                }
+            }
+        }
+    }
+
+    fn look(&self, attempt: u64, lost: Failure) {
+        let (settings, found) = (self.settings.clone(), self.looked.0.clone());
+        tokio::spawn(async move {
+            let text = if let Failure::Dropped { text, .. } = &lost { text.as_str() } else { "" };
+            let obstacle = obstacle(&settings, text).await;
+            let _ = found.send(Look { attempt, obstacle, lost });
+        });
+    }
+}
+
+fn parting(stopping: bool, ended: Result<(), Error>) -> Result<(), Error> {
+    if stopping && ended.is_ok() {
+        info!("stopped");
+    }
+    ended
+}

@@ -1,0 +1,193 @@
+//! The conversation of one stream, as far as it needs nothing of the bot: messages in, messages out. It never waits and moves no bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use log::{error, info};
+use ring::{
+    digest::{Context, SHA256},
+    rand::{SecureRandom, SystemRandom},
+};
+
+use crate::errors::{Error, Kind};
+use crate::options::Settings;
+use crate::v1::{
+    Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
+};
+
+/// What outlives a stream: how many matches are wanted, and which are being played.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// How many matches to play in all; 0 for no end.
+    wanted: u64,
+    finished: u64,
+    /// Matches that have begun.
+    pub playing: BTreeSet<u64>,
+    /// Invitations whose matches have yet to begin, with their commitments.
+    accepted: BTreeMap<u64, Vec<u8>>,
+    /// Whether no more matches are to begin, however many are wanted.
+    pub ending: bool,
+    /// Why the server gives the bot no seats.
+    pub parked: Option<String>,
+}
+
+impl Progress {
+    pub fn new(wanted: u64) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
+    /// Returns how many matches go on or are about to.
+    pub fn begun(&self) -> usize {
+        self.playing.len() + self.accepted.len()
+    }
+
+    fn more(&self) -> bool {
+        !self.ending && (self.wanted == 0 || self.finished + (self.begun() as u64) < self.wanted)
+    }
+
+    /// Returns how many matches may be played at once, given a capacity.
+    fn room(&self, capacity: u32) -> u32 {
+        if self.ending {
+            0
+        } else if self.wanted == 0 {
+            capacity
+        } else {
+            u32::try_from(self.wanted.saturating_sub(self.finished)).unwrap_or(u32::MAX).min(capacity)
+        }
+    }
+
+    /// Returns whether nothing is left to play.
+    pub fn done(&self) -> bool {
+        !self.more() && self.begun() == 0
+    }
+
+    /// Forgets what the server says again at a new connection: invitations, and the matches that go on. While the last
+    /// matches are finished these are kept: each has its report, or begins again.
+    pub fn reconnect(&mut self) {
+        if !self.ending {
+            self.playing.clear();
+        }
+        self.accepted.clear();
+    }
+
+    /// Returns the first message of a stream.
+    pub fn hello(&self, settings: &Settings) -> PlayRequest {
+        let hello = Hello {
+            games: settings.games.clone(),
+            capacity: self.room(settings.capacity),
+            client: concat!("arena-client-rust ", env!("CARGO_PKG_VERSION")).into(),
+            version: settings.version.clone(),
+            playing: self.playing.iter().copied().collect(),
+            casual: settings.casual,
+            challenges: settings.challenges,
+        };
+        PlayRequest { hello: Some(hello), ..PlayRequest::default() }
+    }
+}
+
+/// One stream from the welcome on.
+pub(crate) struct Session {
+    capacity: u32,
+    /// Whose challenges it accepts, in small letters; everybody's where there is no list.
+    challengers: Option<BTreeSet<String>>,
+    /// The capacity that the server knows; `None` where it has to be said again.
+    room: Option<u32>,
+}
+
+impl Session {
+    /// Returns the conversation after a welcome; `NoGameInCommon` where there is none.
+    pub fn new(welcome: &Welcome, settings: &Settings, progress: &Progress) -> Result<Self, Error> {
+        if !welcome.games.iter().any(|game| settings.games.contains(&game.name)) {
+            let text = format!("the server plays none of the bot's games ({})", settings.games.join(", "));
+            return Err(Error::new(Kind::NoGameInCommon, text));
+        }
+        let room = Some(progress.room(settings.capacity));
+        Ok(Self { capacity: settings.capacity, challengers: settings.challengers.clone(), room })
+    }
+
+    /// Takes note of a message; returns what is to be said to it at once, if anything.
+    pub fn receive(&mut self, progress: &mut Progress, message: &PlayResponse) -> Option<PlayRequest> {
+        let mut reply = PlayRequest { heartbeat: message.heartbeat, ..PlayRequest::default() };
+        progress.playing.extend(message.decisions.iter().map(|decision| decision.match_id));
+        for invitation in &message.invitations {
+            self.invited(progress, invitation, &mut reply);
+        }
+        for start in &message.starts {
+            started(progress, start);
+        }
+        for report in &message.reports {
+            over(progress, report);
+        }
+        for notice in &message.notices {
+            match notice.kind() {
+                NoticeKind::Withdrawn | NoticeKind::Taken => {
+                    progress.accepted.remove(&notice.invitation_id()); // no match comes of it
+                }
+                NoticeKind::Parked => {
+                    progress.parked = Some(notice.text.clone());
+                    progress.ending = true;
+                }
+                _ => {}
+            }
+        }
+        let room = progress.room(self.capacity);
+        if self.room.is_none_or(|known| room > known) {
+            self.room = Some(room);
+            reply.capacity = Some(room);
+        }
+        (reply != PlayRequest::default()).then_some(reply)
+    }
+
+    fn invited(&mut self, progress: &mut Progress, invitation: &Invitation, reply: &mut PlayRequest) {
+        let number = invitation.invitation_id;
+        if invitation.kind() == MatchKind::Challenge && !self.takes(invitation) {
+            reply.declined.push(number);
+        } else if progress.accepted.contains_key(&number) || progress.more() {
+            let mut nonce = vec![0; 16];
+            SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
+            progress.accepted.insert(number, invitation.commitment.clone());
+            reply.ready.push(Ready { invitation_id: number, nonce });
+        } else {
+            reply.declined.push(number);
+            self.room = None;
+        }
+    }
+
+    /// Returns whether a challenge is accepted, and logs it.
+    fn takes(&self, invitation: &Invitation) -> bool {
+        let taken = self
+            .challengers
+            .as_ref()
+            .is_none_or(|named| invitation.bots.iter().any(|bot| named.contains(&bot.to_lowercase())));
+        let answer = if taken { "accepted" } else { "declined" };
+        info!("a challenge of {}: {answer}", invitation.bots.join(", "));
+        taken
+    }
+}
+
+fn started(progress: &mut Progress, start: &MatchStart) {
+    let accepted = progress.accepted.remove(&start.invitation_id);
+    let mut shown = Context::new(&SHA256);
+    shown.update(&start.salt);
+    shown.update(&start.commitment);
+    if accepted.is_some_and(|commitment| shown.finish().as_ref() != commitment) {
+        let told = "its commitment is not the one of the invitation: the server may have chosen the deal";
+        error!("match {}: {told}", start.match_id);
+    }
+    progress.playing.insert(start.match_id);
+}
+
+fn over(progress: &mut Progress, report: &MatchReport) {
+    progress.playing.remove(&report.match_id);
+    if report.interrupted.is_empty() {
+        progress.finished += 1;
+    }
+}
+
+/// Returns whether a message has anything for the bot itself.
+pub(crate) fn concerns_bot(message: &PlayResponse) -> bool {
+    !(message.decisions.is_empty()
+        && message.starts.is_empty()
+        && message.rounds.is_empty()
+        && message.reports.is_empty()
+        && message.notices.is_empty())
+}

@@ -1,0 +1,105 @@
+//! Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour. It computes
+//! everything from one decision and remembers nothing.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use crate::decision::{Action, Catalog, SixthSenseView};
+
+/// A card that lies in a trick and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Laid {
+    pub seat: usize,
+    pub place: usize,
+    pub colour: usize,
+    pub value: u32,
+}
+
+/// What the seat to choose knows, beyond its own hand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The trump colour; `None` where there is none, or not yet.
+    pub trump: Option<usize>,
+    /// The cards of the current trick that count, in the order they were laid.
+    pub trick: Vec<Laid>,
+    /// The seats that play to this trick after the own one.
+    pub to_come: Vec<usize>,
+    /// The cards that lie with the others or in the stock.
+    pub unseen: Vec<usize>,
+    /// The colours that a seat has shown it has no card of, by seat.
+    pub lacks: BTreeMap<usize, BTreeSet<usize>>,
+}
+
+/// Returns the table as the view shows it.
+pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
+    let (seats, own) = (view.seats as usize, view.seat as usize);
+    let mut table = Table::default();
+    let known = view.turned.iter().chain(&view.hand).chain(view.known_predictions.values());
+    let mut seen: BTreeSet<_> = known.map(|&card| card as usize).collect();
+    table.trump = view.turned.map(|card| game.cards[card as usize].colour);
+    for (at, &number) in view.plays.iter().enumerate() {
+        let place = at % seats;
+        let seat = (view.leaders[at / seats] as usize + place) % seats;
+        if place == 0 {
+            table.trick.clear();
+        }
+        let action = &game.actions[number as usize];
+        if let Some(card) = action.card {
+            seen.insert(card);
+            if let Some(led) = table.trick.first().filter(|led| led.colour != game.cards[card].colour) {
+                table.lacks.entry(seat).or_default().insert(led.colour);
+            }
+        }
+        table.trick = after(&table.trick, game, action, seat, place);
+    }
+    let laid = view.plays.len() - view.takers.len() * seats;
+    if laid == 0 {
+        table.trick.clear(); // the last trick is complete: a new one begins
+    }
+    table.to_come = (1..seats.saturating_sub(laid)).map(|step| (own + step) % seats).collect();
+    let colours = game.colours.len() - usize::from(seats == 2);
+    let out = |card: &usize| game.cards[*card].colour < colours && !seen.contains(card);
+    table.unseen = (0..game.cards.len()).filter(out).collect();
+    table
+}
+
+/// Returns the counting cards of a trick when an action is added: a block takes its victim out and itself does not count.
+pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
+    let mut made = trick.to_vec();
+    if action.kind == "block" {
+        made.retain(|laid| Some(laid.place) != action.place);
+    } else if let (Some(card), Some(value)) = (action.card, action.value) {
+        made.push(Laid { seat, place, colour: game.cards[card].colour, value });
+    }
+    made
+}
+
+/// Returns the seat that takes a trick as it lies; `None` where no card counts.
+pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
+    let led = trick.first()?.colour;
+    let rank = |laid: &&Laid| {
+        let power = if Some(laid.colour) == trump { 2 } else { u32::from(laid.colour == led) };
+        (power, laid.value, Reverse(laid.place))
+    };
+    let fours = trick.iter().filter(|laid| laid.value == 4).count();
+    let reversed = fours % 2 == 1; // by an odd number of fours
+    let taking = if reversed { trick.iter().min_by_key(rank) } else { trick.iter().max_by_key(rank) };
+    taking.map(|laid| laid.seat)
+}
+
+/// Returns the numbers of tricks that a prediction card foretells: two for a 6/9.
+pub fn targets(game: &Catalog, card: usize) -> &[u32] {
+    &game.cards[card].values
+}
+
+/// Returns what a round scores with these aims, one or more, and that many tricks.
+pub fn points(aims: &[u32], tricks: u32, novice: bool) -> i32 {
+    let distance = aims.iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or_default() as usize;
+    match distance {
+        _ if novice => [6, 4, 3, 2, 1, 0][distance.min(5)],
+        0 => tricks as i32,
+        _ => -(distance as i32),
+    }
+}

@@ -1,0 +1,93 @@
+//! What the end of a call means: a refusal for good, or another try.
+
+use std::time::Duration;
+
+use prost::Message;
+use tonic::{Code, Status};
+use tonic_types::{StatusExt, pb};
+
+use crate::errors::{Error, Kind, one_line};
+
+/// Why a try ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Failure {
+    ForGood(Error),
+    /// The connection is lost or was not made; another try may succeed, after `pause` beyond the usual wait.
+    Dropped {
+        text: String,
+        pause: Duration,
+    },
+}
+
+/// The reasons for the end of a stream after which another try may succeed.
+const COME_BACK: [&str; 6] = ["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"];
+
+/// Nanoseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
+const LONGEST_PAUSE: i128 = 3600 * 1_000_000_000;
+
+fn reason_of(ended: &Status) -> String {
+    ended.get_details_error_info().map(|info| info.reason).unwrap_or_default()
+}
+
+fn dropped(text: String, ended: &Status) -> Failure {
+    Failure::Dropped { text, pause: pause(ended).unwrap_or_default() }
+}
+
+/// Reads `RetryInfo` from the bytes: tonic-types and prost-types panic at some pauses below nothing.
+fn pause(ended: &Status) -> Option<Duration> {
+    let details = pb::Status::decode(ended.details()).ok()?.details;
+    let retry = details.iter().find(|detail| detail.type_url.ends_with("/google.rpc.RetryInfo"))?;
+    let delay = pb::RetryInfo::decode(&retry.value[..]).ok()?.retry_delay?;
+    let nanos = i128::from(delay.seconds) * 1_000_000_000 + i128::from(delay.nanos);
+    Some(Duration::from_nanos(nanos.clamp(0, LONGEST_PAUSE) as u64))
+}
+
+/// Returns what the end of a stream means.
+pub(crate) fn play_failure(ended: &Status) -> Failure {
+    let (reason, text) = (reason_of(ended), one_line(ended.message()));
+    if ended.code() == Code::Ok {
+        return dropped("the server closed the connection".into(), ended);
+    }
+    if COME_BACK.contains(&reason.as_str()) {
+        return dropped(format!("{text} ({reason})"), ended);
+    }
+    let (kind, text) = match ended.code() {
+        Code::Unauthenticated => (Kind::TokenRefused, format!("the server refuses the token: {text}")),
+        Code::Aborted => (Kind::TakenOver, format!("the bot is connected from somewhere else: {text}")),
+        Code::Unimplemented => {
+            let told = "this is no Arena server, or it speaks another version of the protocol";
+            (Kind::ProtocolMismatch, format!("{told}: {text}"))
+        }
+        Code::FailedPrecondition if reason == "NO_CASUAL" => {
+            (Kind::Refused, format!("{text}; leave out `casual` (--casual) for rated matches"))
+        }
+        Code::FailedPrecondition => (Kind::NoGameInCommon, text),
+        Code::InvalidArgument | Code::PermissionDenied => {
+            (Kind::Refused, format!("the server refuses the bot: {text}"))
+        }
+        code => return dropped(format!("{text} ({code:?})"), ended),
+    };
+    Failure::ForGood(Error { kind, text, reason })
+}
+
+/// Returns what a failed registration means.
+pub(crate) fn registration_failure(ended: &Status) -> Failure {
+    let (reason, text) = (reason_of(ended), one_line(ended.message()));
+    if COME_BACK.contains(&reason.as_str()) {
+        return play_failure(ended);
+    }
+    let (kind, text) = match ended.code() {
+        Code::AlreadyExists => {
+            let remedy = "If the bot is yours, give its token or token file; if it was deleted, or is not yours, register under another name";
+            (Kind::NameTaken, format!("{text}. {remedy}"))
+        }
+        Code::InvalidArgument if reason == "TOKEN_NOT_ALLOWED" => (Kind::TokenRefused, text),
+        Code::InvalidArgument => (Kind::NameNotAllowed, text),
+        Code::PermissionDenied if reason != "OWNER_BANNED" => (Kind::InvitationNeeded, text),
+        Code::PermissionDenied | Code::ResourceExhausted => {
+            (Kind::Refused, format!("the server refuses the bot: {text}"))
+        }
+        _ => return play_failure(ended),
+    };
+    Failure::ForGood(Error { kind, text, reason })
+}

@@ -1,0 +1,121 @@
+//! A bot's token in a file: read, and made with a draft beside its place.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::errors::Error;
+
+/// Returns the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
+pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, Error> {
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).ok_or_else(|| {
+        Error::bad_argument("there is no home for the token file: name one with `token_file` or ARENA_TOKEN_FILE")
+    })?;
+    let safe = |text: &str| -> String {
+        let kept = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "._-".contains(letter);
+        text.to_lowercase().chars().map(|letter| if kept(letter) { letter } else { '_' }).collect()
+    };
+    Ok(home.join(".arena/tokens").join(format!("{}-{}.token", safe(address), safe(name))))
+}
+
+/// Returns the token in the file; `None` where there is no file or nothing in it.
+pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|token| !token.is_empty())),
+        Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(problem) => Err(Error::unusable(file, &problem)),
+    }
+}
+
+/// A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is lost to a
+/// full disk, nor where an answer is: the next try offers the same token.
+pub(crate) struct NewToken {
+    pub token: String,
+    file: PathBuf,
+    draft: PathBuf,
+}
+
+impl NewToken {
+    /// Takes the token that an earlier try left beside the file, or makes a new one.
+    pub fn offer(file: &Path) -> Result<Self, Error> {
+        let draft = beside(file, ".new");
+        if let Some(token) = read_token(&draft)? {
+            return Ok(Self { token, file: file.into(), draft });
+        }
+        let mut chance = [0; 32];
+        SystemRandom::new().fill(&mut chance).expect("the operating system has chance");
+        let made = Self { token: format!("arena_{}", url_base64(&chance)), file: file.into(), draft };
+        made.write(&made.token)?;
+        Ok(made)
+    }
+
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Puts the token that the server answered with in its place, atomically.
+    pub fn keep(&self, token: &str) -> Result<(), Error> {
+        if token != self.token {
+            self.write(token)?; // the server is an older one, which makes its own
+        }
+        fs::rename(&self.draft, &self.file).map_err(|problem| Error::unusable(&self.file, &problem))
+    }
+
+    /// Deletes the token that the server refused.
+    pub fn discard(&self) {
+        let _ = fs::remove_file(&self.draft);
+    }
+
+    fn write(&self, token: &str) -> Result<(), Error> {
+        let whole = beside(&self.file, &format!(".{}", std::process::id()));
+        let written = (|| {
+            make_folder_of(&self.file)?;
+            let mut to = private().write(true).create(true).truncate(true).open(&whole)?;
+            to.write_all(format!("{token}\n").as_bytes())?;
+            to.sync_all()?;
+            fs::rename(&whole, &self.draft)
+        })();
+        written.map_err(|problem| {
+            let _ = fs::remove_file(&whole);
+            Error::unusable(&self.file, &problem)
+        })
+    }
+}
+
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Opens files that only their owner can read.
+fn private() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn make_folder_of(file: &Path) -> io::Result<()> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+fn url_base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut made = String::new();
+    for piece in bytes.chunks(3) {
+        let bits = piece.iter().chain([0, 0].iter()).take(3).fold(0, |bits, &byte| bits << 8 | u32::from(byte));
+        for at in 0..=piece.len() {
+            made.push(char::from(LETTERS[(bits >> (18 - 6 * at) & 63) as usize]));
+        }
+    }
+    made
+}

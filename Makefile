@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -121,7 +121,15 @@ build/client-cpp/.ready: $(shell find $(CPP) clients/conformance proto/arena -ty
 	else echo "there is no cmake or no gRPC for C++ here: the SDK for C++ is left out"; test "$(CI)" != true; fi
 CPP_JOBS ?= 2
 
-# C++, Go and TypeScript have SDKs, whose targets generate or compile the same code.
+JAVA := clients/java
+client-java: build/client-java/.ready ## The SDK for Java, tested, with its samples and libraries in build/client-java
+build/client-java/.ready: $(shell find $(JAVA) clients/conformance proto/arena -type f)
+	@if command -v mvn >/dev/null; then cd $(JAVA) && \
+		mvn --quiet --batch-mode package dependency:copy-dependencies -DincludeScope=runtime \
+			-DoutputDirectory=../../$(@D)/jars && touch ../../$@; \
+	else echo "there is no mvn here: the SDK for Java is left out"; test "$(CI)" != true; fi
+
+# C++, Go, Java and TypeScript have SDKs, whose targets generate or compile the same code.
 test-languages: .venv/.ready ## Code generated and compiled in Java and Rust, and real matches with it
 	$(BIN)/pytest --long $(PARALLEL) $(addprefix tests/interop/test_interop_,java.py rust.py)
 

@@ -5,7 +5,7 @@ import arena.v1.PlayResponse;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -21,7 +21,8 @@ final class Answering implements Connection.Inbox {
     private final Caller caller;
     private final Speaker speaker;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
-    private final CountDownLatch hurried = new CountDownLatch(1);
+    /** The end: why, null for a good reason. A bot that computes on though it is to be called no more is not waited for. */
+    final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     private Map<String, Catalog> games = Map.of();
     private int lost;
     private boolean ended;
@@ -46,14 +47,18 @@ final class Answering implements Connection.Inbox {
     @Override
     public synchronized void hurry() {
         caller.interrupted = true;
-        hurried.countDown();
-        notifyAll();
+        if (ended) {
+            over.complete(why);
+        }
     }
 
     /** Adds nothing any more; why the connection has ended, null for a good reason. */
     synchronized void end(RuntimeException reason) {
         ended = true;
         why = reason;
+        if (caller.interrupted) {
+            over.complete(why);
+        }
         notifyAll();
     }
 
@@ -65,38 +70,20 @@ final class Answering implements Connection.Inbox {
         deliveries.clear();
     }
 
-    /** Waits until the connection has ended and the bot has heard all, or computes on though it is to be called no more. */
-    RuntimeException await() throws InterruptedException {
-        synchronized (this) {
-            while (!ended || hurried.getCount() > 0 && !heard) {
-                wait();
-            }
-            return why;
-        }
-    }
-
-    private boolean heard;
-
     /** Calls the bot for what comes, until the end; what the bot did wrong is thrown. */
     void answer() throws InterruptedException {
-        try {
-            while (true) {
-                synchronized (this) {
-                    while (deliveries.isEmpty() && !ended) {
-                        wait();
-                    }
-                    if (deliveries.isEmpty()) {
-                        return;
-                    }
-                }
-                one();
-            }
-        } finally {
-            synchronized (this) {
-                heard = true;
-                notifyAll();
-            }
+        while (waits()) {
+            one();
         }
+        over.complete(why);
+    }
+
+    /** Waits for a delivery; returns false where none comes any more. */
+    private synchronized boolean waits() throws InterruptedException {
+        while (deliveries.isEmpty() && !ended) {
+            wait();
+        }
+        return !deliveries.isEmpty();
     }
 
     /** Calls the bot for the delivery that has waited longest, if there is one. */

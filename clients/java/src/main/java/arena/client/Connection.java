@@ -39,9 +39,16 @@ final class Connection {
      *
      * @param open opens a channel, which connects at its first call
      * @param chance gives numbers from 0 to 1
+     * @param obstacle tells later what is in the way for good, in words, where a first connection fails; empty for nothing
      * @param done is told the end, once: null where all is well
      */
-    record Surroundings(Supplier<Channel> open, Clock clock, Inbox inbox, DoubleSupplier chance, Consumer<RuntimeException> done) {}
+    record Surroundings(
+            Supplier<Channel> open,
+            Clock clock,
+            Inbox inbox,
+            DoubleSupplier chance,
+            Consumer<Consumer<String>> obstacle,
+            Consumer<RuntimeException> done) {}
 
     /** What the server has for a registration, for its welcome and for its goodbye. */
     private static final long ANSWER_TIME = SECONDS.toNanos(20);
@@ -57,6 +64,8 @@ final class Connection {
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
     /** The time after which a connection counts as a good one, and the waits begin anew. */
     private static final long STEADY = SECONDS.toNanos(1);
+    /** The failures at most that are looked into before there was any connection. */
+    private static final int PROBES = 3;
 
     private final Profile profile;
     private final Surroundings around;
@@ -73,6 +82,9 @@ final class Connection {
     private boolean known;
     /** Whether there was a welcome on this try. */
     private boolean greeted;
+    /** Whether there ever was one. */
+    private boolean reached;
+    private int probed;
     private boolean leaving;
     private boolean finishing;
     private boolean over;
@@ -326,6 +338,7 @@ final class Connection {
         progress.reconnect();
         session = new Session(welcome, profile, progress);
         greeted = true;
+        reached = true;
         number++;
     }
 
@@ -351,7 +364,19 @@ final class Connection {
             finish(null);
             return;
         }
-        retry(lost);
+        if (reached || probed >= PROBES || around.obstacle == null) {
+            retry(lost);
+            return;
+        }
+        probed++;
+        int since = attempt;
+        around.obstacle.accept(why -> during(since, () -> {
+            if (why.isEmpty()) {
+                retry(lost);
+            } else {
+                finish(new ArenaException(Kind.UNREACHABLE, why));
+            }
+        }));
     }
 
     private void retry(Dropped lost) {

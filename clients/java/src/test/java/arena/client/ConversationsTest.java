@@ -164,7 +164,7 @@ class ConversationsTest {
             Connection[] made = new Connection[1];
             answering = new Answering(
                     new Caller(bot, options.playOn, clock), (session, request) -> made[0].say(session, request));
-            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, reason -> {
+            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, reason -> {
                 if (connection == made[0]) {
                     ended = true;
                     why = reason;

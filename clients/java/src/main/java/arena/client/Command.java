@@ -12,6 +12,9 @@ import java.util.logging.Logger;
 
 /** The command line of a program that is one bot. */
 final class Command {
+    /** Kept here, since Java forgets the level of a logger that nobody holds. */
+    private static final Logger LOG = Logger.getLogger("arena.client");
+
     private static final String FORMAT = "java.util.logging.SimpleFormatter.format";
 
     private static final String HELP = """
@@ -119,7 +122,7 @@ final class Command {
             case "--casual" -> options.casual();
             case "--challenges" -> options.challenges();
             case "--challenger" -> challengers.add(value(name));
-            case "--quiet" -> Logger.getLogger("arena.client").setLevel(Level.WARNING);
+            case "--quiet" -> LOG.setLevel(Level.WARNING);
             case "--help", "-h" -> help = true;
             default -> throw ArenaException.badArgument("there is no option '%s'", name);
         }

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp client-rust proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -128,8 +128,16 @@ build/client-rust/.ready: $(shell find $(RUST) clients/conformance -type f)
 		cargo test --locked && cd ../../$(@D) && cp debug/examples/random debug/examples/rules . && touch .ready; \
 	else echo "there is no cargo here: the SDK for Rust is left out"; test "$(CI)" != true; fi
 
-# C++, Go, Rust and TypeScript have SDKs, whose targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated and compiled in Java, real matches with it, and a table of all SDKs
+JAVA := clients/java
+client-java: build/client-java/.ready ## The SDK for Java, tested, with its samples and libraries in build/client-java
+build/client-java/.ready: $(shell find $(JAVA) clients/conformance proto/arena -type f)
+	@if command -v mvn >/dev/null; then cd $(JAVA) && \
+		mvn --quiet --batch-mode package dependency:copy-dependencies -DincludeScope=runtime \
+			-DoutputDirectory=../../$(@D)/jars && touch ../../$@; \
+	else echo "there is no mvn here: the SDK for Java is left out"; test "$(CI)" != true; fi
+
+# The SDKs' own targets generate or compile the same code.
+test-languages: .venv/.ready ## Code generated and compiled without an SDK, in Java, and a table at which every SDK plays
 	$(BIN)/pytest --long $(PARALLEL) tests/interop/test_interop_java.py tests/clients/test_clients_mixed_table.py
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to

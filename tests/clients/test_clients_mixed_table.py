@@ -32,15 +32,15 @@ from tests.web.browser import started as browsing
 
 BUILD: Final = ROOT / "build"
 TYPESCRIPT: Final = ROOT / "clients" / "typescript" / "dist" / "samples"
-SDKS: Final = ("client-typescript", "client-go", "client-cpp")
+JAVA: Final = BUILD / "client-java"
+SDKS: Final = ("client-typescript", "client-go", "client-cpp", "client-rust", "client-java")
 PROGRAMS: Final = {
     "python": (sys.executable, "-m", "arena_client.samples.counter_bot"),
     "typescript": ("node", str(TYPESCRIPT / "rule_bot.js")),
     "go": (str(BUILD / "client-go" / "rules"),),
     "cpp": (str(BUILD / "client-cpp" / "rule_bot"),),
-    # Until there are SDKs for Rust and Java; their interop clients play one match on one connection.
-    "typescript-too": ("node", str(TYPESCRIPT / "random_bot.js")),
-    "cpp-too": (str(BUILD / "client-cpp" / "random_bot"),),
+    "rust": (str(BUILD / "client-rust" / "rules"),),
+    "java": ("java", "-cp", f"{JAVA / 'arena-client.jar'}:{JAVA / 'jars' / '*'}", "arena.samples.Rules"),
 }
 """Every seat but the page's: its name, and its program with the command line that all samples have."""
 PAGE: Final = "page"
@@ -56,7 +56,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.long,
     needs_browser,
-    *map(tool, ("npm", "go", "cmake", "grpc_cpp_plugin")),
+    *map(tool, ("npm", "go", "cmake", "grpc_cpp_plugin", "cargo", "mvn")),
 ]
 
 

@@ -1,0 +1,88 @@
+package arena.client;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import sun.misc.Signal;
+import sun.misc.SignalHandler;
+
+/** Runs bots. */
+public final class Arena {
+    /** That of this client, which a server is told. */
+    public static final String VERSION = "0.1.0";
+
+    /** What a bot has for its matches after Ctrl-C, unless ARENA_DRAIN says otherwise. */
+    private static final Duration DRAIN = Duration.ofSeconds(30);
+    /** The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule. */
+    private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
+
+    private Arena() {}
+
+    /** Runs the command line of a program that is one bot, and ends the program with its status; --help lists the options. */
+    public static void main(Bot bot, String description, String[] arguments) {
+        System.exit(Command.status(bot, description, arguments));
+    }
+
+    /**
+     * Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
+     *
+     * <p>Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches
+     * and finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second
+     * signal, or when this thread is interrupted, it leaves what is left in order. A lost connection is tried again.
+     *
+     * @throws ArenaException what trying again cannot change, and an error in the bot, unless {@link Options#playOn}
+     */
+    public static void run(Bot bot, String address, Options options) {
+        Duration limit = drain();
+        Run made = new Run(bot, address, options);
+        AtomicBoolean stopping = new AtomicBoolean();
+        SignalHandler handler = signal -> {
+            boolean terminated = signal.getName().equals("TERM") && limit.compareTo(DRAIN_TERMINATED) > 0;
+            Duration within = terminated ? DRAIN_TERMINATED : limit;
+            if (stopping.getAndSet(true) || within.isZero()) {
+                made.leave();
+            } else {
+                made.drain(within);
+            }
+        };
+        SignalHandler interrupt = handled("INT", handler);
+        SignalHandler terminate = handled("TERM", handler);
+        try {
+            made.await();
+            if (stopping.get()) {
+                News.info("stopped");
+            }
+        } catch (InterruptedException stopped) {
+            made.leave();
+            Thread.currentThread().interrupt();
+        } finally {
+            handled("INT", interrupt);
+            handled("TERM", terminate);
+        }
+    }
+
+    /** Has signals handled; returns by what before. */
+    private static SignalHandler handled(String signal, SignalHandler handler) {
+        try {
+            return Signal.handle(new Signal(signal), handler);
+        } catch (IllegalArgumentException taken) { // by java -Xrs: then they end the program
+            return SignalHandler.SIG_DFL;
+        }
+    }
+
+    private static Duration drain() {
+        String text = System.getenv().getOrDefault("ARENA_DRAIN", "");
+        if (text.isEmpty()) {
+            return DRAIN;
+        }
+        double seconds;
+        try {
+            seconds = Double.parseDouble(text.strip());
+        } catch (NumberFormatException wrong) {
+            seconds = Double.NaN;
+        }
+        if (!(seconds >= 0 && seconds <= DRAIN.toSeconds())) {
+            throw ArenaException.badArgument("ARENA_DRAIN is '%s': it takes seconds from 0 to %d", text, DRAIN.toSeconds());
+        }
+        return Duration.ofMillis(Math.round(seconds * 1000));
+    }
+}

@@ -1,0 +1,91 @@
+package arena.client;
+
+/** Ends a run: the bot cannot go on. Its message says why and what to do. */
+public final class ArenaException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    /** What went wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged. */
+    public enum Kind {
+        /** What a run was told makes no sense, such as a file that cannot be read. */
+        BAD_ARGUMENT,
+        /** The bot's code gave something that is no answer. */
+        BAD_ANSWER,
+        /** The bot's code threw an exception, which is the cause. */
+        BOT_FAILED,
+        /** The server does not know the token. */
+        TOKEN_REFUSED,
+        /** Another bot on this server has the name. */
+        NAME_TAKEN,
+        /** The server does not accept the name of the bot or of its owner. */
+        NAME_NOT_ALLOWED,
+        /** The server registers new bots by invitation only, or does not accept this one. */
+        INVITATION_NEEDED,
+        /** The server plays none of the bot's games. */
+        NO_GAME_IN_COMMON,
+        /** The other side is no Arena server, or is newer than this client. */
+        PROTOCOL_MISMATCH,
+        /** The same bot connected from somewhere else; the newest connection plays on. */
+        TAKEN_OVER,
+        /** The server ended the connection for a reason that trying again does not change. */
+        REFUSED,
+        /** The bot is given no seats until somebody un-parks it. */
+        PARKED,
+        /** There was no connection for longer than the caller wanted to wait, or there can be none at this address. */
+        UNREACHABLE
+    }
+
+    private final Kind kind;
+    private final String reason;
+
+    ArenaException(Kind kind, String message) {
+        this(kind, message, "");
+    }
+
+    ArenaException(Kind kind, String message, String reason) {
+        super(message);
+        this.kind = kind;
+        this.reason = reason;
+    }
+
+    ArenaException(Kind kind, String message, Throwable cause) {
+        super(message, cause);
+        this.kind = kind;
+        this.reason = "";
+    }
+
+    static ArenaException badArgument(String format, Object... values) {
+        return new ArenaException(Kind.BAD_ARGUMENT, String.format(format, values));
+    }
+
+    static ArenaException unusable(Object file, Exception cause) {
+        String why = cause instanceof java.nio.file.NoSuchFileException ? "there is no such file" : cause.toString();
+        return badArgument("the file %s cannot be used: %s", file, why);
+    }
+
+    /** Returns the same, with more in its message. */
+    ArenaException with(String more) {
+        ArenaException longer = new ArenaException(kind, getMessage() + more, reason);
+        longer.initCause(getCause());
+        return longer;
+    }
+
+    /** What went wrong. */
+    public Kind kind() {
+        return kind;
+    }
+
+    /** The server's own reason for programs, such as "OWNER_BANNED"; empty where it gave none. */
+    public String reason() {
+        return reason;
+    }
+
+    /** What a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached. */
+    public int status() {
+        return switch (kind) {
+            case BAD_ANSWER, BOT_FAILED -> 1;
+            case BAD_ARGUMENT -> 2;
+            case UNREACHABLE -> 4;
+            default -> 3;
+        };
+    }
+}

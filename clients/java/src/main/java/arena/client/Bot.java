@@ -1,0 +1,101 @@
+package arena.client;
+
+import arena.v1.MatchReport;
+import arena.v1.MatchStart;
+import arena.v1.Notice;
+import arena.v1.RoundReport;
+import java.nio.file.Path;
+import java.util.Iterator;
+import java.util.List;
+
+/**
+ * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. It knows no connections: {@link Arena}
+ * brings decisions and takes answers, all in one thread, one call at a time.
+ */
+public abstract class Bot {
+    private final String name;
+    private final List<String> games;
+
+    /**
+     * @param name 1 to 40 letters, digits, '.', '_' or '-'
+     * @param games those it plays, by name; 6th Sense where there are none
+     */
+    protected Bot(String name, String... games) {
+        this.name = name;
+        this.games = games.length > 0 ? List.of(games) : List.of("sixth_sense");
+    }
+
+    public final String name() {
+        return name;
+    }
+
+    public final List<String> games() {
+        return games;
+    }
+
+    /** Bots of one owner never meet in a match; the bot's own name where empty. */
+    public String owner() {
+        return "";
+    }
+
+    /** How many matches it plays at once. */
+    public int capacity() {
+        return 8;
+    }
+
+    /** What decides with the program itself, such as weights: the digest that is the version has these files. */
+    public List<Path> files() {
+        return List.of();
+    }
+
+    /**
+     * At most 40 printable characters; where empty a digest of {@link #files()} and of the program: the jar, the source file or
+     * the folder of classes that the bot's class is in. Each version has a rating of its own.
+     */
+    public String version() {
+        return "";
+    }
+
+    /** Chooses one of {@code decision.legal()}. */
+    public int decide(Decision decision) {
+        throw new UnsupportedOperationException("the bot has neither decide nor decideMany");
+    }
+
+    /**
+     * Chooses for everything that is due at once: one action for each decision, in their order. It is for where many decisions
+     * together are cheaper than one by one. A list will do; of an iterable that computes them one by one, what it has given is
+     * sent while it goes on.
+     */
+    public Iterable<Integer> decideMany(List<Decision> decisions) {
+        return () -> {
+            Iterator<Decision> due = decisions.iterator();
+            return new Iterator<>() {
+                @Override
+                public boolean hasNext() {
+                    return due.hasNext();
+                }
+
+                @Override
+                public Integer next() {
+                    return decide(due.next());
+                }
+            };
+        };
+    }
+
+    /** Is told the beginning of a match, with the seat and the names of all bots; again after a reconnect. */
+    public void onMatchStart(MatchStart start) {}
+
+    /** Is told the end of a round; its cards are face up in the report. */
+    public void onRound(RoundReport report) {}
+
+    /** Is told the end of a match; unless overridden place, points and rating are logged. */
+    public void onMatchEnd(MatchReport report) {
+        News.log(report);
+    }
+
+    /** Is told what else the server says; unless overridden that is logged, as a warning where the bot is at fault. */
+    public void onNotice(Notice notice) {
+        News.log(notice);
+    }
+}

@@ -1,0 +1,209 @@
+package arena.client;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import arena.client.ArenaException.Kind;
+import arena.v1.Answer;
+import arena.v1.Notice;
+import arena.v1.NoticeKind;
+import arena.v1.PlayRequest;
+import arena.v1.PlayResponse;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.util.JsonFormat;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** The one place where a bot's code is called, one call at a time. It moves no bytes. */
+final class Caller {
+    /** The bot's own code is not called any more, because the program was told to stop. */
+    static final class Interrupted extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** How long finished answers wait for further ones before they are sent without them, in nanoseconds. */
+    private static final long HOLD = MILLISECONDS.toNanos(10);
+
+    private final Bot bot;
+    /** An error in the bot is logged and the first legal action played, instead of ending the run. */
+    private final boolean playOn;
+    private final Clock clock;
+    /** Whether the bot is to be called no more. */
+    volatile boolean interrupted;
+    /** What is to be said, null for nothing yet. */
+    private PlayRequest.Builder out;
+    /** When the message was begun, or the last part of what is said to it was taken. */
+    private long since;
+    private Consumer<PlayRequest> say;
+
+    Caller(Bot bot, boolean playOn, Clock clock) {
+        this.bot = bot;
+        this.playOn = playOn;
+        this.clock = clock;
+    }
+
+    /**
+     * Says what the bot says to a message: nothing, one thing, or several where it takes its time.
+     *
+     * @param received when the message arrived, by the clock
+     * @param decide whether the bot is asked for decisions
+     * @throws ArenaException of the bot's, or PROTOCOL_MISMATCH
+     * @throws Interrupted where it was told to stop
+     */
+    void react(PlayResponse message, Map<String, Catalog> games, long received, boolean decide, Consumer<PlayRequest> say) {
+        this.say = say;
+        out = null;
+        since = clock.now();
+        message.getStartsList().forEach(start -> tell(() -> bot.onMatchStart(start)));
+        message.getRoundsList().forEach(round -> tell(() -> bot.onRound(round)));
+        message.getReportsList().forEach(report -> tell(() -> bot.onMatchEnd(report)));
+        message.getNoticesList().forEach(this::notice);
+        if (decide) {
+            List<Decision> decisions = new ArrayList<>();
+            message.getDecisionsList().forEach(each -> decisions.add(Decision.of(each, games)));
+            answers(decisions, received);
+        }
+        if (out != null) {
+            say.accept(take());
+        }
+    }
+
+    private void notice(Notice notice) {
+        tell(() -> bot.onNotice(notice));
+        if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId()) {
+            reply().addResumed(notice.getMatchId()); // a bot that gets to hear this is back
+        }
+        part();
+    }
+
+    /** Calls something of the bot's that answers nothing. */
+    private void tell(Runnable call) {
+        checkInterrupted();
+        try {
+            guarded(call);
+        } catch (ArenaException wrong) {
+            if (!playOn) {
+                throw wrong;
+            }
+            News.failed("the bot failed outside a decision", wrong);
+        }
+    }
+
+    private void answers(List<Decision> decisions, long received) {
+        List<Decision> left = decisions;
+        while (!left.isEmpty()) {
+            int[] done = {0};
+            List<Decision> asked = left;
+            try {
+                guarded(() -> ask(asked, received, done));
+            } catch (ArenaException wrong) {
+                String where = where(left.get(Math.min(done[0], left.size() - 1)), left.size());
+                if (!playOn) {
+                    throw wrong.with("\n" + where);
+                }
+                News.failed("the bot failed; its first legal action is played instead: " + where, wrong);
+                if (done[0] < left.size()) {
+                    Decision decision = left.get(done[0]);
+                    answer(decision, decision.legal().get(0));
+                    done[0]++;
+                    part();
+                }
+            }
+            left = left.subList(done[0], left.size());
+        }
+    }
+
+    /** Asks the bot for all decisions; counts those that are answered. */
+    private void ask(List<Decision> decisions, long received, int[] done) {
+        decisions.forEach(decision -> tellTime(decision, received));
+        checkInterrupted();
+        int of = decisions.size();
+        Iterable<Integer> choices = bot.decideMany(List.copyOf(decisions));
+        if (choices == null) {
+            throw new ArenaException(Kind.BAD_ANSWER, "decideMany gave null to " + of + " decisions");
+        }
+        for (Integer choice : choices) {
+            int at = done[0];
+            if (at == of) {
+                throw new ArenaException(Kind.BAD_ANSWER, "decideMany gave more than " + of + " answers to " + of + " decisions");
+            }
+            List<Integer> legal = decisions.get(at).legal();
+            if (choice == null || !legal.contains(choice)) {
+                throw new ArenaException(
+                        Kind.BAD_ANSWER,
+                        "answer " + (at + 1) + " of " + of + " is " + choice + ", which is not legal here; decision.legal() is " + legal);
+            }
+            answer(decisions.get(at), choice);
+            done[0] = at + 1;
+            part();
+            if (done[0] < of) {
+                tellTime(decisions.get(done[0]), received);
+                checkInterrupted();
+            }
+        }
+        if (done[0] < of) {
+            throw new ArenaException(Kind.BAD_ANSWER, "decideMany gave " + done[0] + " answers to " + of + " decisions");
+        }
+    }
+
+    private void tellTime(Decision decision, long received) {
+        decision.passed(Math.max(0, Math.round((clock.now() - received) / 1e6)));
+    }
+
+    private void checkInterrupted() {
+        if (interrupted) {
+            throw new Interrupted();
+        }
+    }
+
+    private void answer(Decision decision, int action) {
+        reply().addAnswers(
+                Answer.newBuilder().setMatchId(decision.matchId()).setDecisionId(decision.decisionId()).setAction(action));
+    }
+
+    private PlayRequest.Builder reply() {
+        if (out == null) {
+            out = PlayRequest.newBuilder();
+        }
+        return out;
+    }
+
+    private PlayRequest take() {
+        PlayRequest reply = out.build();
+        out = null;
+        since = clock.now();
+        return reply;
+    }
+
+    /** Says what has waited long enough. */
+    private void part() {
+        if (out != null && clock.now() - since > HOLD) {
+            say.accept(take());
+        }
+    }
+
+    private static void guarded(Runnable call) {
+        try {
+            call.run();
+        } catch (ArenaException | Interrupted ours) {
+            throw ours;
+        } catch (RuntimeException | Error cause) {
+            throw new ArenaException(Kind.BOT_FAILED, "the bot failed: " + cause, cause);
+        }
+    }
+
+    /** Which decision it was, and what the bot saw. */
+    private static String where(Decision decision, int of) {
+        String batch = of > 1 ? ", the first unanswered of " + of : "";
+        String view;
+        try {
+            view = JsonFormat.printer().omittingInsignificantWhitespace().print(decision.view());
+        } catch (InvalidProtocolBufferException impossible) { // it has no Any
+            view = decision.view().toString();
+        }
+        return "in match " + Long.toUnsignedString(decision.matchId()) + " of " + decision.game().name() + ", round "
+                + (decision.round() + 1) + ", decision " + Integer.toUnsignedString(decision.decisionId()) + batch + "; legal: "
+                + decision.legal() + "; view: " + view;
+    }
+}

@@ -1,0 +1,55 @@
+package arena.client;
+
+import arena.v1.GameCatalog;
+import java.util.List;
+
+/**
+ * One game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+ *
+ * @param name the one programs use, such as "sixth_sense"
+ * @param title the one people use, such as "6th Sense"
+ */
+public record Catalog(
+        String name, String title, int minSeats, int maxSeats, List<String> colours, List<Card> cards, List<Action> actions) {
+
+    /** Stands where a card, a value or a place does not apply. */
+    public static final int NONE = -1;
+
+    /**
+     * One card of a game.
+     *
+     * @param name such as "red 7" or "blue 6/9"
+     * @param colour an index into the catalogue's colours
+     * @param values those it can count as: one, or several where its player says which
+     */
+    public record Card(String name, int colour, List<Integer> values) {}
+
+    /**
+     * One action of a game; what does not apply is {@link Catalog#NONE}.
+     *
+     * @param name such as "play red 7" or "red 0 blocks place 2"
+     * @param kind the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"
+     * @param card what it plays or chooses, an index into the catalogue's cards; none where there is none or it is hidden
+     * @param value what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no
+     * @param place that in the trick, counted from 0, of the card it blocks
+     */
+    public record Action(String name, String kind, int card, int value, int place) {}
+
+    /** Builds a catalogue from a message. */
+    public static Catalog of(GameCatalog message) {
+        List<Card> cards = message.getCardsList().stream()
+                .map(card -> new Card(card.getName(), card.getColour(), List.copyOf(card.getValuesList())))
+                .toList();
+        List<Action> actions = message.getActionsList().stream()
+                .map(action -> new Action(
+                        action.getName(),
+                        action.getKind(),
+                        action.hasCard() ? action.getCard() : NONE,
+                        action.hasValue() ? action.getValue() : NONE,
+                        action.hasPlace() ? action.getPlace() : NONE))
+                .toList();
+        return new Catalog(
+                message.getName(), message.getTitle(), message.getMinSeats(), message.getMaxSeats(),
+                List.copyOf(message.getColoursList()), cards, actions);
+    }
+}

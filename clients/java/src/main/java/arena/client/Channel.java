@@ -1,0 +1,40 @@
+package arena.client;
+
+import arena.v1.PlayRequest;
+import arena.v1.PlayResponse;
+import arena.v1.RegisterBotRequest;
+import arena.v1.RegisterBotResponse;
+import com.google.rpc.Status;
+
+/** Leads to the server, for one try. What it is asked it tells later, never at once, and none of its methods waits. */
+interface Channel {
+    /** One stream of gRPC's. */
+    interface Call {
+        void write(PlayRequest request);
+
+        /** Closes the bot's side. */
+        void end();
+
+        /** Ends all of it. */
+        void cancel();
+    }
+
+    /** What happens on a stream. */
+    interface Events {
+        void message(PlayResponse message);
+
+        void ended(Status status);
+    }
+
+    /** What comes of a registration; the answer is null where the call failed. */
+    interface Registered {
+        void answered(RegisterBotResponse answer, Status status);
+    }
+
+    Call play(String token, Events events);
+
+    /** Registers within so many nanoseconds. */
+    void register(RegisterBotRequest request, long patience, Registered registered);
+
+    void close();
+}

@@ -1,0 +1,162 @@
+package arena.client;
+
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+
+/** The command line of a program that is one bot. */
+final class Command {
+    /** Kept here, since Java forgets the level of a logger that nobody holds. */
+    private static final Logger LOG = Logger.getLogger("arena.client");
+
+    private static final String FORMAT = "java.util.logging.SimpleFormatter.format";
+
+    private static final String HELP = """
+            usage: java … %s [options]
+
+            %s
+
+              --server HOST:PORT    default: ARENA_SERVER in the environment, or localhost:50051
+              --name NAME           the bot's name on the server
+              --owner WHO           who owns it: bots of one owner never meet (default: the bot's own, ARENA_OWNER, or its name)
+              --game NAME           play this game only; repeatable (default: the bot's own games)
+              --bot-version WHICH   each version has a rating of its own (default: a digest of the program)
+              --capacity N          how many matches to play at once
+              --matches N           stop after so many matches
+              --token TOKEN         the bot's token (default: the one in the token file)
+              --token-file FILE     where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)
+              --invitation CODE     for a server that registers bots by invitation
+              --tls                 connect with TLS
+              --tls-roots FILE      connect with TLS and trust the authorities in this PEM file
+              --on-error WHAT       raise or continue: what an error in the bot does
+              --give-up-after S     end when the server is gone for so many seconds (default: never)
+              --casual              unrated matches with house bots only, so that a first crash costs nothing
+              --challenges          accept challenges: unrated matches whose bots are named
+              --challenger BOT      accept challenges with this bot only; repeatable
+              --quiet               show warnings only
+              --help                this text
+
+            exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bot; 2 for a wrong command line; 3 where
+            the server refuses the bot; 4 where no server was reached within --give-up-after seconds
+
+            example: java … %s --server localhost:50051 --owner me
+            """;
+
+    private final Options options = new Options();
+    private final List<String> games = new ArrayList<>();
+    private final List<String> challengers = new ArrayList<>();
+    private final Deque<String> words;
+    private String server = "";
+    private boolean help;
+
+    private Command(String[] arguments) {
+        words = new ArrayDeque<>(List.of(arguments));
+        while (!words.isEmpty()) {
+            option(words.poll());
+        }
+        options.games(games).challengers(challengers);
+    }
+
+    /** Runs it; returns the status that the program ends with. */
+    static int status(Bot bot, String description, String[] arguments) {
+        if (System.getProperty(FORMAT) == null) {
+            System.setProperty(FORMAT, "%1$tT %4$s %5$s%6$s%n");
+        }
+        String program = bot.getClass().getSimpleName();
+        Command command;
+        try {
+            command = new Command(arguments);
+        } catch (ArenaException wrong) {
+            System.err.println(bot.name() + ": " + wrong.getMessage() + "; see --help");
+            return wrong.status();
+        }
+        if (command.help) {
+            System.out.printf(HELP, program, description, program);
+            return 0;
+        }
+        try {
+            Arena.run(bot, command.server, command.options);
+            return 0;
+        } catch (ArenaException why) {
+            String name = command.options.name.isEmpty() ? bot.name() : command.options.name;
+            return told(name, why, System.err);
+        }
+    }
+
+    private static int told(String name, ArenaException why, PrintStream errors) {
+        if (why.getCause() != null) {
+            why.getCause().printStackTrace(errors);
+        }
+        errors.println(name + ": " + why.getMessage());
+        return why.status();
+    }
+
+    private void option(String word) {
+        int equals = word.indexOf('=');
+        String name = equals < 0 ? word : word.substring(0, equals);
+        if (equals >= 0) {
+            words.addFirst(word.substring(equals + 1));
+        }
+        int before = words.size();
+        switch (name) {
+            case "--server" -> server = value(name);
+            case "--name" -> options.name(value(name));
+            case "--owner" -> options.owner(value(name));
+            case "--game" -> games.add(value(name));
+            case "--bot-version" -> options.version(value(name));
+            case "--capacity" -> options.capacity((int) number(name, 1, Integer.MAX_VALUE));
+            case "--matches" -> options.matches((int) number(name, 0, Integer.MAX_VALUE));
+            case "--token" -> options.token(value(name));
+            case "--token-file" -> options.tokenFile(Path.of(value(name)));
+            case "--invitation" -> options.invitation(value(name));
+            case "--tls" -> options.tls();
+            case "--tls-roots" -> options.tlsRoots(Path.of(value(name)));
+            case "--on-error" -> onError(value(name));
+            case "--give-up-after" -> options.giveUpAfter(Duration.ofMillis(Math.round(number(name, 0, 1e9) * 1000)));
+            case "--casual" -> options.casual();
+            case "--challenges" -> options.challenges();
+            case "--challenger" -> challengers.add(value(name));
+            case "--quiet" -> LOG.setLevel(Level.WARNING);
+            case "--help", "-h" -> help = true;
+            default -> throw ArenaException.badArgument("there is no option '%s'", name);
+        }
+        if (equals >= 0 && words.size() == before) {
+            throw ArenaException.badArgument("%s takes no value", name);
+        }
+    }
+
+    private String value(String name) {
+        if (words.isEmpty()) {
+            throw ArenaException.badArgument("%s takes a value", name);
+        }
+        return words.poll();
+    }
+
+    private double number(String name, double least, double most) {
+        String text = value(name);
+        double number;
+        try {
+            number = most == Integer.MAX_VALUE ? Integer.parseInt(text) : Double.parseDouble(text);
+        } catch (NumberFormatException wrong) {
+            number = Double.NaN;
+        }
+        if (!(number >= least && number <= most)) {
+            throw ArenaException.badArgument("%s is '%s': it takes a number from %.0f on", name, text, least);
+        }
+        return number;
+    }
+
+    private void onError(String text) {
+        switch (text) {
+            case "raise" -> { }
+            case "continue" -> options.playOn();
+            default -> throw ArenaException.badArgument("--on-error is '%s': it takes raise or continue", text);
+        }
+    }
+}

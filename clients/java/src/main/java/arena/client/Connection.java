@@ -1,0 +1,408 @@
+package arena.client;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import arena.client.ArenaException.Kind;
+import arena.v1.PlayRequest;
+import arena.v1.PlayResponse;
+import arena.v1.RegisterBotRequest;
+import arena.v1.RegisterBotResponse;
+import arena.v1.Welcome;
+import com.google.rpc.Status;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+
+/**
+ * A bot's life on a server: it registers once, connects, and connects again when the connection is lost. Heartbeats and
+ * invitations are answered here, in whatever thread brings them, and the rest goes into the bot's inbox. It waits for nothing.
+ * Times are in nanoseconds.
+ */
+final class Connection {
+    /** Where a connection puts what is for the bot. Sessions are numbered, one a stream. */
+    interface Inbox {
+        /** A message of the server, and when it arrived; the first of a session has the welcome. */
+        void deliver(int session, PlayResponse message, long received);
+
+        /** What a session asked is asked again by the next one. */
+        void over(int session);
+
+        /** There is no time left, and the bot is to be called no more. */
+        void hurry();
+    }
+
+    /**
+     * What a connection is given besides the bot's profile.
+     *
+     * @param open opens a channel, which connects at its first call
+     * @param chance gives numbers from 0 to 1
+     * @param obstacle tells later what is in the way for good, in words, where a first connection fails; empty for nothing
+     * @param done is told the end, once: null where all is well
+     */
+    record Surroundings(
+            Supplier<Channel> open,
+            Clock clock,
+            Inbox inbox,
+            DoubleSupplier chance,
+            Consumer<Consumer<String>> obstacle,
+            Consumer<RuntimeException> done) {}
+
+    /** What the server has for a registration, for its welcome and for its goodbye. */
+    private static final long ANSWER_TIME = SECONDS.toNanos(20);
+    /** The longest wait before the first try to come back. */
+    private static final long FIRST_WAIT = MILLISECONDS.toNanos(100);
+    /** The longest between two tries while the server may only be starting again. */
+    private static final long LONGEST_WAIT = SECONDS.toNanos(5);
+    /** The time without a connection after which that is no longer likely. */
+    private static final long LONG_OUTAGE = SECONDS.toNanos(120);
+    /** The longest between two tries after that. */
+    private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
+    /** What the server has to take leave of a bot that stops in the middle of matches. */
+    private static final long LEAVE_TIME = SECONDS.toNanos(2);
+    /** The time after which a connection counts as a good one, and the waits begin anew. */
+    private static final long STEADY = SECONDS.toNanos(1);
+    /** The failures at most that are looked into before there was any connection. */
+    private static final int PROBES = 3;
+
+    private final Profile profile;
+    private final Surroundings around;
+    private final Progress progress;
+    private final Set<Alarm> alarms = new HashSet<>();
+    private String name;
+    /** Counts the tries to connect: what comes of an earlier one is passed over. */
+    private int attempt;
+    private Channel channel;
+    private Channel.Call call;
+    private Session session;
+    private int number;
+    /** Whether the token of this try was known before it. */
+    private boolean known;
+    /** Whether there was a welcome on this try. */
+    private boolean greeted;
+    /** Whether there ever was one. */
+    private boolean reached;
+    private int probed;
+    private boolean leaving;
+    private boolean finishing;
+    private boolean over;
+    private long begun;
+    private long good;
+    private long seen;
+
+    Connection(Profile profile, Surroundings around) {
+        this.profile = profile;
+        this.around = around;
+        progress = new Progress(profile.matches);
+        name = profile.name;
+    }
+
+    /** A call to come, unless it is called off. */
+    private final class Alarm {
+        private final Runnable callOff;
+
+        Alarm(long wait, Runnable something) {
+            alarms.add(this);
+            callOff = around.clock.after(wait, () -> locked(() -> {
+                if (alarms.remove(this)) {
+                    something.run();
+                }
+            }));
+        }
+
+        void off() {
+            if (alarms.remove(this)) {
+                callOff.run();
+            }
+        }
+    }
+
+    /** The longest wait before the next try, so long after the last good connection. */
+    private static long longest(long outage) {
+        long limit = outage > LONG_OUTAGE ? LONGEST_OUTAGE_WAIT : LONGEST_WAIT;
+        return Math.min(limit, Math.max(FIRST_WAIT, outage));
+    }
+
+    /** Connects, and stays until the matches wanted are played, the server has taken leave, or {@link #end}. */
+    void start() {
+        locked(() -> {
+            good = around.clock.now();
+            seen = good;
+            connect();
+        });
+    }
+
+    /** Begins no more matches and finishes those that go on; leaves what is left after a while. */
+    void drain(long limit) {
+        locked(() -> {
+            progress.ending = true;
+            int left = progress.begun();
+            if (left == 0) {
+                finish(null);
+                return;
+            }
+            News.info(
+                    "finishing %s within %d s, and beginning no more; once more, and it leaves at once: "
+                            + "house bots play them on, and each counts as a last place",
+                    News.matches(left), Math.round(limit / 1e9));
+            if (call != null) {
+                call.write(PlayRequest.newBuilder().setCapacity(0).build());
+            }
+            new Alarm(limit, () -> {
+                leaveNow();
+                around.inbox.hurry();
+            });
+        });
+    }
+
+    /** Tells the server that the bot leaves, if it plays or is about to; the server then ends the stream. */
+    void leave() {
+        locked(this::leaveNow);
+    }
+
+    private void leaveNow() {
+        int left = progress.begun();
+        if (call == null || left == 0) {
+            finish(null);
+            return;
+        }
+        if (leaving) {
+            return;
+        }
+        leaving = true;
+        News.info("leaving %s in order: house bots play them on, and each counts as a last place", News.matches(left));
+        call.write(PlayRequest.newBuilder().setLeave(true).build());
+        new Alarm(LEAVE_TIME, () -> finish(null));
+    }
+
+    /** Ends it without a word; why is null where all is well. */
+    void end(RuntimeException why) {
+        locked(() -> finish(why));
+    }
+
+    /** Says something on a session's stream, if it is still there. */
+    void say(int session, PlayRequest request) {
+        locked(() -> {
+            if (session == number && greeted && call != null) {
+                call.write(request);
+            }
+        });
+    }
+
+    /** Does something unless all is over; what is wrong then ends it. */
+    private synchronized void locked(Runnable something) {
+        if (over) {
+            return;
+        }
+        try {
+            something.run();
+        } catch (ArenaException wrong) {
+            if (!over) {
+                finish(wrong);
+            }
+        }
+    }
+
+    /** Does something, unless another try has begun since or all is over. */
+    private void during(int since, Runnable something) {
+        locked(() -> {
+            if (since == attempt) {
+                something.run();
+            }
+        });
+    }
+
+    private void finish(RuntimeException why) {
+        hangUp();
+        over = true;
+        Set.copyOf(alarms).forEach(Alarm::off);
+        around.done.accept(why);
+    }
+
+    /** Ends what there is of a try. */
+    private void hangUp() {
+        attempt++;
+        if (greeted) {
+            around.inbox.over(number);
+        }
+        if (call != null) {
+            call.cancel();
+        }
+        if (channel != null) {
+            channel.close();
+        }
+        call = null;
+        channel = null;
+        session = null;
+        finishing = false;
+    }
+
+    private void connect() {
+        begun = around.clock.now();
+        greeted = false;
+        String token = profile.token.isEmpty() ? Tokens.read(profile.tokenFile) : profile.token;
+        channel = around.open.get();
+        known = !token.isEmpty();
+        if (known) {
+            converse(token);
+        } else {
+            register();
+        }
+    }
+
+    private void register() {
+        int since = attempt;
+        Tokens made = Tokens.offer(profile.tokenFile);
+        RegisterBotRequest request = RegisterBotRequest.newBuilder()
+                .setName(profile.name)
+                .setOwner(profile.owner)
+                .setInvitation(profile.invitation)
+                .setToken(made.token)
+                .build();
+        channel.register(request, ANSWER_TIME, (answer, ended) -> during(since, () -> registered(made, answer, ended)));
+    }
+
+    private void registered(Tokens made, RegisterBotResponse answer, Status ended) {
+        if (answer == null) {
+            RuntimeException failure = Failures.ofRegistration(ended);
+            if (failure instanceof ArenaException) {
+                made.drop();
+            }
+            fail(failure);
+            return;
+        }
+        made.keep(answer.getToken());
+        News.info("registered %s at %s; its token is in %s", answer.getName(), profile.address, profile.tokenFile);
+        converse(answer.getToken());
+    }
+
+    /** Plays on one stream, until nothing is left to play or it ends. */
+    private void converse(String token) {
+        int since = attempt;
+        Alarm tooLate = new Alarm(ANSWER_TIME, () -> {
+            if (since == attempt) {
+                fail(new Dropped("no welcome within " + ANSWER_TIME / SECONDS.toNanos(1) + " s", 0));
+            }
+        });
+        call = channel.play(token, new Channel.Events() {
+            @Override
+            public void message(PlayResponse message) {
+                during(since, () -> {
+                    tooLate.off();
+                    if (!finishing) {
+                        hear(message);
+                    }
+                });
+            }
+
+            @Override
+            public void ended(Status status) {
+                during(since, () -> {
+                    tooLate.off();
+                    if (finishing) { // whatever is said to a goodbye
+                        close();
+                    } else {
+                        fail(Failures.ofPlay(status));
+                    }
+                });
+            }
+        });
+        call.write(progress.hello(profile));
+    }
+
+    private void hear(PlayResponse message) {
+        long received = around.clock.now();
+        boolean first = session == null;
+        if (first) {
+            greet(message.getWelcome());
+        }
+        PlayRequest reply = session.receive(message);
+        if (reply != null) {
+            call.write(reply);
+        }
+        if (first || Session.concernsBot(message)) {
+            around.inbox.deliver(number, message, received);
+        }
+        if (progress.done()) {
+            finishing = true;
+            call.end();
+            new Alarm(ANSWER_TIME, this::close);
+        }
+    }
+
+    private void greet(Welcome welcome) {
+        News.info("%s is connected to %s (Arena %s)", welcome.getBot(), profile.address, welcome.getServer());
+        name = welcome.getBot();
+        progress.reconnect();
+        session = new Session(welcome, profile, progress);
+        greeted = true;
+        reached = true;
+        number++;
+    }
+
+    /** Ends all after a goodbye. */
+    private void close() {
+        finish(progress.parked.isEmpty() ? null : new ArenaException(Kind.PARKED, parked()));
+    }
+
+    /** Ends a try: for good, or until the next one. */
+    private void fail(RuntimeException failure) {
+        if (!(failure instanceof Dropped lost)) {
+            ArenaException refused = (ArenaException) failure;
+            boolean ours = refused.kind() == Kind.TOKEN_REFUSED && profile.token.isEmpty() && known;
+            if (ours && !refused.reason().equals("TOKEN_REVOKED")) {
+                refused = refused.with(" (from " + profile.tokenFile
+                        + "; remove it to register the bot anew, and under another name if it was deleted here)");
+            }
+            finish(refused);
+            return;
+        }
+        hangUp();
+        if (leaving || progress.ending && progress.playing.isEmpty()) {
+            finish(null);
+            return;
+        }
+        if (reached || probed >= PROBES || around.obstacle == null) {
+            retry(lost);
+            return;
+        }
+        probed++;
+        int since = attempt;
+        around.obstacle.accept(why -> during(since, () -> {
+            if (why.isEmpty()) {
+                retry(lost);
+            } else {
+                finish(new ArenaException(Kind.UNREACHABLE, why));
+            }
+        }));
+    }
+
+    private void retry(Dropped lost) {
+        long now = around.clock.now();
+        if (greeted) { // one that ended at once may end so again; but the server is there
+            good = Math.max(good, now - LONGEST_WAIT);
+            if (now - begun > STEADY) {
+                good = now;
+            }
+            seen = now;
+        }
+        long wait = (long) (around.chance.getAsDouble() * longest(now - good)) + lost.pause;
+        if (profile.giveUpAfter >= 0 && now + wait - seen > profile.giveUpAfter) {
+            finish(new ArenaException(Kind.UNREACHABLE, "no connection to " + profile.address + ": " + lost.getMessage()));
+            return;
+        }
+        News.warn("no connection to %s: %s; next try in %.1f s", profile.address, lost.getMessage(), wait / 1e9);
+        new Alarm(wait, this::connect);
+    }
+
+    /** Why the bot is parked, and how it is un-parked. */
+    private String parked() {
+        String why = progress.parked.split("; mend it", 2)[0];
+        String roots = profile.tlsRoots != null ? " --tls-roots " + profile.tlsRoots : profile.tls ? " --tls" : "";
+        boolean given = profile.tokenFile == null;
+        return why + ". Mend it, then un-park it: arena bots unpark " + name + " --server " + profile.address + " --token-file "
+                + (given ? "FILE" : profile.tokenFile) + roots + (given ? ", with its token in FILE" : "");
+    }
+}

@@ -1,0 +1,94 @@
+package arena.client;
+
+import arena.v1.NullernView;
+import arena.v1.SixthSenseView;
+import com.google.protobuf.Message;
+import java.util.List;
+import java.util.Map;
+
+/** A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. */
+public final class Decision {
+    private final arena.v1.Decision message;
+    private final Catalog game;
+    private final List<Integer> legal;
+    private int softMs;
+    private int bankMs;
+
+    private Decision(arena.v1.Decision message, Catalog game) {
+        this.message = message;
+        this.game = game;
+        legal = List.copyOf(message.getLegalList());
+        softMs = message.getSoftMs();
+        bankMs = message.getBankMs();
+    }
+
+    /** A decision as a bot is asked it; PROTOCOL_MISMATCH where its game has no catalogue among these, by name. */
+    public static Decision of(arena.v1.Decision message, Map<String, Catalog> games) {
+        Catalog game = switch (message.getViewCase()) {
+            case SIXTH_SENSE -> games.get("sixth_sense");
+            case NULLERN -> games.get("nullern");
+            default -> null;
+        };
+        if (game == null) {
+            throw new ArenaException(
+                    ArenaException.Kind.PROTOCOL_MISMATCH,
+                    "the server asks for a decision in a game unknown to this client: update clients/java");
+        }
+        return new Decision(message, game);
+    }
+
+    /** The match's number, unsigned. */
+    public long matchId() {
+        return message.getMatchId();
+    }
+
+    /** Counts the decisions of the match. */
+    public int decisionId() {
+        return message.getDecisionId();
+    }
+
+    public Catalog game() {
+        return game;
+    }
+
+    /** The game as this seat sees it: a {@link SixthSenseView} or a {@link NullernView}. */
+    public Message view() {
+        return message.hasNullern() ? message.getNullern() : message.getSixthSense();
+    }
+
+    /** The legal actions in rising order, never empty: indices into the game's actions. It cannot be changed. */
+    public List<Integer> legal() {
+        return legal;
+    }
+
+    /** The legal actions with their meaning, in the order of {@link #legal()}. */
+    public List<Catalog.Action> actions() {
+        return legal.stream().map(game.actions()::get).toList();
+    }
+
+    /** The seat's own cards, in the order of the view's hand; none where it may not see them. */
+    public List<Catalog.Card> hand() {
+        List<Integer> hand = message.hasNullern() ? message.getNullern().getHandList() : message.getSixthSense().getHandList();
+        return hand.stream().map(game.cards()::get).toList();
+    }
+
+    /** The milliseconds until the bank is used. */
+    public int softMs() {
+        return softMs;
+    }
+
+    /** The milliseconds left in the bank for the rest of the match. */
+    public int bankMs() {
+        return bankMs;
+    }
+
+    /** Says what time is left, so many milliseconds after the decision arrived. */
+    void passed(long ms) {
+        softMs = (int) Math.max(0, message.getSoftMs() - ms);
+        bankMs = (int) Math.max(0, message.getBankMs() - Math.max(0, ms - message.getSoftMs()));
+    }
+
+    int round() {
+        return message.hasNullern() ? message.getNullern().getRound() : message.getSixthSense().getRound();
+    }
+}

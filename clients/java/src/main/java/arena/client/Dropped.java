@@ -1,0 +1,14 @@
+package arena.client;
+
+/** The connection is lost or was not made; another try may succeed. */
+final class Dropped extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    /** What the server asks to wait beyond the usual, in nanoseconds. */
+    final long pause;
+
+    Dropped(String message, long pause) {
+        super(message);
+        this.pause = pause;
+    }
+}

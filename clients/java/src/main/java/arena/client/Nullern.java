@@ -1,0 +1,73 @@
+package arena.client;
+
+import arena.v1.NullernView;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * A view of Nullern, read: how strong a card is, what lies on the table, who wants tricks, which cards are out. It is computed
+ * from one decision and remembers nothing.
+ *
+ * @param view the view itself
+ * @param strengths by card: its value, whatever its colour, and 20 more for a trump; the strongest card takes the trick
+ * @param trick the strengths of the cards on the table; of equally strong ones the first takes the trick
+ * @param toCome the seats that play to this trick after the own one
+ * @param unseen the strengths of the cards that lie with the others or in the stock
+ */
+public record Nullern(NullernView view, List<Integer> strengths, List<Integer> trick, List<Integer> toCome, List<Integer> unseen) {
+    /** The highest strength of a card that is no trump. */
+    public static final int PLAIN = 20;
+    /** The points that a missed bid costs at the end of the game. */
+    public static final int HUPFER = 5;
+
+    /** Reads the table as the view shows it. */
+    public static Nullern read(Catalog game, NullernView view) {
+        int trump = game.cards().get(view.getTurned()).colour();
+        List<Integer> strengths = game.cards().stream()
+                .map(card -> card.values().get(0) + (card.colour() == trump ? PLAIN : 0))
+                .toList();
+        List<Integer> plays = view.getPlaysList();
+        List<Integer> trick =
+                plays.subList(view.getTakersCount() * view.getSeats(), plays.size()).stream().map(strengths::get).toList();
+        List<Integer> toCome = new ArrayList<>();
+        for (int step = 1; step < view.getSeats() - trick.size(); step++) {
+            toCome.add((view.getSeat() + step) % view.getSeats());
+        }
+        List<Integer> unseen = new ArrayList<>();
+        for (int card = 0; card < strengths.size(); card++) {
+            if (card != view.getTurned() && !view.getHandList().contains(card) && !plays.contains(card)) {
+                unseen.add(strengths.get(card));
+            }
+        }
+        return new Nullern(view, strengths, trick, toCome, unseen);
+    }
+
+    /** The seat that takes the trick on the table as it lies; {@link Catalog#NONE} where no card lies there. */
+    public int taker() {
+        if (trick.isEmpty()) {
+            return Catalog.NONE;
+        }
+        int place = trick.indexOf(Collections.max(trick));
+        return (view.getLeaders(view.getTakersCount()) + place) % view.getSeats();
+    }
+
+    /** The tricks still missing for a seat's bid; negative when it has too many. */
+    public int wanted(int seat) {
+        int bid = view.getBidsOrDefault(seat, -1);
+        return bid - view.getTaken(seat);
+    }
+
+    /** Whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point. */
+    public boolean eager(int seat) {
+        return wanted(seat) != 0;
+    }
+
+    /** What a round brings with this bid and that many tricks, the cost of a missed bid counted at once. */
+    public static int points(int bid, int tricks) {
+        if (bid != tricks) {
+            return tricks - HUPFER;
+        }
+        return tricks == 0 ? 20 : 10 + tricks;
+    }
+}

@@ -1,0 +1,123 @@
+package arena.client;
+
+import arena.v1.Decision;
+import arena.v1.Invitation;
+import arena.v1.MatchKind;
+import arena.v1.MatchReport;
+import arena.v1.MatchStart;
+import arena.v1.Notice;
+import arena.v1.PlayRequest;
+import arena.v1.PlayResponse;
+import arena.v1.Ready;
+import arena.v1.Welcome;
+import com.google.protobuf.ByteString;
+import java.security.SecureRandom;
+import java.util.Locale;
+
+/**
+ * The conversation of one stream from the welcome on, as far as it needs nothing of the bot: heartbeats, invitations, which
+ * matches go on. So it goes on while the bot thinks. It never waits and moves no bytes.
+ */
+final class Session {
+    private static final SecureRandom CHANCE = new SecureRandom();
+
+    private final Profile profile;
+    private final Progress progress;
+    /** The capacity that the server knows; below all others where it has to be said again. */
+    private int room;
+
+    /** NO_GAME_IN_COMMON where the welcome shows none. */
+    Session(Welcome welcome, Profile profile, Progress progress) {
+        if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
+            throw new ArenaException(
+                    ArenaException.Kind.NO_GAME_IN_COMMON,
+                    "the server plays none of the bot's games (" + String.join(", ", profile.games) + ")");
+        }
+        this.profile = profile;
+        this.progress = progress;
+        room = progress.room(profile.capacity);
+    }
+
+    /** Whether a message has anything for the bot itself. */
+    static boolean concernsBot(PlayResponse message) {
+        return message.getDecisionsCount() + message.getStartsCount() + message.getRoundsCount() + message.getReportsCount()
+                        + message.getNoticesCount() > 0;
+    }
+
+    /** Takes note of a message; returns what is to be said to it at once, null for nothing. */
+    PlayRequest receive(PlayResponse message) {
+        PlayRequest.Builder reply = PlayRequest.newBuilder();
+        for (Decision decision : message.getDecisionsList()) {
+            progress.playing.add(decision.getMatchId());
+        }
+        if (message.hasHeartbeat()) {
+            reply.setHeartbeat(message.getHeartbeat());
+        }
+        for (Invitation invitation : message.getInvitationsList()) {
+            invited(invitation, reply);
+        }
+        message.getStartsList().forEach(this::start);
+        message.getReportsList().forEach(this::end);
+        message.getNoticesList().forEach(this::notice);
+        int wanted = progress.room(profile.capacity);
+        if (wanted > room) {
+            room = wanted;
+            reply.setCapacity(wanted);
+        }
+        boolean said = reply.hasHeartbeat() || reply.hasCapacity() || reply.getReadyCount() + reply.getDeclinedCount() > 0;
+        return said ? reply.build() : null;
+    }
+
+    private void notice(Notice notice) {
+        switch (notice.getKind()) {
+            case NOTICE_KIND_WITHDRAWN, NOTICE_KIND_TAKEN -> progress.accepted.remove(notice.getInvitationId()); // no match comes of it
+            case NOTICE_KIND_PARKED -> {
+                progress.parked = notice.getText();
+                progress.ending = true;
+            }
+            default -> { }
+        }
+    }
+
+    private void invited(Invitation invitation, PlayRequest.Builder reply) {
+        long number = invitation.getInvitationId();
+        if (invitation.getKind() == MatchKind.MATCH_KIND_CHALLENGE && !takes(invitation)) {
+            reply.addDeclined(number);
+        } else if (progress.accepted.containsKey(number) || progress.more()) {
+            byte[] chance = new byte[16];
+            CHANCE.nextBytes(chance);
+            ByteString nonce = ByteString.copyFrom(chance);
+            progress.accepted.put(number, invitation.getCommitment());
+            reply.addReady(Ready.newBuilder().setInvitationId(number).setNonce(nonce));
+        } else {
+            reply.addDeclined(number);
+            room = -1;
+        }
+    }
+
+    /** Whether a challenge is accepted, which is logged. */
+    private boolean takes(Invitation invitation) {
+        boolean taken = profile.challengers.isEmpty()
+                || invitation.getBotsList().stream().anyMatch(name -> profile.challengers.contains(name.toLowerCase(Locale.ROOT)));
+        News.info("a challenge of %s: %s", String.join(", ", invitation.getBotsList()), taken ? "accepted" : "declined");
+        return taken;
+    }
+
+    private void start(MatchStart start) {
+        long match = start.getMatchId();
+        ByteString accepted = progress.accepted.remove(start.getInvitationId());
+        if (accepted != null && !Digests.sha256(start.getSalt(), start.getCommitment()).equals(accepted)) {
+            News.error(
+                    "match %s: its commitment is not the one of the invitation: the server may have chosen the deal",
+                    Long.toUnsignedString(match));
+        }
+        progress.playing.add(match);
+    }
+
+    private void end(MatchReport report) {
+        progress.playing.remove(report.getMatchId());
+        if (report.getInterrupted().isEmpty()) {
+            progress.finished++;
+        }
+    }
+}

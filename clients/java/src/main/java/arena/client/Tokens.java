@@ -1,0 +1,108 @@
+package arena.client;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.ByteBuffer;
+import java.security.SecureRandom;
+import java.util.Base64;
+import java.util.Locale;
+
+/**
+ * A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is lost to a
+ * full disk, nor where an answer is: the next try offers the same token.
+ */
+final class Tokens {
+    final String token;
+    private final Path file;
+    private final Path draft;
+
+    private Tokens(Path file, Path draft, String token) {
+        this.file = file;
+        this.draft = draft;
+        this.token = token;
+    }
+
+    /** The file for one bot on one server, in the user's home. As on the server, capitals make no difference. */
+    static Path defaultFile(String address, String name) {
+        return Path.of(System.getProperty("user.home"), ".arena", "tokens", safe(address) + "-" + safe(name) + ".token");
+    }
+
+    private static String safe(String text) {
+        return text.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9._-]", "_");
+    }
+
+    /** The token in the file; empty where there is no file or nothing in it. */
+    static String read(Path file) {
+        try {
+            return Files.readString(file).strip();
+        } catch (NoSuchFileException none) {
+            return "";
+        } catch (IOException wrong) {
+            throw ArenaException.unusable(file, wrong);
+        }
+    }
+
+    /** Takes the token that an earlier try left beside the file, or makes a new one. */
+    static Tokens offer(Path file) {
+        Path draft = file.resolveSibling(file.getFileName() + ".new");
+        String before = read(draft);
+        if (!before.isEmpty()) {
+            return new Tokens(file, draft, before);
+        }
+        byte[] chance = new byte[32];
+        new SecureRandom().nextBytes(chance);
+        String token = "arena_" + Base64.getUrlEncoder().withoutPadding().encodeToString(chance);
+        Tokens made = new Tokens(file, draft, token);
+        made.write(token);
+        return made;
+    }
+
+    /** Puts the token that the server answered with in its place, atomically. */
+    void keep(String answered) {
+        if (!answered.equals(token)) { // the server is an older one, which makes its own
+            write(answered);
+        }
+        try {
+            Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException wrong) {
+            throw ArenaException.unusable(file, wrong);
+        }
+    }
+
+    /** Deletes the token that the server refused. */
+    void drop() {
+        try {
+            Files.deleteIfExists(draft);
+        } catch (IOException wrong) {
+            News.warn("the file %s cannot be removed: %s", draft, wrong);
+        }
+    }
+
+    private void write(String text) {
+        try {
+            Path folder = file.toAbsolutePath().getParent();
+            Files.createDirectories(folder);
+            Path whole = Files.createTempFile(folder, ".token-", ""); // for its owner only
+            try {
+                try (FileChannel out = FileChannel.open(whole, StandardOpenOption.WRITE)) {
+                    ByteBuffer bytes = ByteBuffer.wrap((text + "\n").getBytes(StandardCharsets.US_ASCII));
+                    while (bytes.hasRemaining()) {
+                        out.write(bytes);
+                    }
+                    out.force(true);
+                }
+                Files.move(whole, draft, StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(whole);
+            }
+        } catch (IOException wrong) {
+            throw ArenaException.unusable(file, wrong);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+"""The trained network as a bot: all decisions that are due go through it in one pass.
+
+    python examples/learner/train.py
+    python examples/learner/bot.py --address 127.0.0.1:50051
+
+It was trained for two; at larger tables it plays by the rules of the sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from arena_client import Bot, Decision
+from arena_client.command import main
+from arena_client.engine import seat_view
+from arena_client.samples.rule_bot import RuleBot
+from encoding import GAME, Encoding
+from strength import best, no_masks
+from weights import read
+
+from engine.nullern.observation import vector_into
+from engine.nullern.view import NullernView
+
+HERE: Final = Path(__file__).parent
+NETWORK: Final = "trained/network.npz"
+"""What train.py writes, beside this file."""
+SEATS: Final = 2
+"""What it was trained for."""
+
+
+class LearnerBot(Bot):
+    """Takes what the network likes best. `weights.WeightsError` where there is no network yet."""
+
+    name, games, capacity, files = "learner", (GAME.name,), 64, (NETWORK,)
+
+    def __init__(self, **stated: object) -> None:
+        super().__init__(**stated)  # type: ignore[arg-type]
+        self._encoding = Encoding(SEATS)
+        self._weights = read(HERE / NETWORK, self._encoding.size)
+        self._rules = RuleBot()
+
+    def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
+        """Choose for all decisions at once, those of larger tables apart."""
+        chosen: dict[int, int] = {}
+        known: dict[int, NullernView] = {}
+        for row, decision in enumerate(decisions):
+            view = seat_view(decision.view)
+            if isinstance(view, NullernView) and len(view.scores) == SEATS:
+                known[row] = view
+        if known:
+            observations = np.zeros((len(known), self._encoding.numbers), np.float32)
+            masks = no_masks(len(known))
+            for place, (row, view) in enumerate(known.items()):
+                vector_into(view, memoryview(observations[place]))
+                masks[place, list(decisions[row].legal)] = 1
+            chosen = dict(zip(known, best(self._weights, self._encoding, observations, masks), strict=True))
+        return [
+            chosen[row] if row in chosen else self._rules.decide(decision) for row, decision in enumerate(decisions)
+        ]
+
+
+if __name__ == "__main__":
+    main(LearnerBot, __doc__)

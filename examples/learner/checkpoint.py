@@ -1,0 +1,110 @@
+"""What training needs to go on after any end: two sets of weights, Adam's means, and how far it is.
+
+A checkpoint is one file of numpy's, `training.npz`, written beside itself and renamed: after a kill there is the old
+one or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from network import Adam, NetworkError, Weights, check_weights
+
+FILE: Final = "training.npz"
+_ABOUT: Final = "about"
+_FORMAT: Final = 1
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is torn, or of another training; the message says which and what to do."""
+
+
+class Checkpoint(NamedTuple):
+    """Training between two batches."""
+
+    weights: Weights
+    before: Weights
+    """The weights one batch earlier: with these the next batch is played."""
+    adam: Adam
+    batches: int
+    """Batches learned from."""
+    seconds: float
+    """Processor time of playing and learning so far."""
+    curve: list[dict[str, Any]]
+    """What was measured on the way: `strength.Strength` as fields, with batches and seconds."""
+
+
+def save(checkpoint: Checkpoint, about: dict[str, Any], folder: Path) -> None:
+    """Write it into a folder, `about` (what the training was asked for) along with it. OSError."""
+    arrays = {
+        f"{name}_{number}": array
+        for name, group in (
+            ("weights", checkpoint.weights),
+            ("before", checkpoint.before),
+            ("means", checkpoint.adam.means),
+            ("squares", checkpoint.adam.squares),
+        )
+        for number, array in enumerate(group)
+    }
+    words = {
+        "format": _FORMAT,
+        "asked": about,
+        "arrays": len(checkpoint.weights),
+        "steps": checkpoint.adam.steps,
+        "batches": checkpoint.batches,
+        "seconds": checkpoint.seconds,
+        "curve": checkpoint.curve,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    new = folder / f"{FILE}.new"
+    with new.open("wb") as file:
+        np.savez(file, **arrays, **{_ABOUT: np.frombuffer(json.dumps(words).encode(), np.uint8)})  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(folder / FILE)
+
+
+def load(folder: Path, about: dict[str, Any], size: int, choices: int) -> Checkpoint | None:
+    """Return what `save` wrote into a folder; None where there is nothing.
+
+    Raises CheckpointError for a file that is no whole checkpoint, and for one of a training that was asked for
+    something else, or whose network does not fit.
+    """
+    file = folder / FILE
+    if not file.exists():
+        return None
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            words = json.loads(arrays[_ABOUT].tobytes())
+            if words["format"] != _FORMAT:
+                raise CheckpointError(f"{file} is of format {words['format']}, this program reads {_FORMAT}")
+            weights, before, means, squares = (
+                [arrays[f"{name}_{number}"] for number in range(words["arrays"])]
+                for name in ("weights", "before", "means", "squares")
+            )
+        check_weights(weights, size, choices)
+        check_weights(before, size, choices)
+        shapes = [each.shape for each in weights]
+        if any([each.shape for each in group] != shapes for group in (means, squares)):
+            raise NetworkError("Adam's means have other shapes than the weights")
+        adam = Adam(weights)
+        adam.means, adam.squares, adam.steps = means, squares, int(words["steps"])
+        asked = words["asked"]
+        found = Checkpoint(weights, before, adam, int(words["batches"]), float(words["seconds"]), list(words["curve"]))
+    except (OSError, EOFError, zipfile.BadZipFile, KeyError, TypeError, NetworkError) as error:
+        raise CheckpointError(f"{file} is no whole checkpoint ({error}): remove it to begin anew") from error
+    except ValueError as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{file} is no whole checkpoint ({error}): remove it to begin anew") from error
+    if asked != about:
+        other = ", ".join(
+            f"{name} {asked.get(name)}, not {value}" for name, value in about.items() if asked.get(name) != value
+        )
+        raise CheckpointError(f"{file} is of a training with {other}: train into another folder, or ask for the same")
+    return found

@@ -1,0 +1,97 @@
+"""Proximal policy optimisation (Schulman and others, 2017): a batch of decisions changes the weights.
+
+A choice that led to more than the network expected becomes likelier, one that led to less rarer, and neither by so much
+in one batch that what was expected no longer holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from network import Adam, Weights, answer, gradient
+from selfplay import Batch
+
+from arena.adapters.vector_env import MaskError
+
+
+class Settings(NamedTuple):
+    """How fast to learn."""
+
+    rate: float = 1e-3
+    """Length of Adam's steps at the beginning; it falls to a tenth."""
+    clip: float = 0.2
+    """How far a chance may move from what it was when the choice was made, as a part of it."""
+    wander: float = 0.01
+    """Weight of the entropy, which keeps the network trying; it falls to a tenth, too."""
+    worth: float = 0.5
+    """Weight of the error of what a position is said to be worth."""
+    passes: int = 2
+    """How often each batch is gone through."""
+    part: int = 1024
+    """Decisions of one step."""
+    longest: float = 0.5
+    """Length at which gradients are cut."""
+
+
+class Learned(NamedTuple):
+    """How a batch went."""
+
+    results: float
+    """Mean square of the results, in parts of `SCALE`."""
+    unexplained: float
+    """Part of it that the network did not expect."""
+    entropy: float
+    """Mean of the choices, in nats."""
+
+
+def learn(weights: Weights, adam: Adam, batch: Batch, settings: Settings, done: float, seed: int) -> Learned:
+    """Change the weights; `done` is how much of the whole training is over, 0 to 1, and the order is the seed's.
+
+    Raises MaskError for a batch in which something was chosen that was not open.
+    """
+    count = len(batch.chosen)
+    if not batch.open[np.arange(count), batch.chosen].all():
+        raise MaskError("a batch has a choice that was not open")
+    falling = 1 - 0.9 * done
+    worths = answer(weights, batch.features, batch.open).worths
+    gains = batch.results - worths
+    unexplained = float(np.mean(gains**2))
+    gains = (gains - gains.mean()) / (gains.std() + 1e-6)
+    order = np.random.default_rng(seed)
+    entropies = []
+    for _ in range(settings.passes):
+        shuffled = order.permutation(count)
+        for first in range(0, count, settings.part):
+            rows = shuffled[first : first + settings.part]
+            entropies.append(_step(weights, adam, batch, gains[rows], rows, settings, falling))
+    return Learned(float(np.mean(batch.results**2)), unexplained, float(np.mean(entropies)))
+
+
+def _step(
+    weights: Weights,
+    adam: Adam,
+    batch: Batch,
+    gains: np.ndarray[tuple[int], np.dtype[np.float32]],
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    settings: Settings,
+    falling: float,
+) -> float:
+    """Take one step for some decisions; the mean entropy."""
+    count = np.float32(len(rows))
+    said = answer(weights, batch.features[rows], batch.open[rows])
+    chances = np.exp(said.log_chances)
+    numbers, chosen = np.arange(len(rows)), batch.chosen[rows]
+    ratio = np.exp(said.log_chances[numbers, chosen] - batch.log_chances[rows])
+    # Where the clipped term is the smaller one, the loss does not depend on the weights.
+    free = np.where(gains > 0, ratio < 1 + settings.clip, ratio > 1 - settings.clip)
+    by_chosen = -gains * ratio * free
+    by_preference = -chances * by_chosen[:, None]
+    by_preference[numbers, chosen] += by_chosen
+    surprise = np.where(batch.open[rows], -said.log_chances, 0)
+    entropy = (chances * surprise).sum(1, keepdims=True)
+    by_preference += np.float32(settings.wander * falling) * chances * (entropy - surprise)
+    by_worth = np.float32(2 * settings.worth) * (said.worths - batch.results[rows])
+    slope = gradient(weights, said.layers, (by_preference / count).astype(np.float32), by_worth / count)
+    adam.step(weights, slope, settings.rate * falling, settings.longest)
+    return float(entropy.mean())

@@ -1,0 +1,98 @@
+"""A small network in numpy: two hidden layers, a preference for every choice, and what the position is worth.
+
+Gradients are by hand, the step is Adam's (Kingma and Ba, 2015, algorithm 1). Everything is float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Weights: TypeAlias = list[Array]
+LAYERS: Final = 3
+SHUT: Final = np.float32(-1e9)
+"""The preference for what may not be chosen."""
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+
+
+class NetworkError(ValueError):
+    """Weights that do not fit each other or what they are given; the message says which."""
+
+
+class Answer(NamedTuple):
+    """What the network says of decisions."""
+
+    log_chances: Array
+    """By decision and choice, the logarithm of the chance to take it [decisions, choices]."""
+    worths: Array
+    """By decision, what the round will bring in parts of `selfplay.SCALE` [decisions]."""
+    layers: tuple[Array, ...]
+    """What each layer was given, for the gradient."""
+
+
+def new_weights(random: np.random.Generator, size: int, hidden: int, choices: int) -> Weights:
+    """Return weights to begin with: He's for the hidden layers, small ones for the last."""
+    widths = (size, hidden, hidden, choices + 1)
+    found: Weights = []
+    for layer in range(LAYERS):
+        scale = 0.01 if layer == LAYERS - 1 else np.sqrt(2 / widths[layer])
+        found.append((random.standard_normal((widths[layer], widths[layer + 1])) * scale).astype(np.float32))
+        found.append(np.zeros(widths[layer + 1], np.float32))
+    return found
+
+
+def check_weights(weights: Weights, size: int, choices: int) -> None:
+    """Raise NetworkError for weights that are not a network from so many numbers to so many choices."""
+    shapes = [each.shape for each in weights]
+    hidden = shapes[0][-1] if shapes and len(shapes[0]) == 2 else 0
+    wanted = [(size, hidden), (hidden,), (hidden, hidden), (hidden,), (hidden, choices + 1), (choices + 1,)]
+    if shapes != wanted:
+        raise NetworkError(f"weights of shapes {shapes} are no network from {size} numbers to {choices} choices")
+    if not all(each.dtype == np.float32 and np.isfinite(each).all() for each in weights):
+        raise NetworkError("weights are finite numbers of float32, and some of these are not")
+
+
+def answer(weights: Weights, features: Array, open_: Array) -> Answer:
+    """Run decisions through the network: features [decisions, size], what is open [decisions, choices]."""
+    layers = [features]
+    for layer in range(LAYERS - 1):
+        layers.append(np.maximum(layers[-1] @ weights[2 * layer] + weights[2 * layer + 1], 0))
+    out = layers[-1] @ weights[-2] + weights[-1]
+    preferences = np.where(open_, out[:, :-1], SHUT)
+    preferences -= preferences.max(1, keepdims=True)
+    log_chances = preferences - np.log(np.exp(preferences).sum(1, keepdims=True))
+    return Answer(log_chances, out[:, -1], tuple(layers))
+
+
+def gradient(weights: Weights, layers: tuple[Array, ...], by_preference: Array, by_worth: Array) -> Weights:
+    """Return the gradient of a loss by the weights, from that by what the last layer gave."""
+    back = np.concatenate([by_preference, by_worth[:, None]], axis=1)
+    found: Weights = []
+    for layer in reversed(range(LAYERS)):
+        found[:0] = [layers[layer].T @ back, back.sum(0)]
+        if layer:
+            back = (back @ weights[2 * layer].T) * (layers[layer] > 0)
+    return found
+
+
+class Adam:
+    """The steps so far: means of gradients and of their squares."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.steps = 0
+        self.means = [np.zeros_like(each) for each in weights]
+        self.squares = [np.zeros_like(each) for each in weights]
+
+    def step(self, weights: Weights, gradients: Weights, rate: float, longest: float) -> None:
+        """Change the weights by a gradient, which is cut to the length `longest`."""
+        length = float(np.sqrt(sum(float(np.vdot(each, each)) for each in gradients)))
+        cut = min(1.0, longest / (length + EPSILON))
+        self.steps += 1
+        rate *= float(np.sqrt(1 - BETA_2**self.steps)) / (1 - BETA_1**self.steps)
+        for weight, slope, mean, square in zip(weights, gradients, self.means, self.squares, strict=True):
+            slope = slope * np.float32(cut)
+            mean += np.float32(1 - BETA_1) * (slope - mean)
+            square += np.float32(1 - BETA_2) * (slope * slope - square)
+            weight -= np.float32(rate) * mean / (np.sqrt(square) + np.float32(EPSILON))

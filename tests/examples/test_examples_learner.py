@@ -1,0 +1,121 @@
+"""The learner of `examples/`: it learns, goes on after any end, says what is wrong, and plays on a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+LEARNER: Final = ROOT / "examples" / "learner"
+SMALL: Final = ("--games", 16, "--hidden", 32, "--deals", 20, "--one-process")
+PATIENCE: Final = 300
+
+pytestmark = pytest.mark.process
+
+
+def trained(out: Path, *words: object, status: int = 0) -> str:
+    """What the training says."""
+    command = [sys.executable, str(LEARNER / "train.py"), "--out", str(out), *map(str, (*SMALL, *words))]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=out.parent)
+    assert ran.returncode == status, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def curve(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / "curve.json").read_text())
+    return [{**each, "seconds": 0} for each in found]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training of 48 small batches, measured twice."""
+    out = tmp_path_factory.mktemp("learner") / "trained"
+    trained(out, "--batches", 48, "--measured", 24)
+    return out
+
+
+def test_it_becomes_better_and_draws_how(whole: Path) -> None:
+    """From a level with random play to clearly more, in four seconds."""
+    first, last = ({each["opponent"]: each for each in measured["strengths"]} for measured in curve(whole))
+    assert last["house-random"]["won"] > 0.6
+    assert last["house-random"]["points"] > first["house-random"]["points"]
+    picture = (whole / "curve.svg").read_text()
+    assert all(opponent in picture for opponent in last)
+
+
+def test_a_training_that_is_killed_goes_on_and_comes_to_the_same(whole: Path, tmp_path: Path) -> None:
+    out = tmp_path / "trained"
+    words = [sys.executable, str(LEARNER / "train.py"), "--out", str(out), *map(str, SMALL)]
+    with subprocess.Popen([*words, "--batches", "48", "--measured", "24"], stdout=subprocess.DEVNULL) as process:
+        until = time.monotonic() + PATIENCE
+        while not (out / "training.npz").exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    said = trained(out, "--batches", 48, "--measured", 24)
+    assert re.search(r"batch (10|20|30|40) of 48", said), said
+    assert curve(out) == curve(whole)
+    assert (out / "network.npz").read_bytes() == (whole / "network.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "damage", "why"),
+    [
+        (("--batches", 30, "--measured", 24), None, "is of a training with batches 48, not 30"),
+        (("--batches", 48, "--measured", 24), 100, "is no whole checkpoint"),
+        (("--batches", 48, "--measured", 24), 0, "is no whole checkpoint"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_named(
+    whole: Path, tmp_path: Path, words: tuple[object, ...], damage: int | None, why: str
+) -> None:
+    shutil.copytree(whole, tmp_path / "trained")
+    if damage is not None:
+        os.truncate(tmp_path / "trained" / "training.npz", damage)
+    said = trained(tmp_path / "trained", *words, status=1)
+    assert why in said
+    assert "Traceback" not in said
+
+
+def test_two_processes_come_to_what_one_does(whole: Path, tmp_path: Path) -> None:
+    """And neither waits for the other for ever, though weights and batches are larger than what a pipe holds."""
+    for name, words in (("one", SMALL), ("two", SMALL[:-1])):
+        command = [sys.executable, str(LEARNER / "train.py"), "--out", str(tmp_path / name), *map(str, words)]
+        command += ["--hidden", "256", "--batches", "4", "--measured", "2"]
+        subprocess.run(command, check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+    assert curve(tmp_path / "one") == curve(tmp_path / "two")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"), [(("--seed", -1), "--seed"), (("--deals", 1), "--deals"), (("--games", 0), "--games")]
+)
+def test_a_number_that_makes_no_sense_is_named(tmp_path: Path, words: tuple[object, ...], why: str) -> None:
+    assert why in trained(tmp_path / "trained", *words, status=2)
+
+
+def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole: Path, tmp_path: Path) -> None:
+    """As `arena match` seats it, at a table for two and at one for three."""
+    project = tmp_path / "examples" / "learner"
+    shutil.copytree(LEARNER, project, ignore=shutil.ignore_patterns("trained", "__pycache__"))
+    arena = [sys.executable, "-m", "arena.cli", "match", f"{project / 'bot.py'}:LearnerBot", "house:random"]
+    arena += ["--game", "nullern", "--sets", "2", "--concurrency", "1", "--json"]
+    missing = subprocess.run(arena, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT)
+    assert missing.returncode == 1
+    assert "train.py writes one" in missing.stderr
+    shutil.copytree(whole, project / "trained")
+    for seats in ("2", "3"):
+        ran = subprocess.run(
+            [*arena, "--seats", seats], capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert json.loads(ran.stdout)["comparison"]["games"] > 0

@@ -17,7 +17,7 @@ SMALL: Final = {
     "learning.ipynb": "BATCHES, GAMES, HIDDEN, DEALS = 6, 4, 16, 2",
 }
 SHOWN: Final = {
-    "search.ipynb": "against house:counter",
+    "search.ipynb": "normalised Elo",
     "learning.ipynb": "['curve.json', 'curve.svg', 'network.npz', 'training.npz']",
 }
 RUN: Final = """

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,7 +23,6 @@ from arena.client.rules import LANGUAGES
 from arena.client.source import DataSource
 from arena.store.rows import LadderRows, RatedRow
 from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
-from arena.web.pages.rules import FIRST_BOT
 from arena.web.reading.reader import Missing, Reader
 from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
@@ -170,8 +170,12 @@ def test_rules_come_in_every_language(place: tuple[str, int]) -> None:
             assert "<h1>" in page
 
 
-def test_the_first_bot_is_that_of_the_readme() -> None:
-    assert f"```python\n{FIRST_BOT}```" in (ROOT / "README.md").read_text()
+def test_the_first_bots_are_those_of_the_readme(place: tuple[str, int]) -> None:
+    page, readme = text_of(place, "/write-a-bot"), (ROOT / "README.md").read_text()
+    shown = [unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)]
+    table = readme[readme.index("<table>") : readme.index("</table>")]
+    assert shown == re.findall(r"```\w+\n(.*?)```", table, re.DOTALL)
+    assert len(shown) == 6
 
 
 def test_behind_a_proxy_all_links_have_its_path(played: Played) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Final
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final, NamedTuple
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -15,24 +18,17 @@ from arena.web.answers.responses import page
 from arena.web.pages.asked import game_asked
 from arena.web.reading.reader import Missing
 
-FIRST_BOT: Final = """\
-import random
-from arena_client import Bot, Decision, run
-
-
-class MyBot(Bot):
-    name = "my-bot"
-    games = ("sixth_sense", "nullern")
-
-    def decide(self, decision: Decision) -> int:
-        return random.choice(decision.legal)
-
-
-if __name__ == "__main__":
-    run(MyBot(), "localhost:50051")
-"""
-"""A whole bot."""
+_MARKDOWN: Final = MarkdownIt("commonmark", {"html": False}).enable("table")
 NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
+
+
+class FirstBot(NamedTuple):
+    """The shortest bot in a language."""
+
+    language: str
+    how: Markup
+    """How a checkout gives the SDK."""
+    code: str
 
 
 async def rules(request: Request) -> Response:
@@ -46,8 +42,8 @@ async def rules(request: Request) -> Response:
 
 
 async def write_a_bot(request: Request) -> Response:
-    """Show the shortest bot and how it gets on the ladder."""
-    return page(request, "write_a_bot.html", bot=FIRST_BOT)
+    """Show the shortest bot in each language."""
+    return page(request, "write_a_bot.html", bots=_first_bots())
 
 
 async def browser_bot(request: Request) -> Response:
@@ -60,7 +56,17 @@ async def duels(request: Request) -> Response:
     return page(request, "duels.html")
 
 
+@cache
+def _first_bots() -> Sequence[FirstBot]:
+    text = (files("arena.web.pages") / "first_bots.md").read_text(encoding="utf-8")
+    return [
+        FirstBot(language, Markup(_MARKDOWN.renderInline(how)), code)  # noqa: S704 - our own text
+        for language, how, code in re.findall(
+            r"^## ([^\n]*)\n\n([^\n]*)\n\n```\w+\n(.*?)```$", text, re.DOTALL | re.MULTILINE
+        )
+    ]
+
+
 @lru_cache(maxsize=16)
 def _as_html(text: str) -> Markup:
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    return Markup(markdown.render(text))  # noqa: S704 - our own text, and HTML in it is off
+    return Markup(_MARKDOWN.render(text))  # noqa: S704 - our own text, and HTML in it is off

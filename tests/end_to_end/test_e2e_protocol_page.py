@@ -50,9 +50,10 @@ SAID: Final = [
 
 
 def fields(message: Any, at: str = "") -> Iterator[str]:
-    """The paths of the fields that a message has."""
+    """The paths of the fields that a message has; seats, which are keys of maps, are all one."""
     if isinstance(message, dict):
-        for name, value in message.items():
+        for key, value in message.items():
+            name = "SEAT" if key.isdecimal() else key
             yield f"{at}.{name}"
             yield from fields(value, f"{at}.{name}")
     elif isinstance(message, list):

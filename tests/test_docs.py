@@ -17,6 +17,7 @@ DOCUMENTS: Final = [
     *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "clients").glob("*/*.md"),
     *(ROOT / "engine").rglob("*.md"),
+    *(ROOT / "examples").rglob("*.md"),
 ]
 SOURCES: Final = ("arena", "engine", "bench", "studies", "compiled", "tests", "clients/python")
 CODE: Final = re.compile(r"`([^`\n]+)`")

@@ -1,13 +1,14 @@
 """The trained network as a bot: all decisions that are due go through it in one pass.
 
     python examples/learner/train.py
-    python examples/learner/bot.py --address 127.0.0.1:50051
+    python examples/learner/bot.py --server 127.0.0.1:50051
 
 It was trained for two; at larger tables it plays by the rules of the sample.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,7 @@ from arena_client.engine import seat_view
 from arena_client.samples.rule_bot import RuleBot
 from encoding import GAME, Encoding
 from strength import best, no_masks
-from weights import read
+from weights import WeightsError, read
 
 from engine.nullern.observation import vector_into
 from engine.nullern.view import NullernView
@@ -29,12 +30,14 @@ NETWORK: Final = "trained/network.npz"
 """What train.py writes, beside this file."""
 SEATS: Final = 2
 """What it was trained for."""
+TOGETHER: Final = 64
+"""Decisions that go through the network at once: one comes of each match, and of half of a bot's matches at most."""
 
 
 class LearnerBot(Bot):
     """Takes what the network likes best. `weights.WeightsError` where there is no network yet."""
 
-    name, games, capacity, files = "learner", (GAME.name,), 64, (NETWORK,)
+    name, games, capacity, files = "learner", (GAME.name,), 2 * TOGETHER, (NETWORK,)
 
     def __init__(self, **stated: object) -> None:
         super().__init__(**stated)  # type: ignore[arg-type]
@@ -63,4 +66,7 @@ class LearnerBot(Bot):
 
 
 if __name__ == "__main__":
-    main(LearnerBot, __doc__)
+    try:
+        main(LearnerBot, __doc__)
+    except WeightsError as error:
+        sys.exit(f"Error: {error}")

@@ -1,6 +1,6 @@
 """Train a network to play Nullern for two, from nothing, by playing against itself; start again to go on after any end.
 
-    python examples/learner/train.py [--batches 1000] [--one-process]
+    python examples/learner/train.py [--batches 300] [--one-process]
 
 A process plays and another learns. The folder gets `training.npz`, from which training goes on; whenever strength is
 measured, and at the end, `network.npz`, which `bot.py` plays with, `curve.json` and its picture `curve.svg`. Quoted is

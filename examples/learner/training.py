@@ -27,7 +27,7 @@ from arena.adapters.seeds import settled_seed
 class Asked(NamedTuple):
     """What a training is asked for; its result depends on nothing else."""
 
-    batches: int = 1000
+    batches: int = 300
     games: int = 128
     """Matches of a batch, played together."""
     hidden: int = 256

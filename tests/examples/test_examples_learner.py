@@ -109,6 +109,9 @@ def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole
     shutil.copytree(LEARNER, project, ignore=shutil.ignore_patterns("trained", "__pycache__"))
     arena = [sys.executable, "-m", "arena.cli", "match", f"{project / 'bot.py'}:LearnerBot", "house:random"]
     arena += ["--game", "nullern", "--sets", "2", "--concurrency", "1", "--json"]
+    alone = subprocess.run([sys.executable, str(project / "bot.py")], capture_output=True, text=True, check=False)
+    assert alone.returncode == 1
+    assert re.fullmatch(r"Error: there is no file .*network\.npz: train\.py writes one\n", alone.stderr)
     missing = subprocess.run(arena, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=ROOT)
     assert missing.returncode == 1
     assert "train.py writes one" in missing.stderr

@@ -1,5 +1,6 @@
 """What is under test is what was asked for: the sources, or what of them is compiled."""
 
+import json
 import os
 import re
 import runpy
@@ -56,3 +57,23 @@ GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
 """
     ran = subprocess.run([sys.executable, "-c", script], check=False, text=True, capture_output=True, cwd="/")
     assert re.search(r'File ".*engine/sixth_sense/state\.py", line \d+, in apply\n    \w', ran.stderr), ran.stderr
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("as_json", [True, False], ids=["json", "people"])
+def test_an_error_in_the_log_has_the_text_of_its_lines(as_json: bool) -> None:
+    script = f"""
+import structlog
+from arena.cli import log_output
+from engine.deal import SeededDecks
+from engine.registry import GAMES
+log_output.sys.stderr.isatty = lambda: {not as_json}
+log_output.log_to_stderr({as_json})
+try:
+    GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
+except Exception:
+    structlog.get_logger().exception("a fault of the server")
+"""
+    ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, capture_output=True, cwd="/")
+    text = json.loads(ran.stderr)["exception"] if as_json else ran.stderr
+    assert re.search(r'File ".*engine/sixth_sense/state\.py", line \d+, in apply\n    \w', text), text

@@ -7,6 +7,8 @@ import sys
 
 import structlog
 
+from arena.tracebacks import with_lines
+
 
 def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
     """Log to standard error; as JSON lines also where that is no terminal."""
@@ -18,6 +20,7 @@ def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            with_lines,
             *((structlog.processors.format_exc_info,) if as_json else ()),
             renderer,
         ],

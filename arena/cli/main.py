@@ -97,10 +97,10 @@ def main() -> None:
 
 
 def _print_with_text(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print as Python does, and the lines of compiled modules, too: it asks their loader, which has none."""
-    import linecache
+    """Print as Python does, and the lines of compiled modules, too."""
     import traceback
 
-    for frame, _ in traceback.walk_tb(trace):
-        linecache.getlines(frame.f_code.co_filename)
+    from arena.tracebacks import read_lines
+
+    read_lines(trace)
     traceback.print_exception(kind, error, trace)

@@ -15,6 +15,7 @@ import structlog
 from arena.client.directory import opening_directory
 from arena.client.remote import connect
 from arena.processes.parent import Parent, connected
+from arena.tracebacks import with_lines
 from arena.transport.proxy_protocol import networks
 from arena.transport.sockets import host_and_port
 from arena.web.playing.play_socket import PlaySocket
@@ -53,6 +54,7 @@ def _log_to_stderr() -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            with_lines,
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],

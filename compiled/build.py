@@ -41,10 +41,10 @@ WAY = {
     "arena/server/workers": ("pool",),
     "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),
     "arena/store": ("journal", "journal_blocks"),
-    "arena/house": ("question",),
+    "arena/house": ("question", "random_bot"),
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }
-"""The rest of the way of an answer, by room, beside the codec of every game."""
+"""The rest of the way of an answer, by room, beside the codec of every game; a test profiles a server."""
 PACKAGES = ("engine", "arena")
 """A distribution each; what comes later imports what comes before."""
 PYTHON = ("__init__.py", "game.py", "view.py")

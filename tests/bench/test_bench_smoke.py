@@ -41,6 +41,7 @@ SMALLEST = {
     "studies.house": "",
     "studies.luck": "--seats 2 --matches 10 --processes 1",
     "studies.parts": "",
+    "studies.relaying": "--seconds 0.05 --turns 1",
     "studies.replay_files": "--replays 40",
     "studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
     "studies.search": "--matches 4",

@@ -14,7 +14,7 @@ BLOCKS = re.findall(r"^```\w+\n\W+ ([\w/.]+)(?: -->)?\n(.*?)^```", PAGE, re.MULT
 
 def test_there_are_blocks_of_every_language() -> None:
     shown = {path.removeprefix("tests/interop/").partition("/")[0] for path, _ in BLOCKS}
-    assert shown == {"buf.gen.yaml", "go", "cpp", "java", "rust"}
+    assert shown == {"buf.gen.yaml", "go", "cpp", "java", "rust", "javascript"}
 
 
 @pytest.mark.parametrize(("path", "block"), BLOCKS, ids=[path for path, _ in BLOCKS])

@@ -43,7 +43,7 @@ from arena.replay.header import Entry, Header, SeatedBot
 from arena.replay.record import encode
 from arena.store import matches, publishing, replays, schema
 from arena.store.fits import Fits
-from arena.store.store import open_to_amend
+from arena.store.opening import open_to_amend
 from bench import listings
 from engine.deal import SeededDecks, commitment, match_key
 from engine.registry import GAMES

@@ -37,7 +37,7 @@ class AuthorizedChange:
         """
         from arena.store.directory import operator_token
         from arena.store.errors import StoreLocked
-        from arena.store.store import open_to_amend
+        from arena.store.opening import open_to_amend
 
         with _errors_for_click():
             if self.token_file is not None:

@@ -22,8 +22,8 @@ from arena.client.verdict import prove, verified
 from arena.replay.read import read
 from arena.replay.render.show import part_name, show_part
 from arena.replay.steps import Course
+from arena.store.opening import open_to_amend
 from arena.store.rebuild import rebuild
-from arena.store.store import open_to_amend
 
 
 def look_back(console: Console, data: Path, game: str, before: int) -> None:

@@ -17,8 +17,8 @@ from rich.text import Text
 from arena.cli.flags_table import MARK
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
-from arena.client.bot_profile import flagged
 from arena.client.figures import CONFIDENCE, share_in_words
+from arena.client.flags import flagged
 from arena.store.rows import LadderRow, LadderRows
 
 NARROWEST: Final = 15

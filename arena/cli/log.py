@@ -98,7 +98,7 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     from arena.cli.copy_progress import copy_progress
     from arena.store.audit import audit as audit_log
     from arena.store.errors import StoreError
-    from arena.store.store import open_readonly
+    from arena.store.opening import open_readonly
 
     try:
         with copy_progress("auditing") as progress, open_readonly(data) as connection:
@@ -127,7 +127,7 @@ def rotate_key(data: Path, as_json: bool) -> None:
     """
     from arena.store.errors import StoreError, StoreLocked
     from arena.store.log_key import replace_key, rotate
-    from arena.store.store import open_to_amend
+    from arena.store.opening import open_to_amend
 
     try:
         with open_to_amend(data) as connection:

@@ -26,8 +26,8 @@ def command(keep: int, data: Path, as_json: bool) -> None:
     """
     from arena.cli.copy_progress import copy_progress
     from arena.store.errors import StoreError, StoreLocked
+    from arena.store.opening import open_to_amend
     from arena.store.replays import prune
-    from arena.store.store import open_to_amend
 
     pruned = 0
     try:

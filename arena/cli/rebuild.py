@@ -42,7 +42,7 @@ def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
     """
     from arena.client.directory import games_named
     from arena.store import rebuild as store
-    from arena.store.store import open_readonly, open_to_amend
+    from arena.store.opening import open_readonly, open_to_amend
 
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:

@@ -23,7 +23,7 @@ def command(data: Path, as_json: bool) -> None:
     """
     from arena.store.disk_use import disk_use
     from arena.store.errors import StoreError
-    from arena.store.store import open_readonly
+    from arena.store.opening import open_readonly
 
     try:
         with open_readonly(data) as connection:

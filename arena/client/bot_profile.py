@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from arena.client.flags import flagged
 from arena.client.profile import BotProfile, profile
 from arena.client.source import LARGEST_PAGE
-from arena.ladder.ladder import FlagKind
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store.errors import Refused
-from arena.store.rows import FlagRow, MatchRow, MatchState
+from arena.store.rows import MatchRow, MatchState
 
 if TYPE_CHECKING:
     from arena.client.source import DataSource
@@ -61,13 +61,3 @@ def all_matches(source: DataSource, game: str, bot: str, before: int | None = No
         if len(rows) < LARGEST_PAGE:
             return
         before = rows[-1].match_id
-
-
-def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
-    """Return the flags that are about a bot; with `version`, of its changes only those of this version."""
-    return tuple(
-        flag
-        for flag in flags
-        if bot in {flag.bot, flag.other}
-        and (flag.kind is not FlagKind.CHANGE or version is None or flag.version == version)
-    )

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from arena.store import bots, kept_ladders, log, match_search, matches, moderation, publishing, standings
 from arena.store.errors import Refused
-from arena.store.journal import read_journal
+from arena.store.opening import ReadConnections, open_readonly
 from arena.store.opponents import opponents
 from arena.store.rows import microseconds
-from arena.store.store import ReadConnections, open_readonly
 from arena.store.version_standings import version_standings
 from engine.registry import GAMES
 
@@ -165,6 +164,8 @@ class Directory:
 
     def running(self, match_id: int) -> Sequence[str]:
         """Return the journal's lines of a match being played, with its seed and all hands; none of any other match."""
+        from arena.store.journal import read_journal
+
         playing = match_id in matches.playing(self._connection)
         return read_journal(self._path, match_id) if playing else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from arena.ladder.ladder import FlagKind
@@ -34,3 +35,13 @@ def sentence(flag: FlagRow) -> str:
             return (
                 f"{bot}{version} was {abs(flag.size):.0f} Elo {how} in the newer half of its results than in the older"
             )
+
+
+def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
+    """Return the flags that are about a bot; with `version`, of its changes only those of this version."""
+    return tuple(
+        flag
+        for flag in flags
+        if bot in {flag.bot, flag.other}
+        and (flag.kind is not FlagKind.CHANGE or version is None or flag.version == version)
+    )

@@ -27,8 +27,8 @@ from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusa
 from arena.store.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log_key import key_file, next_key_file
 from arena.store.migrate import migrate
+from arena.store.opening import open_readonly
 from arena.store.replay_files import attach, segments_of, sync_directory
-from arena.store.store import open_readonly
 from arena.version import __version__
 
 MANIFEST: Final = "backup.json"

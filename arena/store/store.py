@@ -1,4 +1,4 @@
-"""Opening a data directory: as the server that owns it, to read it beside a server, or to change it without one.
+"""An open data directory, as the server that owns it uses it; `opening` opens one without a server.
 
 A job is a function of a connection, made of operations such as those in `bots` and `matches`. It runs in a thread or in
 another process: it must not call trio, and takes and returns plain values, not rows or cursors.
@@ -6,28 +6,27 @@ another process: it must not call trio, and takes and returns plain values, not 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from time import thread_time
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import trio
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError
 
 from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
 from arena.store import log, matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
-from arena.store.errors import JournalForeign, StoreLost, StoreReplaced, StoreUnusable, file_error
+from arena.store.errors import JournalForeign, StoreLost, StoreReplaced
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.log_key import open_log
-from arena.store.migrate import check, migrate, require_current
+from arena.store.migrate import check, migrate
 from arena.store.open_files import OpenFiles
+from arena.store.opening import disposed, store_errors
 from arena.store.replay_files import Segment, attach
 from arena.store.replay_move import move
 from arena.store.writer import Writer, thread_writer
@@ -117,7 +116,7 @@ class Store:
             nonlocal work
             start = thread_time()
             try:
-                with _store_errors(self._database), self._reader.connect() as connection, connection.begin():
+                with store_errors(self._database), self._reader.connect() as connection, connection.begin():
                     attach(connection, self._database.path.parent)
                     return job(connection)
             finally:
@@ -144,7 +143,7 @@ async def open_store(
     opened.
     """
     database = database_of(directory)
-    with database.locked() as lock, _store_errors(database):
+    with database.locked() as lock, store_errors(database):
         if not _has_tables(database) and journal_files(directory):
             raise StoreLost(database.path, journal_of(directory))
         with database.writing().connect() as connection, connection.begin():
@@ -169,7 +168,7 @@ async def open_store(
                 else process_writer(writer_process, database, lock, seal) as writer
             ):
                 token = operator_token(directory)
-                with _disposed(database.reading()) as reader:
+                with disposed(database.reading()) as reader:
                     yield Store(writer, reader, database, token, journal, left.lines, lost, found)
 
 
@@ -191,7 +190,7 @@ def _has_tables(database: Database) -> bool:
     """Return whether a database has tables, without changing a byte of it; StoreCorrupt, StoreNewer."""
     if database.empty():
         return False
-    with _disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
+    with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():
         return check(connection, database)
 
 
@@ -202,102 +201,3 @@ def _check_journal(connection: Connection, journal: Path, content: JournalConten
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)
-
-
-@contextmanager
-def open_readonly(directory: Path) -> Iterator[Connection]:
-    """Open one committed state of a data directory to read it, whether a server uses the directory or not.
-
-    StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
-    """
-    database = _existing(directory)
-    with _disposed(database.reading()) as reader, _current(database, reader) as connection:
-        yield connection
-
-
-class ReadConnections:
-    """Opens one committed state of a data directory after the other, with connections that stay open. For all threads.
-
-    A database that was replaced meanwhile, as by a restore, is opened anew.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._lock = Lock()
-        self._engine: Engine | None = None
-        self._opened = (0, 0)
-
-    @contextmanager
-    def open(self) -> Iterator[Connection]:
-        """Open the newest committed state for the block; errors are those of `open_readonly`."""
-        database = _existing(self._directory)
-        with _current(database, self._engine_of(database)) as connection:
-            yield connection
-
-    def close(self) -> None:
-        """Close the connections that nobody uses now."""
-        with self._lock:
-            if self._engine is not None:
-                self._engine.dispose()
-            self._engine = None
-
-    def _engine_of(self, database: Database) -> Engine:
-        try:
-            found = database.path.stat()
-        except OSError as error:
-            raise file_error(database.path, error) from error
-        with self._lock:
-            if self._engine is None or self._opened != (found.st_dev, found.st_ino):
-                if self._engine is not None:
-                    self._engine.dispose()
-                self._engine, self._opened = database.reading(), (found.st_dev, found.st_ino)
-            return self._engine
-
-
-@contextmanager
-def open_to_amend(directory: Path) -> Iterator[Connection]:
-    """Open one write transaction on a data directory that no server uses, as only one process may write to it.
-
-    Errors are those of `open_readonly`, StoreLocked and DiskFull.
-    """
-    database = _existing(directory)
-    with database.locked(), _current(database, database.writing()) as connection:
-        yield connection
-
-
-def _existing(directory: Path) -> Database:
-    database = database_of(directory)
-    if not database.exists():
-        raise StoreUnusable(directory, f"it has no {database.path.name}; a server started on it makes one")
-    return database
-
-
-@contextmanager
-def _current(database: Database, engine: Engine) -> Iterator[Connection]:
-    """Open one transaction on a database that has this program's schema."""
-    with _store_errors(database), engine.connect() as connection:
-        files = attach(connection, database.path.parent)
-        try:
-            with files.transaction(connection):
-                require_current(connection, database)
-                yield connection
-        finally:
-            files.close()
-
-
-@contextmanager
-def _disposed(engine: Engine) -> Iterator[Engine]:
-    """Close the connections that an engine keeps at the end of the block."""
-    try:
-        yield engine
-    finally:
-        engine.dispose()
-
-
-@contextmanager
-def _store_errors(database: Database) -> Iterator[None]:
-    """Translate errors of the database to the store's errors."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise database.named(error)  # noqa: B904 - its cause is set

@@ -15,9 +15,9 @@ from arena.client.flags import sentence
 from arena.ladder.ladder import FlagKind
 from arena.store import replays
 from arena.store.fits import Fits
+from arena.store.opening import open_to_amend
 from arena.store.publishing import publish
 from arena.store.rows import FlagRow
-from arena.store.store import open_to_amend
 from tests.cli.cli_rig import Played, arena, shown
 from tests.cli.ladder_rows import HOUSE, SECOND, SETTLED, ladder
 from tests.store import test_store_flags

@@ -11,7 +11,7 @@ import pytest
 
 from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, matches
-from arena.store.store import open_to_amend
+from arena.store.opening import open_to_amend
 from tests.cli.cli_rig import arena, serving, shown
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from arena.store.store import open_to_amend
+from arena.store.opening import open_to_amend
 from tests.cli.cli_rig import Played, arena, let_play, serving, shown
 
 

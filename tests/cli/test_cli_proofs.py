@@ -21,7 +21,8 @@ from arena.replay.hash_chain import PackedReplay, pack, text_digest, without_cha
 from arena.replay.read import read
 from arena.store import bots, log, matches
 from arena.store.backup import back_up, restore
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
 from engine.deal import commitment
 from tests.cli.cli_rig import PATIENCE, Played, arena, shown
 from tests.cli.test_cli_javascript import VERIFIER

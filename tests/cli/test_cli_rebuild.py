@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection, delete, select, update
 
 from arena.store import schema
-from arena.store.store import open_to_amend
+from arena.store.opening import open_to_amend
 from engine.registry import GAMES
 from tests.cli.cli_rig import Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES

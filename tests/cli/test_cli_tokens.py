@@ -10,7 +10,7 @@ import pytest
 from arena.store import bots, parking
 from arena.store.bots import BotId
 from arena.store.errors import UnknownToken
-from arena.store.store import open_readonly, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
 from tests.cli.cli_rig import Played, arena, serving, shown
 from tests.store.jobs import NOW, begin, finish
 

@@ -10,8 +10,8 @@ import pytest
 from arena.replay.hash_chain import PackedReplay
 from arena.store import bots, matches
 from arena.store.fits import Fits
+from arena.store.opening import open_to_amend
 from arena.store.publishing import publish
-from arena.store.store import open_to_amend
 from tests.cli.cli_rig import Played, arena, shown
 
 GAME = "sixth_sense"

@@ -21,8 +21,8 @@ from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store import matches, moderation
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.rows import MatchState
-from arena.store.store import open_readonly, open_to_amend
 from arena.web.pages import bots, opponents
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.fresh import FreshRows

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.store import match_search, matches
-from arena.store.store import open_readonly
+from arena.store.opening import open_readonly
 from arena.web.pages import match_list
 from tests.cli.web_data import directory_of, pages_of
 from tests.cli.web_rig import WebPages

@@ -20,8 +20,8 @@ from arena.replay.read import read
 from arena.replay.review import Costly
 from arena.replay.steps import Course
 from arena.store import bots, matches, schema
+from arena.store.opening import open_to_amend
 from arena.store.replay_files import IN_ROW, packed
-from arena.store.store import open_to_amend
 from arena.web.reading import reviews
 from arena.web.reading.reviews import Reviews, TooManyReviews
 from tests.cli.web_data import DAY, directory_of, pages_of

@@ -19,7 +19,8 @@ from arena.replay.header import MatchKind
 from arena.replay.record import encode
 from arena.store import bots, matches
 from arena.store.bots import BotId
-from arena.store.store import open_store, open_to_amend
+from arena.store.opening import open_to_amend
+from arena.store.store import open_store
 from engine.game import Game
 from engine.sixth_sense import SIXTH_SENSE
 from tests.cli.web_rig import WebPages

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from arena.store import matches
 from arena.store.directory import locked
+from arena.store.opening import open_readonly
 from arena.store.rows import MatchState
-from arena.store.store import open_readonly
 from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
 from tests.end_to_end.e2e_rig import audit
 

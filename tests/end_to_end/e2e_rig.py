@@ -33,10 +33,10 @@ from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
 from arena.store import events, matches, schema
 from arena.store.directory import locked
+from arena.store.opening import open_readonly
 from arena.store.publishing import as_published
 from arena.store.rebuild import verify as verify_ladder
 from arena.store.rows import MatchRow, MatchState
-from arena.store.store import open_readonly
 from engine.registry import GAMES
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
 from tests.end_to_end.raw_bot import Ended as Ended

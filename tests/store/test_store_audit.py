@@ -16,7 +16,8 @@ from arena.store.audit_findings import LogAudit
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
 from arena.store.log_key import replace_key, rotate
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
 from tests.store.test_store_log import _fill, _play

@@ -14,7 +14,8 @@ from arena.store import matches, schema
 from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore
 from arena.store.directory import operator_token
 from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable
-from arena.store.store import open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit, begin, finish
 from tests.store.test_store_journal import header
 
@@ -143,7 +144,7 @@ async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, 
     def write_more(done: int, whole: int) -> None:
         told.append((done, whole))
         if len(told) == 1:
-            from arena.store.store import open_to_amend
+            from arena.store.opening import open_to_amend
 
             with open_to_amend(directory) as connection:
                 finish(connection, begin(connection, players), [1, 2])

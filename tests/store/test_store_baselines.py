@@ -15,10 +15,11 @@ from arena.ladder.luck_columns import DealKind, LuckColumns, ReplayedMatch
 from arena.store import baselines, matches, schema
 from arena.store.bots import BotId
 from arena.store.fits import Fits, recomputed
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.publishing import as_published, publish, replayed
 from arena.store.rebuild import rebuild, verify
 from arena.store.standings import of_tables, standings
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, finish
 from tests.store.older import older_database
 

@@ -18,7 +18,8 @@ from arena.store.errors import (
     TokenNotAllowed,
     UnknownToken,
 )
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish
 
 

@@ -22,7 +22,8 @@ import trio
 from arena.replay.hash_chain import PackedReplay
 from arena.store import matches
 from arena.store.errors import StoreError
-from arena.store.store import open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit, begin, finish, replay
 
 SIZE = 600_000

@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 from arena.ladder.ladder import Flag, FlagKind
 from arena.store import bots, matches, moderation
 from arena.store.fits import Fits, recomputed
+from arena.store.opening import open_to_amend
 from arena.store.publishing import as_published, publish
 from arena.store.rebuild import rebuild, verify
 from arena.store.standing_out import standing_out
 from arena.store.standings import current, standings
-from arena.store.store import open_to_amend
 from tests.store.jobs import GAME, NOW, finish
 
 

@@ -14,9 +14,9 @@ from arena.ladder.ladder import Ladder
 from arena.store import moderation, schema
 from arena.store.fits import Fits
 from arena.store.kept_ladders import DAY, HOUR, keep, published_until
+from arena.store.opening import open_to_amend
 from arena.store.publishing import publish
 from arena.store.rows import microseconds
-from arena.store.store import open_to_amend
 from tests.store.jobs import GAME, add_bots
 from tests.store.test_store_publishing import play
 

@@ -13,7 +13,8 @@ from random import Random
 import pytest
 
 from arena.store.matches import playing
-from arena.store.store import open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import open_store
 from tests.store.jobs import NOW, audit
 
 pytestmark = pytest.mark.process

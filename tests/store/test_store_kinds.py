@@ -8,7 +8,8 @@ from sqlalchemy import text
 
 from arena.replay.header import MatchKind
 from arena.store import matches
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish
 from tests.store.older import older_database
 

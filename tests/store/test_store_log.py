@@ -30,8 +30,9 @@ from arena.store.bots import BotId
 from arena.store.errors import LogKeyMissing, LogKeyUnusable
 from arena.store.group_commit import AtEnd
 from arena.store.log_key import key_file, next_key_file, replace_key, rotate
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import ADOPTING as ADOPTING_LOG
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 from tests.log.test_log_tree import plain_root
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database

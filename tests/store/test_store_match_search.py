@@ -11,8 +11,8 @@ from sqlalchemy import Connection, insert, text
 
 from arena.store import match_search, matches, schema
 from arena.store.match_search import SEARCHED, MatchFilter, NoSuchSearch, search
+from arena.store.opening import open_to_amend
 from arena.store.rows import MatchRow, MatchState, microseconds
-from arena.store.store import open_to_amend
 from tests.store.jobs import GAME, add_bots, replay
 
 GAMES = (GAME, "nullern")

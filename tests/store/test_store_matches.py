@@ -15,9 +15,10 @@ from arena.store import matches, schema
 from arena.store.bots import BotId
 from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
 from arena.store.matches import MatchId
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.standings import standings
-from arena.store.store import LOST, open_readonly, open_store, open_to_amend
+from arena.store.store import LOST, open_store
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
 
 

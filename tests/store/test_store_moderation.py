@@ -22,9 +22,10 @@ from arena.store.errors import (
     UnknownBot,
     UnknownToken,
 )
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.rows import BotEventKind, BotEventRow, instant
 from arena.store.standings import history, standings
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, begin, finish
 from tests.store.older import older_database
 

@@ -11,7 +11,8 @@ from trio.testing import MockClock
 
 from arena.store.errors import StoreReplaced
 from arena.store.open_files import OpenFiles
-from arena.store.store import open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit
 
 

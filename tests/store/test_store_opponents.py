@@ -10,8 +10,8 @@ from arena.client.profile import profile
 from arena.store import events, matches, moderation
 from arena.store import opponents as module
 from arena.store.errors import UnknownBot
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.opponents import opponents
-from arena.store.store import open_readonly, open_to_amend
 from engine.nullern import NULLERN
 from tests.cli.web_data import DAY, directory_of
 from tests.replay.recorded import STARTED

@@ -12,7 +12,8 @@ import trio
 from sqlalchemy import Connection, insert
 
 from arena.store import bots, matches, moderation, schema, standings
-from arena.store.store import open_store, open_to_amend
+from arena.store.opening import open_to_amend
+from arena.store.store import open_store
 from arena.transport.work_budget import metered
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 

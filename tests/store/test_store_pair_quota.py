@@ -12,10 +12,10 @@ from arena.ladder.events import DAY, MatchResult, day_of
 from arena.ladder.live import RatingChange
 from arena.store import bots, events, matches, schema
 from arena.store.fits import Fits, recomputed
+from arena.store.opening import open_to_amend
 from arena.store.publishing import as_published, pair_quota, publish
 from arena.store.rebuild import rebuild, verify
 from arena.store.standings import current, standings
-from arena.store.store import open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, begin, replay
 
 

@@ -12,7 +12,8 @@ from arena.store import bots, parking
 from arena.store.bots import BotId
 from arena.store.errors import NotParked, OfTheHouse, UnknownBot
 from arena.store.matches import MatchId
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish
 from tests.store.older import older_database
 

@@ -15,8 +15,8 @@ from arena.store.disk_use import ReplayUse, disk_use
 from arena.store.errors import ReplayPruned
 from arena.store.events import read
 from arena.store.matches import MatchId
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import prune
-from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 PIECE = 5000

@@ -15,11 +15,11 @@ from arena.ladder.rebase import replayed_since
 from arena.store import events, matches, schema
 from arena.store.bots import BotId
 from arena.store.fits import Fits, recomputed
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.publishing import as_published, publish, through
 from arena.store.rebuild import rebuild, verify
 from arena.store.rows import instant
 from arena.store.standings import current, of_tables, standings
-from arena.store.store import open_readonly, open_to_amend
 from tests.store.jobs import GAME, NOW, add_bots, finish
 
 

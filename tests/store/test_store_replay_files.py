@@ -21,7 +21,8 @@ from arena.store.audit import audit as audit_log
 from arena.store.backup import back_up, restore
 from arena.store.disk_use import disk_use
 from arena.store.errors import ReplayDamaged, StoreReplaced, StoreUnusable
-from arena.store.store import MOVING, FilesFound, open_readonly, open_store, open_to_amend
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import MOVING, FilesFound, open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
 

@@ -18,9 +18,10 @@ from sqlalchemy.exc import IntegrityError
 
 from arena.store import schema
 from arena.store.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.sqlite import migrations
 from arena.store.sqlite.engine import in_memory
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 
 
 async def make(directory: Path) -> None:

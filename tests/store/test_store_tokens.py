@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from arena.store import bots, schema
 from arena.store.errors import OfTheHouse, TooManyBots, UnknownBot, UnknownToken
-from arena.store.store import open_to_amend
+from arena.store.opening import open_to_amend
 from tests.store.jobs import NOW
 
 OWNER = "she-who-must-not-be-named"

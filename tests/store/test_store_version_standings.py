@@ -12,9 +12,10 @@ from sqlalchemy import Connection, select, text
 from arena.store import matches, schema
 from arena.store.errors import UnknownBot
 from arena.store.fits import Fits
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.publishing import publish
 from arena.store.rows import instant
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 from arena.store.version_standings import version_standings
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database

@@ -15,8 +15,9 @@ from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
 from arena.store import events, matches, schema, versions
 from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownBot, UnknownMatch
+from arena.store.opening import open_readonly, open_to_amend
 from arena.store.standings import history, standings
-from arena.store.store import open_readonly, open_store, open_to_amend
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
 from tests.store.older import older_database
 

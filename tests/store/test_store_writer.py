@@ -13,7 +13,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from arena.store import bots, schema
 from arena.store.errors import DiskFull, NameTaken, StoreClosed, StoreError
-from arena.store.store import Store, open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import Store, open_store
 
 
 def register(name: str) -> Callable[[Connection], str]:

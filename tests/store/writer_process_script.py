@@ -16,7 +16,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from arena.store import bots
 from arena.store.errors import NameTaken, StoreClosed, StoreError
-from arena.store.store import Store, open_readonly, open_store
+from arena.store.opening import open_readonly
+from arena.store.store import Store, open_store
 from arena.store.writer_process import WriterProcess, fork_writer_process
 from tests.store.jobs import NOW
 

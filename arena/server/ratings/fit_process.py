@@ -17,7 +17,7 @@ from arena.ladder.ladder import Ladder
 from arena.processes.parent import Parent, connected
 from arena.store.errors import StoreError
 from arena.store.fits import Fits
-from arena.store.store import open_readonly
+from arena.store.opening import open_readonly
 
 YIELDING: Final = 10
 """How much it gives way to matches when the machine is busy (`nice`)."""

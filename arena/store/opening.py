@@ -1,0 +1,116 @@
+"""Opening a data directory without being its server: to read it beside one, or to change it when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from arena.store.database import Database
+from arena.store.directory import database_of
+from arena.store.errors import StoreUnusable, file_error
+from arena.store.migrate import require_current
+from arena.store.replay_files import attach
+
+
+@contextmanager
+def open_readonly(directory: Path) -> Iterator[Connection]:
+    """Open one committed state of a data directory to read it, whether a server uses the directory or not.
+
+    StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
+    """
+    database = _existing(directory)
+    with disposed(database.reading()) as reader, _current(database, reader) as connection:
+        yield connection
+
+
+class ReadConnections:
+    """Opens one committed state of a data directory after the other, with connections that stay open. For all threads.
+
+    A database that was replaced meanwhile, as by a restore, is opened anew.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = Lock()
+        self._engine: Engine | None = None
+        self._opened = (0, 0)
+
+    @contextmanager
+    def open(self) -> Iterator[Connection]:
+        """Open the newest committed state for the block; errors are those of `open_readonly`."""
+        database = _existing(self._directory)
+        with _current(database, self._engine_of(database)) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections that nobody uses now."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.dispose()
+            self._engine = None
+
+    def _engine_of(self, database: Database) -> Engine:
+        try:
+            found = database.path.stat()
+        except OSError as error:
+            raise file_error(database.path, error) from error
+        with self._lock:
+            if self._engine is None or self._opened != (found.st_dev, found.st_ino):
+                if self._engine is not None:
+                    self._engine.dispose()
+                self._engine, self._opened = database.reading(), (found.st_dev, found.st_ino)
+            return self._engine
+
+
+@contextmanager
+def open_to_amend(directory: Path) -> Iterator[Connection]:
+    """Open one write transaction on a data directory that no server uses, as only one process may write to it.
+
+    Errors are those of `open_readonly`, StoreLocked and DiskFull.
+    """
+    database = _existing(directory)
+    with database.locked(), _current(database, database.writing()) as connection:
+        yield connection
+
+
+def _existing(directory: Path) -> Database:
+    database = database_of(directory)
+    if not database.exists():
+        raise StoreUnusable(directory, f"it has no {database.path.name}; a server started on it makes one")
+    return database
+
+
+@contextmanager
+def _current(database: Database, engine: Engine) -> Iterator[Connection]:
+    """Open one transaction on a database that has this program's schema."""
+    with store_errors(database), engine.connect() as connection:
+        files = attach(connection, database.path.parent)
+        try:
+            with files.transaction(connection):
+                require_current(connection, database)
+                yield connection
+        finally:
+            files.close()
+
+
+@contextmanager
+def disposed(engine: Engine) -> Iterator[Engine]:
+    """Close the connections that an engine keeps at the end of the block."""
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def store_errors(database: Database) -> Iterator[None]:
+    """Translate errors of the database to the store's errors."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise database.named(error)  # noqa: B904 - its cause is set

@@ -34,6 +34,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DynamicTest;
@@ -158,6 +159,11 @@ class ConversationsTest {
         }
 
         @Override
+        public Optional<List<ByteString>> consistency(long first, long second) {
+            throw new AssertionError("nobody checks the log");
+        }
+
+        @Override
         public void close() {}
 
         /** Starts the bot's program. */
@@ -166,7 +172,7 @@ class ConversationsTest {
             Connection[] made = new Connection[1];
             answering = new Answering(
                     new Caller(bot, options.playOn, clock), (session, request) -> made[0].say(session, request));
-            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, reason -> {
+            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, null, reason -> {
                 if (connection == made[0]) {
                     ended = true;
                     why = reason;

@@ -9,7 +9,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /** Hears what the library logs, in place of the console, until it is closed. */
-final class Heard extends Handler {
+final class Heard extends Handler implements AutoCloseable {
     private static final Map<Level, String> LEVELS = Map.of(Level.INFO, "info", Level.WARNING, "warn", Level.SEVERE, "error");
 
     final List<String> said = new ArrayList<>();

@@ -128,6 +128,19 @@ class ProofsTest {
         }
     }
 
+    /** A root that a proof reaches too early is that of a smaller tree. */
+    @Test
+    void aProofThatIsTooShortForTheSizeProvesNothing() {
+        ByteString root = Digests.sha256(ByteString.copyFrom(new byte[1]), LEAVES.get(0));
+        LogHead one = LogHead.newBuilder().setSize(1).setRoot(root).build();
+        LogHead two = one.toBuilder().setSize(2).build();
+        LogEntry entry = LogEntry.newBuilder().setNumber(1).setLeaf(LEAVES.get(0)).setHead(one).build();
+        assertTrue(Merkle.included(entry));
+        assertFalse(Merkle.included(entry.toBuilder().setHead(two).build()));
+        assertTrue(Merkle.consistent(one, one, List.of()));
+        assertFalse(Merkle.consistent(one, two, List.of()));
+    }
+
     @Test
     void earlierLogsBeginLaterOnes() {
         List<JsonObject> given = objects("consistency");

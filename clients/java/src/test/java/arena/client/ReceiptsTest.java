@@ -76,6 +76,11 @@ class ReceiptsTest {
                 .toList();
     }
 
+    /** The logs that a story shows, one after the other. */
+    static List<LogState> shownIn(String title) {
+        return story(title).stream().filter(step -> step.has("shows")).map(ReceiptsTest::shown).toList();
+    }
+
     private static LogState shown(JsonObject step) {
         JsonElement state = step.get("shows");
         return state.isJsonNull() ? LogState.getDefaultInstance() : Corpus.message(state, LogState.newBuilder());

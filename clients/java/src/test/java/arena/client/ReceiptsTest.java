@@ -139,6 +139,7 @@ class ReceiptsTest {
         LogChecker checker = checker(file);
         JsonObject welcome = story("A log that grows, under a key that names the next").get(1);
         checker.check(shown(welcome), NOBODY);
+        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)), "as it is begun");
         int last = 2 * ReceiptFile.KEPT + 1;
         for (int match = 1; match <= last; match++) {
             checker.take(interrupted(match), null);
@@ -153,7 +154,7 @@ class ReceiptsTest {
         LogState later = shown(story("A log that grows, under a key that names the next").get(5));
         checker(file).check(later.toBuilder().clearHead().build(), NOBODY);
         assertEquals(1, heard.take().size(), "the pin is known");
-        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+        assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)), "as it is shortened");
         assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file.getParent())));
         try (Stream<Path> files = Files.list(file.getParent())) {
             assertEquals(List.of(file), files.toList(), "nothing lies beside it");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -62,7 +63,7 @@ class Mine extends Bot {{
     public static void main(String[] arguments) {{
         int status = 0;
         try {{
-            Options options = new Options().tokenFile(java.nio.file.Path.of("token")).matches(1);
+            Options options = new Options().tokenFile(java.nio.file.Path.of("token")).noReceipts().matches(1);
             Arena.run(new Mine(), "{address}", options);
         }} catch (ArenaException why) {{
             System.err.println("mine: " + why.kind() + ": " + why.getMessage());
@@ -76,7 +77,9 @@ class Mine extends Bot {{
     return "Mine.java"
 
 
-def test_the_bot_of_the_readme_plays_rated_matches_and_stops_in_order(tmp_path: Path, java: list[str]) -> None:
+def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
+    tmp_path: Path, java: list[str]
+) -> None:
     """Run as it stands by the README's command; then it is stopped as by Ctrl-C."""
     text = README.read_text(encoding="utf-8")
     [bot] = re.findall(r"```java\n(.*?)```", text, re.DOTALL)
@@ -96,8 +99,45 @@ def test_the_bot_of_the_readme_plays_rated_matches_and_stops_in_order(tmp_path: 
         assert player.returncode == 0, log
         assert ", rating " in log
         assert log.endswith(" stopped\n")
-        ran = arena("replay", "verify", "1", "--server", server.server)
+        tokens = tmp_path / ".arena" / "tokens"
+        ran = arena("replay", "verify", "1", "--receipts", str(tokens), "--server", server.server)
         assert ran.exit_code == 0, ran.output
+
+
+@pytest.mark.long
+def test_a_server_proves_to_its_bot_that_its_log_only_grew_and_cannot_where_it_did_not(
+    tmp_path: Path, java: list[str]
+) -> None:
+    """The bot comes back twice: with what it kept, and then with what another log would have shown it."""
+    token = tmp_path / "token"
+    kept = token.with_name("token.receipts")
+
+    def played(address: str) -> str:
+        words = ["arena.samples.RandomBot", "--matches", "1", "--server", address, "--token-file", str(token)]
+        with started(java, tmp_path, *words) as player:
+            try:
+                let_play(address, tmp_path / "others", 1, bots=["rules"])
+                log = player.communicate(timeout=PATIENCE)[1]
+            finally:
+                player.kill()
+        assert player.returncode == 0, log
+        return log
+
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        for pins in (1, 2):
+            log = played(server.server)
+            assert "LOG OF RESULTS" not in log
+            lines = kept.read_text().splitlines()
+            assert [line.startswith('{"match":') for line in lines] == [False, True] * pins
+        for match in ("1", "2"):
+            ran = arena("replay", "verify", match, "--receipts", str(tmp_path), "--server", server.server)
+            assert ran.exit_code == 0, ran.output
+        kept.write_text(
+            kept.read_text().replace(f'"root":"{json.loads(lines[-1])["head"]["root"]}"', f'"root":"{"0" * 64}"')
+        )
+        log = played(server.server)
+        assert "THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: it does not begin with the " in log
+        assert f"What this bot was told is kept in {kept}; it plays on" in log
 
 
 def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(tmp_path: Path, java: list[str]) -> None:

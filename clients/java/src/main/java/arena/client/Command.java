@@ -39,6 +39,7 @@ final class Command {
               --casual              unrated matches with house bots only, so that a first crash costs nothing
               --challenges          accept challenges: unrated matches whose bots are named
               --challenger BOT      accept challenges with this bot only; repeatable
+              --no-receipts         keep nothing of the server's log of results beside the token
               --quiet               show warnings only
               --help                this text
 
@@ -122,6 +123,7 @@ final class Command {
             case "--casual" -> options.casual();
             case "--challenges" -> options.challenges();
             case "--challenger" -> challengers.add(value(name));
+            case "--no-receipts" -> options.noReceipts();
             case "--quiet" -> LOG.setLevel(Level.WARNING);
             case "--help", "-h" -> help = true;
             default -> throw ArenaException.badArgument("there is no option '%s'", name);

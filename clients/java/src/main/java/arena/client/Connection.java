@@ -40,6 +40,7 @@ final class Connection {
      * @param open opens a channel, which connects at its first call
      * @param chance gives numbers from 0 to 1
      * @param obstacle tells later what is in the way for good, in words, where a first connection fails; empty for nothing
+     * @param log compares and keeps what the server shows of its log of results; null for nobody
      * @param done is told the end, once: null where all is well
      */
     record Surroundings(
@@ -48,10 +49,11 @@ final class Connection {
             Inbox inbox,
             DoubleSupplier chance,
             Consumer<Consumer<String>> obstacle,
+            LogChecker log,
             Consumer<RuntimeException> done) {}
 
     /** What the server has for a registration, for its welcome and for its goodbye. */
-    private static final long ANSWER_TIME = SECONDS.toNanos(20);
+    static final long ANSWER_TIME = SECONDS.toNanos(20);
     /** The longest wait before the first try to come back. */
     private static final long FIRST_WAIT = MILLISECONDS.toNanos(100);
     /** The longest between two tries while the server may only be starting again. */
@@ -336,10 +338,13 @@ final class Connection {
         News.info("%s is connected to %s (Arena %s)", welcome.getBot(), profile.address, welcome.getServer());
         name = welcome.getBot();
         progress.reconnect();
-        session = new Session(welcome, profile, progress);
+        session = new Session(welcome, profile, progress, around.log);
         greeted = true;
         reached = true;
         number++;
+        if (around.log != null) {
+            around.log.welcomed(welcome.getLog(), channel::consistency);
+        }
     }
 
     /** Ends all after a goodbye. */

@@ -33,6 +33,10 @@ final class Profile {
     final String token;
     /** Where the token is kept; null where it is given. */
     final Path tokenFile;
+    /** Whether anything is kept of the log of results, and where; null for nowhere on the disk. */
+    final boolean keepsReceipts;
+
+    final Path receipts;
     final String invitation;
     final boolean tls;
     /** The authorities to trust; null for those that Java trusts. */
@@ -94,6 +98,9 @@ final class Profile {
             String told = environment.getOrDefault("ARENA_TOKEN_FILE", "");
             tokenFile = told.isEmpty() ? Tokens.defaultFile(this.address, name) : Path.of(told);
         }
+        keepsReceipts = !options.noReceipts;
+        Path beside = startedFor.isEmpty() && options.tokenFile != null ? options.tokenFile : tokenFile;
+        receipts = keepsReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
     private static long nanos(Duration time) {

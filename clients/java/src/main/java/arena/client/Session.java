@@ -23,11 +23,12 @@ final class Session {
 
     private final Profile profile;
     private final Progress progress;
+    private final LogChecker log;
     /** The capacity that the server knows; below all others where it has to be said again. */
     private int room;
 
-    /** NO_GAME_IN_COMMON where the welcome shows none. */
-    Session(Welcome welcome, Profile profile, Progress progress) {
+    /** NO_GAME_IN_COMMON where the welcome shows none; log takes the reports that have an entry of the log, null for nobody. */
+    Session(Welcome welcome, Profile profile, Progress progress, LogChecker log) {
         if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
             throw new ArenaException(
                     ArenaException.Kind.NO_GAME_IN_COMMON,
@@ -35,6 +36,7 @@ final class Session {
         }
         this.profile = profile;
         this.progress = progress;
+        this.log = log;
         room = progress.room(profile.capacity);
     }
 
@@ -87,7 +89,7 @@ final class Session {
             byte[] chance = new byte[16];
             CHANCE.nextBytes(chance);
             ByteString nonce = ByteString.copyFrom(chance);
-            progress.accepted.put(number, invitation.getCommitment());
+            progress.accepted.put(number, new Progress.Acceptance(invitation.getCommitment(), nonce));
             reply.addReady(Ready.newBuilder().setInvitationId(number).setNonce(nonce));
         } else {
             reply.addDeclined(number);
@@ -105,17 +107,26 @@ final class Session {
 
     private void start(MatchStart start) {
         long match = start.getMatchId();
-        ByteString accepted = progress.accepted.remove(start.getInvitationId());
-        if (accepted != null && !Digests.sha256(start.getSalt(), start.getCommitment()).equals(accepted)) {
+        Progress.Acceptance accepted = progress.accepted.remove(start.getInvitationId());
+        if (accepted != null && !Digests.sha256(start.getSalt(), start.getCommitment()).equals(accepted.commitment())) {
             News.error(
                     "match %s: its commitment is not the one of the invitation: the server may have chosen the deal",
                     Long.toUnsignedString(match));
         }
         progress.playing.add(match);
+        Seat before = progress.seats.get(match);
+        if (before == null || !before.commitment().equals(start.getCommitment())) {
+            ByteString nonce = accepted == null ? ByteString.EMPTY : accepted.nonce();
+            progress.seats.put(match, new Seat(nonce, start.getSalt(), start.getCommitment()));
+        }
     }
 
     private void end(MatchReport report) {
         progress.playing.remove(report.getMatchId());
+        Seat seat = progress.seats.remove(report.getMatchId());
+        if (report.hasEntry() && log != null) {
+            log.take(report, seat);
+        }
         if (report.getInterrupted().isEmpty()) {
             progress.finished++;
         }

@@ -2,13 +2,10 @@ package arena.client;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.Locale;
@@ -86,21 +83,7 @@ final class Tokens {
 
     private void write(String text) {
         try {
-            Path folder = file.toAbsolutePath().getParent();
-            Files.createDirectories(folder);
-            Path whole = Files.createTempFile(folder, ".token-", ""); // for its owner only
-            try {
-                try (FileChannel out = FileChannel.open(whole, StandardOpenOption.WRITE)) {
-                    ByteBuffer bytes = ByteBuffer.wrap((text + "\n").getBytes(StandardCharsets.US_ASCII));
-                    while (bytes.hasRemaining()) {
-                        out.write(bytes);
-                    }
-                    out.force(true);
-                }
-                Files.move(whole, draft, StandardCopyOption.ATOMIC_MOVE);
-            } finally {
-                Files.deleteIfExists(whole);
-            }
+            PrivateFile.replace(draft, (text + "\n").getBytes(StandardCharsets.US_ASCII));
         } catch (IOException wrong) {
             throw ArenaException.unusable(file, wrong);
         }

@@ -16,6 +16,7 @@ import arena.v1.RegisterBotResponse;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
@@ -34,8 +35,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -61,6 +64,25 @@ class ConversationsTest {
             tests.add(DynamicTest.dynamicTest(script.title(), () -> new Performance(script, tokenFile).play()));
         }
         return tests;
+    }
+
+    @Test
+    void whatALostStreamAskedIsAnsweredOnTheNextOnly() {
+        Performance lost = new Performance(new Corpus.Conversation("", new JsonObject(), List.of()), folder.resolve("token"));
+        lost.begin();
+        JsonElement asks = JsonParser.parseString(
+                "{'like': 'welcome', 'decisions': [{'matchId': '1', 'decisionId': 7, 'legal': [2, 3], 'sixthSense': {}}]}");
+        ScriptedCall first = lost.next(ScriptedCall.class);
+        lost.call = first;
+        lost.step("server", asks);
+        lost.step("breaks", JsonParser.parseString("{'status': 'UNAVAILABLE'}")); // before the bot comes to it
+        lost.clock.pass(TimeUnit.MILLISECONDS.toNanos(100), () -> { }, () -> false);
+        lost.call = lost.next(ScriptedCall.class);
+        lost.step("server", asks);
+        lost.settle();
+        assertEquals(List.of("decide 1/7 0+0"), lost.bot.told);
+        assertEquals(List.of(0, 1), Stream.of(first, lost.call)
+                .map(each -> each.said.stream().mapToInt(PlayRequest::getAnswersCount).sum()).toList());
     }
 
     /** A stream that the script answers. */
@@ -158,6 +180,11 @@ class ConversationsTest {
         }
 
         @Override
+        public Optional<List<ByteString>> consistency(long first, long second) {
+            throw new AssertionError("nobody checks the log");
+        }
+
+        @Override
         public void close() {}
 
         /** Starts the bot's program. */
@@ -166,7 +193,7 @@ class ConversationsTest {
             Connection[] made = new Connection[1];
             answering = new Answering(
                     new Caller(bot, options.playOn, clock), (session, request) -> made[0].say(session, request));
-            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, reason -> {
+            Connection.Surroundings around = new Connection.Surroundings(() -> this, clock, answering, () -> 1, null, null, reason -> {
                 if (connection == made[0]) {
                     ended = true;
                     why = reason;

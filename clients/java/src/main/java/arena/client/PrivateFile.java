@@ -1,0 +1,65 @@
+package arena.client;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/** Writes files that only their owner reads, in folders that only their owner enters, where the system knows owners. */
+final class PrivateFile {
+    private static final Set<OpenOption> APPENDING = Set.of(StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+
+    private PrivateFile() {}
+
+    /** Adds to the end of a file, which there need not be yet. */
+    static void append(Path file, byte[] content) throws IOException {
+        folderOf(file);
+        try (SeekableByteChannel out = Files.newByteChannel(file, APPENDING, only(file, "rw-------"))) {
+            write(out, content);
+        }
+    }
+
+    /** Puts a file in the place of the one that is there, if any: whole, or not at all. */
+    static void replace(Path file, byte[] content) throws IOException {
+        Path whole = Files.createTempFile(folderOf(file), ".new-", ""); // for its owner only
+        try {
+            try (FileChannel out = FileChannel.open(whole, StandardOpenOption.WRITE)) {
+                write(out, content);
+                out.force(true);
+            }
+            Files.move(whole, file, StandardCopyOption.ATOMIC_MOVE);
+        } finally {
+            Files.deleteIfExists(whole);
+        }
+    }
+
+    private static Path folderOf(Path file) throws IOException {
+        Path folder = file.toAbsolutePath().getParent();
+        if (!Files.isDirectory(folder)) { // Java 17 refuses one that is a link
+            Files.createDirectories(folder, only(folder, "rwx------"));
+        }
+        return folder;
+    }
+
+    private static FileAttribute<?>[] only(Path path, String permissions) {
+        boolean known = path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return known
+                ? new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))}
+                : new FileAttribute<?>[0];
+    }
+
+    private static void write(SeekableByteChannel out, byte[] content) throws IOException {
+        ByteBuffer left = ByteBuffer.wrap(content);
+        while (left.hasRemaining()) {
+            out.write(left);
+        }
+    }
+}

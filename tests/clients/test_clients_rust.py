@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -96,13 +97,17 @@ def test_the_generated_code_is_up_to_date(tmp_path: Path) -> None:
     assert made == there, "run make proto"
 
 
-def test_the_bot_of_the_readme_plays_rated_matches(tmp_path: Path, project: Path) -> None:
-    """Compiled as it stands, in a crate of its own; then it is stopped as by Ctrl-C."""
+def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
+    tmp_path: Path, project: Path
+) -> None:
+    """Compiled as it stands, in a crate of its own; it is stopped as by Ctrl-C, and started again on a log that has grown."""
     [bot] = re.findall(r"```rust\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len([line for line in bot.splitlines() if line.strip()]) <= 14
     assert bot in (ROOT / "README.md").read_text(encoding="utf-8"), "both pages show the same"
     program = compiled(project, bot)
-    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+    tokens = project / ".arena" / "tokens"
+
+    def played() -> str:
         with started(program, project, "--server", server.server) as player:
             try:
                 let_play(server.server, tmp_path, 2, bots=["random"])
@@ -113,8 +118,21 @@ def test_the_bot_of_the_readme_plays_rated_matches(tmp_path: Path, project: Path
         assert player.returncode == 0, log
         assert ", rating " in log
         assert log.endswith(" stopped\n")
-        ran = arena("replay", "verify", "1", "--server", server.server)
-        assert ran.exit_code == 0, ran.output
+        return log
+
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        for log in (played(), played()):
+            assert "log of results" not in log.lower(), "nothing is wrong with it"
+        [kept] = tokens.glob("*.receipts")
+        lines = [json.loads(line) for line in kept.read_text().splitlines()]
+        first, second = (line["head"]["size"] for line in lines if "arena_receipts" in line)
+        assert first < second, "the log of the second welcome was shown to begin with that of the first"
+        for match in {line["match"] for line in lines if "match" in line}:
+            ran = arena("replay", "verify", str(match), "--receipts", str(tokens), "--server", server.server)
+            assert ran.exit_code == 0, ran.output
+        seen = lines[-1]["head"]
+        kept.write_text(kept.read_text().replace(seen["root"], "00" * 32))  # as who was shown another log
+        assert f"it does not begin with the {seen['size']} entries that this bot has seen" in played()
 
 
 def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(project: Path) -> None:

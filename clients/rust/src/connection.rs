@@ -10,10 +10,10 @@ use tonic::Status;
 
 use crate::errors::{Error, Kind};
 use crate::options::{Settings, Token};
-use crate::session::{Progress, Session, concerns_bot};
+use crate::session::{Progress, Seat, Session, concerns_bot};
 use crate::status::{Failure, play_failure, registration_failure};
 use crate::tokens::{NewToken, read_token};
-use crate::v1::{PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, Welcome};
+use crate::v1::{LogState, MatchReport, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, Welcome};
 
 /// What the server has for a registration, for its welcome and for its goodbye.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(20);
@@ -51,6 +51,10 @@ pub(crate) enum Effect {
     Over { session: u64 },
     /// There is no time left, and the bot is to be called no more.
     Hurry,
+    /// Check the log of results that a welcome shows, `None` where it shows none.
+    CheckLog(Option<LogState>),
+    /// Keep what a report says of the log, and what is known from the match's beginning.
+    Keep { report: Box<MatchReport>, seat: Option<Seat> },
     /// Look for what is in the way for good; it goes to `looked`.
     Look { attempt: u64, lost: Failure },
     /// The end, once.
@@ -243,7 +247,10 @@ impl Connection {
             Ok(session) => session,
             Err(refusal) => return self.finish(Err(refusal)),
         };
-        let reply = session.receive(&mut self.progress, &message);
+        let effects = &mut self.effects;
+        let reply = session.receive(&mut self.progress, &message, &mut |report, seat| {
+            effects.push_back(Effect::Keep { report: report.clone().into(), seat });
+        });
         self.session = Some(session);
         if let Some(reply) = reply {
             self.write(reply);
@@ -385,6 +392,7 @@ impl Connection {
         let session = Session::new(welcome, &self.settings, &self.progress)?;
         (self.greeted, self.reached) = (true, true);
         self.number += 1;
+        self.effects.push_back(Effect::CheckLog(welcome.log.clone()));
         Ok(session)
     }
 

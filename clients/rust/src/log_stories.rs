@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::corpus::{conformance, message, read};
 use crate::listener::{self, listen};
 use crate::log_check::{LogChecker, Proof, Prover};
-use crate::receipts::KEPT;
+use crate::merkle::hashed;
+use crate::receipts::{KEPT, Receipts};
 use crate::session::Seat;
 use crate::v1::{LogEntry, LogHead, LogState, MatchReport};
 
@@ -100,7 +101,7 @@ async fn receipts_are_kept_and_what_is_wrong_is_said() {
     }
 }
 
-/// The first story's steps: a log of one entry is shown, three matches are reported, and a log of all four is shown.
+/// From a story: a log of one entry is shown, three matches are reported, and a log of all four is shown.
 struct Grown {
     shown: LogState,
     reports: Vec<MatchReport>,
@@ -108,7 +109,7 @@ struct Grown {
 }
 
 fn grown() -> Grown {
-    let steps = stories().swap_remove(0).steps;
+    let steps = story("A log that grows, under a key that names the next").steps;
     let shows: Vec<LogState> =
         steps.iter().filter(|step| !step.shows.is_null()).map(|step| message("LogState", &step.shows)).collect();
     let reports = steps.iter().filter_map(|step| step.reports.as_ref());
@@ -150,6 +151,61 @@ async fn other_keys_are_not_taken_for_those_that_are_known_although_the_log_is_t
     check(&checker, Some(shown), &Proofs::default()).await;
     let told = said(&file);
     assert!(told.len() == 1 && told[0].contains("its key is not the one that this bot knows"), "it says {told:?}");
+}
+
+fn story(title: &str) -> Story {
+    stories().into_iter().find(|story| story.title == title).unwrap_or_else(|| panic!("there is no story '{title}'"))
+}
+
+#[tokio::test]
+async fn a_restoration_that_is_not_in_the_log_excuses_nothing() {
+    let mut steps = story("The log was restored from a backup").steps;
+    let before = steps.iter().position(|step| !step.says.is_empty()).unwrap();
+    let step = steps.remove(before);
+    let state: LogState = message("LogState", &step.shows);
+    let untouched = &state.restores[0];
+    let proofless = LogEntry { proof: Vec::new(), ..untouched.clone() };
+    let leaf: Vec<u8> = r#"{"kind":"restore","size":0,"at":0}"#.into();
+    let alone = LogHead { size: 1, root: hashed(&[&[0], &leaf]), signature: Vec::new() };
+    let elsewhere = LogEntry { number: 1, leaf, head: Some(alone), proof: Vec::new() };
+    for (restored, told) in [
+        (untouched.clone(), "warn: the server was restored from a backup on "),
+        (proofless, "error: THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: it does not begin with the "),
+        (elsewhere, "error: THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: it does not begin with the "),
+    ] {
+        let checker = LogChecker::new(None);
+        listen();
+        for step in &steps[..before] {
+            if let Some(report) = &step.reports {
+                checker.take(&message("MatchReport", report), None);
+            } else if !step.starts {
+                check(&checker, Some(message("LogState", &step.shows)), &step.proofs).await;
+            }
+        }
+        check(&checker, Some(LogState { restores: vec![restored], ..state.clone() }), &step.proofs).await;
+        let said = listener::said();
+        assert!(said.len() == 1 && said[0].starts_with(told), "it says {said:?}");
+    }
+}
+
+#[test]
+fn of_a_match_that_was_interrupted_only_its_number_is_compared() {
+    for (title, told) in [("A report's points are not its leaf's", 0), ("A report's match is not its leaf's", 1)] {
+        let report: MatchReport = message("MatchReport", story(title).steps[1].reports.as_ref().unwrap());
+        listen();
+        LogChecker::new(None).take(&MatchReport { interrupted: "by a test".into(), ..report }, None);
+        assert_eq!(listener::said().len(), told, "{title}");
+    }
+}
+
+#[test]
+fn what_lies_beyond_a_cut_is_told_once() {
+    let Grown { shown, reports, .. } = grown();
+    let mut receipts = Receipts::new(None);
+    reports.iter().for_each(|report| receipts.take(report, None));
+    assert_eq!(receipts.beyond(2), [2, 3]);
+    receipts.pin_to(&shown, Some(2));
+    assert!(receipts.beyond(2).is_empty());
 }
 
 #[tokio::test]

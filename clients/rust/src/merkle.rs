@@ -109,10 +109,10 @@ impl Keys {
     pub fn new(leaves: &[Vec<u8>]) -> Result<Self, &'static str> {
         let mut keys: Option<Self> = None;
         for leaf in leaves {
-            let (named, key, signature) = named(leaf).ok_or("a leaf that names no key")?;
+            let (digits, key, signature) = named(leaf).ok_or("a leaf that names no key")?;
             let log = match keys {
                 None => hex::encode(hashed(&[&key])),
-                Some(before) if signed_by(&before.newest, &signature, &before.naming(&named)) => before.log,
+                Some(before) if signed_by(&before.newest, &signature, &before.naming(&digits)) => before.log,
                 Some(_) => return Err("a key that the one before it did not sign"),
             };
             keys = Some(Self { log, newest: key });
@@ -126,12 +126,12 @@ impl Keys {
         signed_by(&self.newest, &head.signature, &format!("arena-log/{}\n{}\n{root}\n", self.log, head.size))
     }
 
-    fn naming(&self, key: &str) -> String {
-        format!("arena-log/{}\nkey\n{key}\n", self.log)
+    fn naming(&self, digits: &str) -> String {
+        format!("arena-log/{}\nkey\n{digits}\n", self.log)
     }
 }
 
-/// Returns a key as its leaf writes it, its bytes, and its signature.
+/// Returns the key that a leaf names, as digits and as bytes, and its signature.
 fn named(leaf: &[u8]) -> Option<(String, Vec<u8>, Vec<u8>)> {
     let Named { key, signature } = serde_json::from_slice(leaf).ok()?;
     let (bytes, signature) = (hex::decode(&key).ok()?, hex::decode(signature).ok()?);

@@ -31,6 +31,7 @@ mod receipt_lines;
 mod receipts;
 mod running;
 mod session;
+mod signals;
 pub mod sixth_sense;
 mod status;
 mod tokens;

@@ -21,8 +21,9 @@ use crate::connection::{Connection, Effect, PROBES};
 use crate::errors::Error;
 use crate::log_check::LogChecker;
 use crate::network::{Network, News};
-use crate::options::{DRAIN_TERMINATED, Options, Settings, drain_limit};
+use crate::options::{Options, Settings, drain_limit};
 use crate::probe::obstacle;
+use crate::signals::Signals;
 use crate::status::Failure;
 use crate::v1::{LogState, PlayRequest};
 
@@ -66,46 +67,6 @@ pub async fn play<B: Bot + Send + 'static>(
         Duration::ZERO
     })
     .await
-}
-
-/// The signals by which a user stops a program.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Result<Self, Error> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let heard =
-            |kind| signal(kind).map_err(|problem| Error::bad_argument(format!("signals cannot be handled: {problem}")));
-        Ok(Self { interrupt: heard(SignalKind::interrupt())?, terminate: heard(SignalKind::terminate())? })
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Result<Self, Error> {
-        Ok(Self {})
-    }
-
-    /// Waits for the next one; returns the time for finishing matches after it.
-    #[cfg(unix)]
-    async fn next(&mut self, limit: Duration) -> Duration {
-        tokio::select! {
-            _ = self.interrupt.recv() => limit,
-            _ = self.terminate.recv() => limit.min(DRAIN_TERMINATED),
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self, limit: Duration) -> Duration {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => limit,
-            Err(_) => pending().await,
-        }
-    }
 }
 
 /// What the thread of the bot has to say.

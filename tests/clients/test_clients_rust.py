@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -27,6 +28,36 @@ BUILD: Final = ROOT / "build" / "client-rust"
 README: Final = SOURCE / "README.md"
 SAMPLES: Final = ("random", "rules")
 
+MINE: Final = """use arena_client::{Bot, Decision, Options, Profile, run, told};
+
+struct Mine;
+
+impl Bot for Mine {
+    fn profile(&self) -> Profile {
+        Profile { version: "1".into(), ..Profile::new("mine", &[]) }
+    }
+    fn decide(&mut self, decision: &Decision) -> usize {
+        match std::env::var("DECIDES").as_deref() {
+            Ok("illegal") => return 99,
+            Ok("error") => panic!("my own fault"),
+            Ok("later") => while !std::path::Path::new("done").exists() {},
+            Ok("never") => loop {
+                std::hint::black_box(decision);
+            },
+            _ => {}
+        }
+        decision.legal[0]
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    let options = Options { token_file: Some("token".into()), matches: 1, ..Options::default() };
+    let ended = run(Mine, "", &options);
+    println!("after the run");
+    told("mine", &ended)
+}
+"""
+
 pytestmark = [pytest.mark.process, tool("cargo")]
 
 
@@ -37,54 +68,38 @@ def samples() -> Path:
     return BUILD
 
 
-@pytest.fixture
-def project(tmp_path: Path, samples: Path) -> Path:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, samples: Path) -> Path:
     """The crate of an author, made as the README says, with the versions that are there already."""
+    folder = tmp_path_factory.mktemp("rust")
     [command] = re.findall(r"^cargo new .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert "--path ../arena/clients/rust" in command
     command = command.replace("../arena/clients/rust", str(SOURCE))
-    built("sh", "-c", command, where=tmp_path, CARGO_NET_OFFLINE="true")
-    shutil.copy(SOURCE / "Cargo.lock", tmp_path / "my-bot")
-    with (tmp_path / "my-bot" / "Cargo.toml").open("a") as manifest:
+    built("sh", "-c", command, where=folder, CARGO_NET_OFFLINE="true")
+    shutil.copy(SOURCE / "Cargo.lock", folder / "my-bot")
+    with (folder / "my-bot" / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[profile.dev]\ndebug = false\n")  # as what is compiled already
-    return tmp_path / "my-bot"
+    return folder / "my-bot"
 
 
-def compiled(project: Path, program: str) -> Path:
+def compiled(project: Path, program: str, name: str) -> Path:
     """A bot of an author's own."""
     (project / "src" / "main.rs").write_text(program)
     built("cargo", "build", "--offline", where=project, CARGO_TARGET_DIR=str(BUILD))
-    shutil.copy(BUILD / "debug" / "my-bot", project / "mine")
-    return project / "mine"
+    shutil.copy(BUILD / "debug" / "my-bot", project / name)
+    return project / name
+
+
+@pytest.fixture(scope="module")
+def mine(project: Path) -> Path:
+    """A bot that does what `DECIDES` says."""
+    return compiled(project, MINE, "mine")
 
 
 def started(program: Path, folder: Path, *words: str, **env: str) -> subprocess.Popen[str]:
     home = {**os.environ, "HOME": str(folder), **env}
     command = [str(program), *words]
     return subprocess.Popen(command, cwd=folder, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def mine(decide: str, address: str) -> str:
-    return f"""use arena_client::{{Bot, Decision, Options, Profile, run, told}};
-
-struct Mine;
-
-impl Bot for Mine {{
-    fn profile(&self) -> Profile {{
-        Profile {{ version: "1".into(), ..Profile::new("mine", &[]) }}
-    }}
-    fn decide(&mut self, decision: &Decision) -> usize {{
-        {decide}
-    }}
-}}
-
-fn main() -> std::process::ExitCode {{
-    let options = Options {{ token_file: Some("token".into()), matches: 1, ..Options::default() }};
-    let ended = run(Mine, "{address}", &options);
-    println!("after the run");
-    told("mine", &ended)
-}}
-"""
 
 
 @pytest.mark.long
@@ -96,16 +111,20 @@ def test_the_generated_code_is_up_to_date(tmp_path: Path) -> None:
     assert made == there, "run make proto"
 
 
-def test_the_bot_of_the_readme_plays_rated_matches(tmp_path: Path, project: Path) -> None:
-    """Compiled as it stands, in a crate of its own; then it is stopped as by Ctrl-C."""
+def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
+    tmp_path: Path, project: Path
+) -> None:
+    """Compiled as it stands, in a crate of its own; stopped as by Ctrl-C, it comes back to a log that has grown."""
     [bot] = re.findall(r"```rust\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len([line for line in bot.splitlines() if line.strip()]) <= 14
     assert bot in (ROOT / "README.md").read_text(encoding="utf-8"), "both pages show the same"
-    program = compiled(project, bot)
-    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
-        with started(program, project, "--server", server.server) as player:
+    program = compiled(project, bot, "readme")
+    tokens = tmp_path / ".arena" / "tokens"
+
+    def played() -> str:
+        with started(program, tmp_path, "--server", server.server) as player:
             try:
-                let_play(server.server, tmp_path, 2, bots=["random"])
+                let_play(server.server, tmp_path, 1, bots=["random"])
                 player.send_signal(signal.SIGINT)
                 log = player.communicate(timeout=PATIENCE)[1]
             finally:
@@ -113,15 +132,25 @@ def test_the_bot_of_the_readme_plays_rated_matches(tmp_path: Path, project: Path
         assert player.returncode == 0, log
         assert ", rating " in log
         assert log.endswith(" stopped\n")
-        ran = arena("replay", "verify", "1", "--server", server.server)
-        assert ran.exit_code == 0, ran.output
+        return log
+
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        for log in (played(), played()):
+            assert "log of results" not in log.lower(), "nothing is wrong with it"
+        [kept] = tokens.glob("*.receipts")
+        lines = [json.loads(line) for line in kept.read_text().splitlines()]
+        first, second = (line["head"]["size"] for line in lines if "arena_receipts" in line)
+        assert first < second, "the log of the second welcome was shown to begin with that of the first"
+        for match in {line["match"] for line in lines if "match" in line}:
+            ran = arena("replay", "verify", str(match), "--receipts", str(tokens), "--server", server.server)
+            assert ran.exit_code == 0, ran.output
+        seen = lines[-1]["head"]
+        kept.write_text(kept.read_text().replace(seen["root"], "00" * 32))  # as who was shown another log
+        assert f"it does not begin with the {seen['size']} entries that this bot has seen" in played()
 
 
-def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(project: Path) -> None:
+def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(tmp_path: Path, mine: Path) -> None:
     """It computes until a file is there, which the script makes once all was answered."""
-    done = project / "done"
-    decide = f"""while !std::path::Path::new("{done}").exists() {{}}
-        decision.legal[0]"""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -133,17 +162,17 @@ def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(project: P
             assert talk.next() == play_pb2.PlayRequest(heartbeat=number)
         yield invites(2)
         assert list(talk.next().declined) == [2]
-        done.touch()
+        (tmp_path / "done").touch()
         assert [answer.decision_id for answer in talk.next().answers] == [1]
         yield reports(1)
         talk.wait_for_goodbye()
 
-    with Peer([script]) as peer, started(compiled(project, mine(decide, peer.address)), project) as bot:
+    with Peer([script]) as peer, started(mine, tmp_path, ARENA_SERVER=peer.address, DECIDES="later") as bot:
         out, errors = bot.communicate(timeout=PATIENCE)
     assert (out, bot.returncode) == ("after the run\n", 0), errors
 
 
-def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(project: Path) -> None:
+def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(tmp_path: Path, mine: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
@@ -157,29 +186,21 @@ def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(project: 
         bot.send_signal(signal.SIGINT)
         assert talk.next() == play_pb2.PlayRequest(leave=True)
 
-    with Peer([script]) as peer:
-        program = compiled(project, mine("loop { std::hint::black_box(decision); }", peer.address))
-        with started(program, project) as bot:
-            try:
-                out, errors = bot.communicate(timeout=PATIENCE)
-            finally:
-                bot.kill()
+    with Peer([script]) as peer, started(mine, tmp_path, ARENA_SERVER=peer.address, DECIDES="never") as bot:
+        try:
+            out, errors = bot.communicate(timeout=PATIENCE)
+        finally:
+            bot.kill()
     assert (out, bot.returncode) == ("after the run\n", 0), errors
 
 
-def test_what_a_program_ends_with(project: Path) -> None:
+def test_what_a_program_ends_with(tmp_path: Path, mine: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
         yield asks((1, 1))
         list(talk.requests)
 
-    decide = """match std::env::var("DECIDES").as_deref() {
-            Ok("illegal") => 99,
-            Ok("error") => panic!("my own fault"),
-            _ => decision.legal[0],
-        }"""
-    program = compiled(project, mine(decide, ""))
     for told, status, line in (
         (
             {"DECIDES": "illegal"},
@@ -191,8 +212,8 @@ def test_what_a_program_ends_with(project: Path) -> None:
         ({"ARENA_TOKEN": "wrong"}, 3, r"mine: the server refuses the token: no bot has this token"),
         ({"ARENA_SERVER": "nowhere"}, 2, r"mine: the address 'nowhere' is not of the form HOST:PORT; .*"),
     ):
-        (project / "token").unlink(missing_ok=True)
-        with Peer([script]) as peer, started(program, project, **{"ARENA_SERVER": peer.address, **told}) as bot:
+        (tmp_path / "token").unlink(missing_ok=True)
+        with Peer([script]) as peer, started(mine, tmp_path, **{"ARENA_SERVER": peer.address, **told}) as bot:
             out, errors = bot.communicate(timeout=PATIENCE)
         assert (out, bot.returncode) == ("after the run\n", status), errors
         assert re.search(rf"^{line}$", errors, re.MULTILINE), errors

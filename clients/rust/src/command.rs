@@ -29,6 +29,7 @@ options:
   --casual               unrated matches with house bots only, so that a first crash costs nothing
   --challenges           accept challenges: unrated matches whose bots are named
   --challenger BOT       accept challenges with this bot only; repeatable
+  --no-receipts          keep nothing of the server's log of results beside the token
   --quiet                show warnings only
   --help                 show this and end
 
@@ -79,6 +80,7 @@ impl Command {
             "--tls" => &mut self.options.tls,
             "--casual" => &mut self.options.casual,
             "--challenges" => &mut self.options.challenges,
+            "--no-receipts" => &mut self.options.no_receipts,
             "--quiet" => &mut self.quiet,
             "--help" => &mut self.help,
             _ => return false,

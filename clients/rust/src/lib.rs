@@ -10,14 +10,28 @@ mod command;
 mod connection;
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod deals;
 mod decision;
 mod errors;
+#[cfg(test)]
+mod listener;
+mod log_check;
+#[cfg(test)]
+mod log_proofs;
+#[cfg(test)]
+mod log_stories;
+mod merkle;
 mod network;
 pub mod nullern;
 mod options;
+mod private_file;
 mod probe;
+mod receipt_lines;
+mod receipts;
 mod running;
 mod session;
+mod signals;
 pub mod sixth_sense;
 mod status;
 mod tokens;

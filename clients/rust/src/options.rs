@@ -12,6 +12,7 @@ use ring::digest::{Context, SHA256, digest};
 use crate::bot::Profile;
 use crate::decision::GAMES;
 use crate::errors::Error;
+use crate::private_file::beside;
 use crate::tokens::default_token_file;
 
 /// Options of a run; each may be left out: `Options { matches: 10, ..Options::default() }`.
@@ -35,6 +36,8 @@ pub struct Options {
     pub play_on: bool,
     /// The time without any connection after which the run ends; never where there is none.
     pub give_up_after: Option<Duration>,
+    /// Keep nothing of the server's log of results beside the token.
+    pub no_receipts: bool,
     /// All its matches are with house bots only and unrated.
     pub casual: bool,
     /// Accept the challenges of everybody.
@@ -68,6 +71,7 @@ pub(crate) struct Settings {
     pub tls_roots: Option<PathBuf>,
     pub matches: u64,
     pub give_up_after: Option<Duration>,
+    pub no_receipts: bool,
     pub casual: bool,
     pub challenges: bool,
     /// Whose challenges it takes, in small letters; everybody's where there is no list.
@@ -78,6 +82,16 @@ pub(crate) struct Settings {
 pub(crate) enum Token {
     Given(String),
     In(PathBuf),
+}
+
+impl Token {
+    /// Returns the file of the receipts, beside that of the token; `None` where there is none.
+    pub fn receipts(&self) -> Option<PathBuf> {
+        match self {
+            Token::Given(_) => None,
+            Token::In(file) => Some(beside(file, ".receipts")),
+        }
+    }
 }
 
 impl Settings {
@@ -136,6 +150,7 @@ impl Settings {
             tls_roots,
             matches: options.matches,
             give_up_after: options.give_up_after,
+            no_receipts: options.no_receipts,
             casual: options.casual,
             challenges: options.challenges || !challengers.is_empty(),
             challengers: (!challengers.is_empty()).then_some(challengers),
@@ -185,14 +200,9 @@ fn digest_of(files: &[PathBuf]) -> Result<String, Error> {
     for file in std::iter::once(&program).chain(files) {
         made.update(digest(&SHA256, &read(file)?).as_ref());
     }
-    Ok(hex(made.finish().as_ref())[..12].into())
+    Ok(hex::encode(made.finish())[..12].into())
 }
 
 pub(crate) fn read(file: &Path) -> Result<Vec<u8>, Error> {
     fs::read(file).map_err(|problem| Error::unusable(file, &problem))
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

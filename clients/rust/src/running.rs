@@ -19,11 +19,13 @@ use crate::bot::Bot;
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect, PROBES};
 use crate::errors::Error;
+use crate::log_check::LogChecker;
 use crate::network::{Network, News};
-use crate::options::{DRAIN_TERMINATED, Options, Settings, drain_limit};
+use crate::options::{Options, Settings, drain_limit};
 use crate::probe::obstacle;
+use crate::signals::Signals;
 use crate::status::Failure;
-use crate::v1::PlayRequest;
+use crate::v1::{LogState, PlayRequest};
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
@@ -67,46 +69,6 @@ pub async fn play<B: Bot + Send + 'static>(
     .await
 }
 
-/// The signals by which a user stops a program.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Result<Self, Error> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let heard =
-            |kind| signal(kind).map_err(|problem| Error::bad_argument(format!("signals cannot be handled: {problem}")));
-        Ok(Self { interrupt: heard(SignalKind::interrupt())?, terminate: heard(SignalKind::terminate())? })
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Result<Self, Error> {
-        Ok(Self {})
-    }
-
-    /// Waits for the next one; returns the time for finishing matches after it.
-    #[cfg(unix)]
-    async fn next(&mut self, limit: Duration) -> Duration {
-        tokio::select! {
-            _ = self.interrupt.recv() => limit,
-            _ = self.terminate.recv() => limit.min(DRAIN_TERMINATED),
-        }
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self, limit: Duration) -> Duration {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => limit,
-            Err(_) => pending().await,
-        }
-    }
-}
-
 /// What the thread of the bot has to say.
 enum Answer {
     Say(u64, PlayRequest),
@@ -125,6 +87,8 @@ struct Run {
     lost: Arc<AtomicU64>,
     /// Whether the bot is to be called no more; one that still computes is then not waited for.
     interrupted: Arc<AtomicBool>,
+    /// What is kept of the log of results, if anything.
+    log: Option<Arc<LogChecker>>,
     looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),
     began: Instant,
     /// Why the connection has ended.
@@ -157,6 +121,7 @@ impl Run {
             });
             let _ = say.send(Answer::Over(answered));
         });
+        let log = (!settings.no_receipts).then(|| LogChecker::new(settings.token.receipts()).into());
         let connection = Connection::new(settings.clone(), Box::new(fastrand::f64), PROBES);
         Ok(Self {
             settings,
@@ -167,6 +132,7 @@ impl Run {
             deliveries: Some(deliveries),
             lost,
             interrupted,
+            log,
             looked: mpsc::unbounded_channel(),
             began,
             ended: None,
@@ -241,6 +207,12 @@ impl Run {
                 }
                 Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
                 Effect::Hurry => self.interrupted.store(true, Ordering::SeqCst),
+                Effect::CheckLog(shown) => self.check(shown),
+                Effect::Keep { report, seat } => {
+                    if let Some(log) = &self.log {
+                        log.take(&report, seat.as_ref());
+                    }
+                }
                 Effect::Look { attempt, lost } => self.look(attempt, lost),
                 Effect::Done(why) => {
                     self.ended = Some(why);
@@ -248,6 +220,17 @@ impl Run {
                 }
             }
         }
+    }
+
+    fn check(&mut self, shown: Option<LogState>) {
+        let Some(log) = self.log.clone() else { return };
+        let Some(question) = log.welcomed(shown) else { return };
+        let service = self.network.log_service();
+        tokio::spawn(async move {
+            if let Err(problem) = log.prove(question, &service).await {
+                info!("the server's log of results was not checked: {problem}");
+            }
+        });
     }
 
     fn look(&self, attempt: u64, lost: Failure) {

@@ -3,16 +3,29 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use log::{error, info};
-use ring::{
-    digest::{Context, SHA256},
-    rand::{SecureRandom, SystemRandom},
-};
+use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::errors::{Error, Kind};
+use crate::merkle::hashed;
 use crate::options::Settings;
 use crate::v1::{
     Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
 };
+
+/// What is known of an invitation: its commitment, and the bot's own chance in the deal.
+struct Acceptance {
+    commitment: Vec<u8>,
+    nonce: Vec<u8>,
+}
+
+/// What a bot knows of a match from its beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seat {
+    /// Its own chance in the deal; empty where an earlier run of the program sent it.
+    pub nonce: Vec<u8>,
+    pub salt: Vec<u8>,
+    pub commitment: Vec<u8>,
+}
 
 /// What outlives a stream: how many matches are wanted, and which are being played.
 #[derive(Default)]
@@ -22,8 +35,10 @@ pub(crate) struct Progress {
     finished: u64,
     /// Matches that have begun.
     pub playing: BTreeSet<u64>,
-    /// Invitations whose matches have yet to begin, with their commitments.
-    accepted: BTreeMap<u64, Vec<u8>>,
+    /// Invitations whose matches have yet to begin.
+    accepted: BTreeMap<u64, Acceptance>,
+    /// What is known of the matches that have begun.
+    seats: BTreeMap<u64, Seat>,
     /// Whether no more matches are to begin, however many are wanted.
     pub ending: bool,
     /// Why the server gives the bot no seats.
@@ -105,7 +120,14 @@ impl Session {
     }
 
     /// Takes note of a message; returns what is to be said to it at once, if anything.
-    pub fn receive(&mut self, progress: &mut Progress, message: &PlayResponse) -> Option<PlayRequest> {
+    ///
+    /// `keep` takes the report of a match that the log of results has, and what is known from its beginning.
+    pub fn receive(
+        &mut self,
+        progress: &mut Progress,
+        message: &PlayResponse,
+        keep: &mut dyn FnMut(&MatchReport, Option<Seat>),
+    ) -> Option<PlayRequest> {
         let mut reply = PlayRequest { heartbeat: message.heartbeat, ..PlayRequest::default() };
         progress.playing.extend(message.decisions.iter().map(|decision| decision.match_id));
         for invitation in &message.invitations {
@@ -115,7 +137,10 @@ impl Session {
             started(progress, start);
         }
         for report in &message.reports {
-            over(progress, report);
+            let seat = over(progress, report);
+            if report.entry.is_some() {
+                keep(report, seat);
+            }
         }
         for notice in &message.notices {
             match notice.kind() {
@@ -144,7 +169,9 @@ impl Session {
         } else if progress.accepted.contains_key(&number) || progress.more() {
             let mut nonce = vec![0; 16];
             SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
-            progress.accepted.insert(number, invitation.commitment.clone());
+            progress
+                .accepted
+                .insert(number, Acceptance { commitment: invitation.commitment.clone(), nonce: nonce.clone() });
             reply.ready.push(Ready { invitation_id: number, nonce });
         } else {
             reply.declined.push(number);
@@ -166,21 +193,26 @@ impl Session {
 
 fn started(progress: &mut Progress, start: &MatchStart) {
     let accepted = progress.accepted.remove(&start.invitation_id);
-    let mut shown = Context::new(&SHA256);
-    shown.update(&start.salt);
-    shown.update(&start.commitment);
-    if accepted.is_some_and(|commitment| shown.finish().as_ref() != commitment) {
+    let shown = hashed(&[&start.salt, &start.commitment]);
+    if accepted.as_ref().is_some_and(|known| shown != known.commitment) {
         let told = "its commitment is not the one of the invitation: the server may have chosen the deal";
         error!("match {}: {told}", start.match_id);
     }
     progress.playing.insert(start.match_id);
+    if progress.seats.get(&start.match_id).is_none_or(|before| before.commitment != start.commitment) {
+        let nonce = accepted.map(|known| known.nonce).unwrap_or_default();
+        let seat = Seat { nonce, salt: start.salt.clone(), commitment: start.commitment.clone() };
+        progress.seats.insert(start.match_id, seat);
+    }
 }
 
-fn over(progress: &mut Progress, report: &MatchReport) {
+/// Takes note of the end of a match; returns what is known from its beginning, if it is.
+fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.playing.remove(&report.match_id);
     if report.interrupted.is_empty() {
         progress.finished += 1;
     }
+    progress.seats.remove(&report.match_id)
 }
 
 /// Returns whether a message has anything for the bot itself.

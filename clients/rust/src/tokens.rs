@@ -1,14 +1,15 @@
 //! A bot's token in a file: read, and made with a draft beside its place.
 
 use std::{
-    fs,
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::errors::Error;
+use crate::private_file::{beside, replace};
 
 /// Returns the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
 pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, Error> {
@@ -48,7 +49,7 @@ impl NewToken {
         }
         let mut chance = [0; 32];
         SystemRandom::new().fill(&mut chance).expect("the operating system has chance");
-        let made = Self { token: format!("arena_{}", url_base64(&chance)), file: file.into(), draft };
+        let made = Self { token: format!("arena_{}", BASE64_URL_SAFE_NO_PAD.encode(chance)), file: file.into(), draft };
         made.write(&made.token)?;
         Ok(made)
     }
@@ -71,51 +72,6 @@ impl NewToken {
     }
 
     fn write(&self, token: &str) -> Result<(), Error> {
-        let whole = beside(&self.file, &format!(".{}", std::process::id()));
-        let written = (|| {
-            make_folder_of(&self.file)?;
-            let mut to = private().write(true).create(true).truncate(true).open(&whole)?;
-            to.write_all(format!("{token}\n").as_bytes())?;
-            to.sync_all()?;
-            fs::rename(&whole, &self.draft)
-        })();
-        written.map_err(|problem| {
-            let _ = fs::remove_file(&whole);
-            Error::unusable(&self.file, &problem)
-        })
+        replace(&self.draft, &format!("{token}\n")).map_err(|problem| Error::unusable(&self.file, &problem))
     }
-}
-
-fn beside(file: &Path, ending: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
-/// Opens files that only their owner can read.
-fn private() -> fs::OpenOptions {
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn make_folder_of(file: &Path) -> io::Result<()> {
-    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
-}
-
-fn url_base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut made = String::new();
-    for piece in bytes.chunks(3) {
-        let bits = piece.iter().chain([0, 0].iter()).take(3).fold(0, |bits, &byte| bits << 8 | u32::from(byte));
-        for at in 0..=piece.len() {
-            made.push(char::from(LETTERS[(bits >> (18 - 6 * at) & 63) as usize]));
-        }
-    }
-    made
 }

@@ -1,0 +1,37 @@
+//! What a connection says is to be done. It does nothing itself.
+
+use std::time::Duration;
+
+use crate::errors::Error;
+use crate::session::Seat;
+use crate::status::Failure;
+use crate::v1::{LogState, MatchReport, PlayRequest, PlayResponse, RegisterBotRequest};
+
+/// What is to be done. Tries to connect are numbered, and so are sessions, one a stream.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Register within `ANSWER_TIME`; the answer goes to `registered`.
+    Register { attempt: u64, request: RegisterBotRequest },
+    /// Open a stream; what comes of it goes to `hear` and `ended`.
+    Play { attempt: u64, token: String },
+    /// Say something on the stream.
+    Write(PlayRequest),
+    /// Close the bot's side of the stream.
+    CloseSend,
+    /// Give up stream and connection, if there are any.
+    HangUp,
+    /// Give a message of the server to the bot; the first of a session has the welcome.
+    Deliver { session: u64, message: Box<PlayResponse>, received: Duration },
+    /// What a session asked is asked again by the next one.
+    Over { session: u64 },
+    /// There is no time left, and the bot is to be called no more.
+    Hurry,
+    /// Check the log of results that a welcome shows, `None` where it shows none.
+    CheckLog(Option<LogState>),
+    /// Keep what a report says of the log, and what is known from the match's beginning.
+    Keep { report: Box<MatchReport>, seat: Option<Seat> },
+    /// Look for what is in the way for good; it goes to `looked`.
+    Look { attempt: u64, lost: Failure },
+    /// The end, once.
+    Done(Result<(), Error>),
+}

@@ -1,0 +1,65 @@
+//! How a bot leaves: at once, or when what it plays is finished.
+
+use std::time::Duration;
+
+use log::info;
+
+use super::{Connection, Effect, alarms::Alarm};
+use crate::v1::PlayRequest;
+
+/// What the server has to take leave of a bot that stops in the middle of matches.
+const LEAVE_TIME: Duration = Duration::from_secs(2);
+
+impl Connection {
+    /// Begins no more matches and finishes those that go on; leaves what is left after a while.
+    pub fn drain(&mut self, now: Duration, limit: Duration) {
+        if !self.at(now) {
+            return;
+        }
+        self.progress.ending = true;
+        let left = self.progress.begun();
+        if left == 0 {
+            return self.finish(Ok(()));
+        }
+        info!(
+            "finishing {} within {:.0} s, and beginning no more; once more, and it leaves at once: house bots play them on, and \
+             each counts as a last place",
+            matches(left),
+            limit.as_secs_f64()
+        );
+        self.write(PlayRequest { capacity: Some(0), ..PlayRequest::default() });
+        self.after(limit, Alarm::DrainOver);
+    }
+
+    /// Tells the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+    pub fn leave(&mut self, now: Duration) {
+        if self.at(now) {
+            self.leave_now();
+        }
+    }
+
+    /// The time for finishing matches is over.
+    pub(super) fn drained(&mut self) {
+        self.leave_now();
+        self.effects.push_back(Effect::Hurry);
+    }
+
+    fn leave_now(&mut self) {
+        let left = self.progress.begun();
+        if !self.calling || left == 0 {
+            return self.finish(Ok(()));
+        }
+        if self.leaving {
+            return;
+        }
+        self.leaving = true;
+        let told = "house bots play them on, and each counts as a last place";
+        info!("leaving {} in order: {told}", matches(left));
+        self.write(PlayRequest { leave: true, ..PlayRequest::default() });
+        self.after(LEAVE_TIME, Alarm::LeaveOver);
+    }
+}
+
+fn matches(count: usize) -> String {
+    if count == 1 { "1 match".into() } else { format!("{count} matches") }
+}

@@ -1,0 +1,51 @@
+//! Files that only their owner can read, beside a bot's token: how they are made, added to and replaced.
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// Returns the file beside another one that is called like it, with this ending.
+pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Puts a text at the end of a file, which is made where there is none.
+pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
+    make_folder_of(file)?;
+    private().append(true).create(true).open(file)?.write_all(text.as_bytes())
+}
+
+/// Makes a text the whole of a file, or leaves the file as it is.
+pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
+    make_folder_of(file)?;
+    let whole = beside(file, &format!(".{}", std::process::id()));
+    let written = (|| {
+        let mut to = private().write(true).create(true).truncate(true).open(&whole)?;
+        to.write_all(text.as_bytes())?;
+        to.sync_all()?;
+        fs::rename(&whole, file)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&whole);
+    }
+    written
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn make_folder_of(file: &Path) -> io::Result<()> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}

@@ -1,0 +1,76 @@
+//! The lines of a file of receipts, as docs/log.md of the Arena describes them. They hold what they are given, and check nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::Seat;
+use crate::v1::LogHead;
+
+/// How a line begins that is no receipt.
+pub(crate) const PIN_BEGIN: &str = "{\"arena_receipts\"";
+
+/// A head of the log.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct HeadLine {
+    pub size: u64,
+    #[serde(with = "hex")]
+    pub root: Vec<u8>,
+    #[serde(with = "hex")]
+    pub signature: Vec<u8>,
+}
+
+/// What is known of the log.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct PinLine {
+    pub arena_receipts: u32,
+    pub keys: Vec<String>,
+    pub restores: Vec<String>,
+    pub head: HeadLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<u64>,
+}
+
+/// The receipt of a match.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct ReceiptLine {
+    #[serde(rename = "match")]
+    pub match_id: u64,
+    pub seat: u32,
+    #[serde(flatten)]
+    pub begin: Option<BeginLine>,
+    pub number: u64,
+    pub leaf: String,
+    pub head: HeadLine,
+    pub proof: Vec<String>,
+}
+
+/// What is known from a match's beginning.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct BeginLine {
+    pub nonce: String,
+    pub salt: String,
+    pub commitment: String,
+}
+
+impl From<&LogHead> for HeadLine {
+    fn from(head: &LogHead) -> Self {
+        Self { size: head.size, root: head.root.clone(), signature: head.signature.clone() }
+    }
+}
+
+impl From<HeadLine> for LogHead {
+    fn from(line: HeadLine) -> Self {
+        Self { size: line.size, root: line.root, signature: line.signature }
+    }
+}
+
+impl From<&Seat> for BeginLine {
+    fn from(seat: &Seat) -> Self {
+        let [nonce, salt, commitment] = [&seat.nonce, &seat.salt, &seat.commitment].map(hex::encode);
+        Self { nonce, salt, commitment }
+    }
+}
+
+/// Returns a leaf as text.
+pub(crate) fn text(leaf: &[u8]) -> String {
+    String::from_utf8_lossy(leaf).into_owned()
+}

@@ -96,6 +96,21 @@ void check_consistency(const Log& log, const Struct& vector) {
   demand(!arena::consistent(first, second, {}) && !arena::consistent(second, first, proof), "by one, and not the other way: " + name);
 }
 
+/// A proof that ends on its way proves nothing, whatever root the head names.
+void check_short_proofs() {
+  v1::LogEntry entry;
+  entry.set_number(1);
+  entry.set_leaf("{}");
+  entry.mutable_head()->set_size(1);
+  entry.mutable_head()->set_root(arena::sha256(std::string("\0{}", 3)));
+  demand(arena::included(entry), "the root of one leaf is its hash");
+  entry.mutable_head()->set_size(2);
+  demand(!arena::included(entry), "but not that of two");
+  v1::LogHead second = entry.head();
+  second.set_size(4);
+  demand(!arena::consistent(entry.head(), second, {}), "two leaves are not four");
+}
+
 void check_texts() {
   demand(arena::from_hex("00fFa0") == std::string("\0\xFF\xA0", 3) && arena::hex("\xFF") == "ff", "hexadecimal digits");
   for (const char* wrong : {"0", "0g", "0x", "é"}) demand(!arena::from_hex(wrong), std::string(wrong) + " are no digits");
@@ -138,6 +153,7 @@ int main(int count, char** arguments) {
       head.set_signature(bytes_of(field(fields, "signature")));
     }
     check_texts();
+    check_short_proofs();
     check_heads(log);
     for (const Value& each : field(vectors, "inclusion").list_value().values()) check_inclusion(log, each.struct_value()), checked++;
     for (const Value& each : field(vectors, "consistency").list_value().values()) check_consistency(log, each.struct_value()), checked++;

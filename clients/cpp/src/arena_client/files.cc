@@ -20,8 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 void make_folder(const fs::path& folder) {
-  if (folder.empty() || fs::exists(folder)) return;
-  make_folder(folder.parent_path());
+  std::error_code unknown;
+  if (folder.empty() || fs::exists(folder, unknown)) return;
+  if (folder.has_relative_path()) make_folder(folder.parent_path());
   ::mkdir(folder.c_str(), 0700);  // what is wrong with it the file in it shows
 }
 

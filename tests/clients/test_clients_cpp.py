@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,13 +10,15 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import grpc
 import pytest
-from arena_client.v1 import play_pb2
-from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
+from arena_client.receipts import Receipts
+from arena_client.v1 import log_pb2, play_pb2
+from client_tests.peer import CATALOG, PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
 from client_tests.test_client_connection import certificate
+from client_tests.test_client_log import Log
 from client_tests.test_client_programs import one_decision
 
 from arena.local.check.checks import CHECKS
@@ -106,7 +109,10 @@ def start(program: Path, folder: Path, address: str, *words: str, **env: str) ->
     )  # fmt: skip
 
 
-def test_the_bot_of_the_readme_plays_rated_matches_and_stops_at_ctrl_c(tmp_path: Path, readme_bot: Path) -> None:
+def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
+    tmp_path: Path, readme_bot: Path
+) -> None:
+    """It is stopped as by Ctrl-C."""
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         with start(readme_bot, tmp_path, server.server) as player:
             try:
@@ -118,10 +124,112 @@ def test_the_bot_of_the_readme_plays_rated_matches_and_stops_at_ctrl_c(tmp_path:
         assert player.returncode == 0, log
         assert "rating" in log
         assert log.endswith(" stopped\n")
-        [token] = (tmp_path / ".arena" / "tokens").iterdir()
-        assert token.stat().st_mode & 0o777 == 0o600
-        ran = arena("replay", "verify", "1", "--server", server.server)
-        assert ran.exit_code == 0, ran.output
+        tokens = tmp_path / ".arena" / "tokens"
+        token, receipts = sorted(tokens.iterdir())
+        assert receipts.name == f"{token.name}.receipts"
+        assert [each.stat().st_mode & 0o777 for each in (token, receipts)] == [0o600, 0o600]
+        for match in (1, 2):
+            assert verified(match, tokens, server.server)["receipt"]["file"] == str(receipts)
+        assert [len(line.get("nonce", "")) for line in lines_of(receipts)] == [0, 32, 32]
+
+
+def lines_of(receipts: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in receipts.read_text(encoding="utf-8").splitlines()]
+
+
+def verified(match: int, receipts: Path, server: str) -> Any:
+    """What `arena replay verify` says of a match by what a bot keeps and by the server's log."""
+    ran = arena("replay", "verify", match, "--receipts", receipts, "--server", server, "--json")
+    assert ran.exit_code == 0, ran.output
+    said = json.loads(ran.stdout)
+    assert said["verified"], said
+    return said
+
+
+def test_a_real_log_is_proved_to_have_only_grown_and_another_one_is_an_alarm(package: Path, tmp_path: Path) -> None:
+    """A bot that comes back, after matches of others, to its server; and to one whose key is another."""
+    alarm = "THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: "
+
+    def plays(server: str, token: str) -> str:
+        words = ["--matches", "1", "--capacity", "1", "--name", "cpp", "--token-file", token]
+        with start(package / "rule_bot", tmp_path, server, *words) as player:
+            try:
+                let_play(server, tmp_path, 1, bots=["random"])
+                _, log = player.communicate(timeout=PATIENCE)
+            finally:
+                player.kill()
+        assert player.returncode == 0, log
+        return log
+
+    def pins(receipts: Path) -> list[int]:
+        return [line["head"]["size"] for line in lines_of(receipts) if "arena_receipts" in line]
+
+    here, there = (tmp_path / f"{name}.token.receipts" for name in ("here", "there"))
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        logs = [plays(server.server, "here.token")]
+        let_play(server.server, tmp_path, 2, bots=["random", "rules"])
+        logs.append(plays(server.server, "here.token"))
+        assert pins(here) == [1, 4], "a leaf for the key, and one for each of three matches"
+        assert not any("log of results" in log for log in logs), logs
+        for match in (1, 4):
+            assert verified(match, here, server.server)["receipt"]["file"] == str(here)
+    here.rename(there)
+    for token in tmp_path.glob("random.token*"):
+        token.unlink()
+    with serving(tmp_path / "other", "--no-house", "--seats", "2") as server:
+        log = plays(server.server, "there.token")
+    assert log.count(alarm) == 1, log
+    assert f"{alarm}its key is not the one that this bot knows, and that one did not name it. " in log
+    assert pins(there) == [1, 4], "what it was told is kept"
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (None, "the server's log of results was not checked: CANCELLED"),
+        (grpc.StatusCode.UNAVAILABLE, "the server's log of results was not checked: not now"),
+        (grpc.StatusCode.FAILED_PRECONDITION, "does not begin with the 1 entries that this bot has seen"),
+    ],
+    ids=["no answer", "a failure", "a refusal"],
+)
+def test_a_proof_that_does_not_come_holds_nothing_up(
+    package: Path, tmp_path: Path, status: grpc.StatusCode | None, says: str
+) -> None:
+    """The match goes on, and its end does not wait for the answer, which never comes."""
+    over, asked, log = threading.Event(), threading.Event(), Log()
+    Receipts(tmp_path / "t.receipts").pin_to(log.state)
+    log.result(1)
+
+    def prove(_: log_pb2.GetConsistencyRequest, context: grpc.ServicerContext) -> log_pb2.GetConsistencyResponse:
+        asked.set()
+        if status is not None:
+            context.abort(status, "not now")
+        over.wait(PATIENCE)
+        return log_pb2.GetConsistencyResponse()
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        shown = play_pb2.Welcome(server="0.1", bot="bot", games=[CATALOG], log=log.state)
+        yield play_pb2.PlayResponse(welcome=shown)
+        assert asked.wait(PATIENCE)
+        yield asks((1, 1))
+        assert [answer.decision_id for answer in talk.next().answers] == [1]
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    decode, encode = log_pb2.GetConsistencyRequest.FromString, log_pb2.GetConsistencyResponse.SerializeToString
+    proving = {"GetConsistency": grpc.unary_unary_rpc_method_handler(prove, decode, encode)}
+    (tmp_path / "t").write_text("mine")
+    with Peer([script], tokens={"mine": "bot"}) as peer:
+        peer._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("arena.v1.LogService", proving),))
+        with start(package / "random_bot", tmp_path, peer.address, "--matches", "1", "--token-file", "t") as bot:
+            try:
+                _, errors = bot.communicate(timeout=PATIENCE / 2)  # sooner than it would give the server up
+            finally:
+                bot.kill()
+        over.set()
+    assert bot.returncode == 0, errors
+    assert says in errors
 
 
 @pytest.mark.parametrize("game", ["sixth_sense", "nullern"])

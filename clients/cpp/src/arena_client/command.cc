@@ -21,6 +21,7 @@ const char HELP[] = R"(  --server HOST:PORT       default: ARENA_SERVER in the e
   --token TOKEN            the bot's token (default: the one in the token file)
   --token-file FILE        where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)
   --invitation CODE        for a server that registers bots by invitation
+  --no-receipts            keep nothing of the server's log of results beside the token
   --tls                    connect with TLS
   --tls-roots FILE         connect with TLS and trust the authorities in this PEM file
   --on-error raise|continue  what an error in the bot does
@@ -84,6 +85,7 @@ int main(Bot& bot, int count, char** arguments, const std::string& description) 
               {"--help", [&] { help = true; }},
               {"-h", [&] { help = true; }},
               {"--tls", [&] { options.tls = true; }},
+              {"--no-receipts", [&] { options.receipts = false; }},
               {"--casual", [&] { options.casual = true; }},
               {"--challenges", [&] { options.challenges = true; }},
               {"--quiet", [] { log_from(Level::warn); }},

@@ -10,7 +10,7 @@
 namespace arena {
 namespace {
 
-constexpr double ANSWER_TIME = 20'000;          // that the server has for a registration and for its welcome
+constexpr double ANSWER_TIME = 20'000;          // that the server has for a registration, for its welcome and for a proof
 constexpr double FIRST_WAIT = 100;              // before the first try to come back, at most
 constexpr double LONGEST_WAIT = 5'000;          // between two tries, while the server may only be starting again
 constexpr double LONG_OUTAGE = 120'000;         // after which that is no longer likely
@@ -29,13 +29,14 @@ double longest_wait(double outage_ms) {
 }
 
 Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-                       std::function<double()> chance, Probe probe)
+                       std::function<double()> chance, Probe probe, LogChecker* log)
     : profile_(std::move(profile)),
       open_(std::move(open)),
       clock_(clock),
       inbox_(inbox),
       chance_(std::move(chance)),
       probe_(std::move(probe)),
+      log_(log),
       progress_(profile_.matches),
       name_(profile_.name) {}
 
@@ -166,9 +167,20 @@ void Connection::welcome(const v1::Welcome& welcome) {
   log(Level::info, welcome.bot() + " is connected to " + profile_.address + " (Arena " + welcome.server() + ")");
   name_ = welcome.bot();
   progress_.reconnect();
-  session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers);
+  Keep keep;
+  if (log_) keep = [this](const v1::MatchReport& report, const Seat* seat) { log_->take(report, seat); };
+  session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
   welcomed_ = reached_ = true;
   number_++;
+  if (log_) check_log(welcome);
+}
+
+void Connection::check_log(const v1::Welcome& welcome) {
+  const std::weak_ptr<Channel> open = channel_;  // a try that ends waits for no proof
+  log_->check(welcome.has_log() ? &welcome.log() : nullptr, [open](auto first, auto second, auto told) {
+    if (const auto channel = open.lock()) channel->prove(first, second, ANSWER_TIME, std::move(told));
+    else told({{}, false, "the connection was lost"});
+  });
 }
 
 /// Come back later, unless there is no use in it.

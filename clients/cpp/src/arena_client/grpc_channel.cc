@@ -6,10 +6,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "arena/v1/bots.grpc.pb.h"
+#include "arena/v1/log.grpc.pb.h"
 #include "arena/v1/play.grpc.pb.h"
+#include "arena_client/log.h"
 
 namespace arena {
 namespace {
@@ -18,6 +21,9 @@ const char* const STATUSES[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT"
                                 "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
                                 "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
                                 "UNAUTHENTICATED"};
+
+/// The answers by which a server that shows a log will not prove it.
+const std::set<std::string> WILL_NOT_PROVE = {"INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"};
 
 CallStatus status_of(const grpc::Status& status) {
   const int code = status.error_code();
@@ -112,7 +118,7 @@ class GrpcChannel : public Channel {
 
   /// Nobody waits for an answer any more.
   ~GrpcChannel() override {
-    if (registration_) registration_->TryCancel();
+    for (const auto& question : questions_) question->TryCancel();
   }
 
   std::shared_ptr<Call> play(const std::string& token, CallEvents events) override {
@@ -120,21 +126,45 @@ class GrpcChannel : public Channel {
   }
 
   void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) override {
-    registration_ = std::make_shared<grpc::ClientContext>();
-    registration_->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<long>(patience_ms)));
-    start_thread(loop_, [channel = channel_, context = registration_, loop = loop_, request, registered = std::move(registered)] {
-      v1::RegisterBotResponse response;
-      const grpc::Status status = v1::BotService::Stub(channel).RegisterBot(context.get(), request, &response);
-      loop->post([registered, response, said = status_of(status), good = status.ok()] {
-        registered(good ? std::optional(response) : std::nullopt, said);
-      });
+    const auto call = [channel = channel_, request](grpc::ClientContext* context, v1::RegisterBotResponse* response) {
+      return v1::BotService::Stub(channel).RegisterBot(context, request, response);
+    };
+    ask<v1::RegisterBotResponse>(patience_ms, call, [registered](const auto& response, const CallStatus& status) {
+      registered(status.status == "OK" ? std::optional(response) : std::nullopt, status);
+    });
+  }
+
+  void prove(std::uint64_t first, std::uint64_t second, double patience_ms, std::function<void(const Proof&)> told) override {
+    v1::GetConsistencyRequest request;
+    request.set_first(first);
+    request.set_second(second);
+    const auto call = [channel = channel_, request](grpc::ClientContext* context, v1::GetConsistencyResponse* response) {
+      return v1::LogService::Stub(channel).GetConsistency(context, request, response);
+    };
+    ask<v1::GetConsistencyResponse>(patience_ms, call, [told](const auto& response, const CallStatus& status) {
+      const bool refused = WILL_NOT_PROVE.count(status.status);
+      told({response.proof(), refused, refused || status.status == "OK" ? "" : one_line(status.text)});
     });
   }
 
  private:
+  /// Make a call of one question and one answer in a thread of its own; `answered` is called within the loop.
+  template <class Response>
+  void ask(double patience_ms, std::function<grpc::Status(grpc::ClientContext*, Response*)> call,
+           std::function<void(const Response&, const CallStatus&)> answered) {
+    const auto context = std::make_shared<grpc::ClientContext>();
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(static_cast<long>(patience_ms)));
+    questions_.push_back(context);
+    start_thread(loop_, [context, loop = loop_, call = std::move(call), answered = std::move(answered)] {
+      Response response;
+      const CallStatus status = status_of(call(context.get(), &response));
+      loop->post([answered, response, status] { answered(response, status); });
+    });
+  }
+
   const std::shared_ptr<grpc::Channel> channel_;
   const std::shared_ptr<Loop> loop_;
-  std::shared_ptr<grpc::ClientContext> registration_;
+  std::vector<std::shared_ptr<grpc::ClientContext>> questions_;
 };
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const Profile& profile) {

@@ -3,13 +3,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "arena_client/chance.h"
 #include "arena_client/errors.h"
+#include "arena_client/files.h"
 #include "arena_client/tokens.h"
 
 namespace arena {
@@ -84,14 +82,10 @@ std::string lower(std::string text) {
 }
 
 std::string file_content(const std::string& file) {
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  if (!stream || content.fail()) {
-    wrong("the file " + file + " cannot be used: " + (errno ? std::strerror(errno) : "there is nothing in it"));
-  }
-  return content.str();
+  const auto content = read_file(file);
+  if (!content) unusable_file(file, ENOENT);
+  if (content->empty()) wrong("the file " + file + " cannot be used: there is nothing in it");
+  return *content;
 }
 
 double drain_seconds() {
@@ -130,6 +124,8 @@ Profile profile_of(const Bot& bot, const Options& options) {
   profile.games = bot.games;
   profile.capacity = bot.capacity;
   profile.token_file = token_file ? *token_file : default_token_file(profile.address, bot.name);
+  profile.keeps_receipts = options.receipts;
+  if (options.receipts && (token_file || !profile.token)) profile.receipts = profile.token_file + ".receipts";
   profile.invitation = options.invitation;
   profile.matches = options.matches;
   profile.give_up_after = options.give_up_after;

@@ -39,6 +39,8 @@ struct Options {
   OnError on_error = OnError::raise;
   /// Seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
+  /// Whether it keeps receipts of the server's log of results beside the token.
+  bool receipts = true;
   /// Whether all its matches are with house bots only and unrated.
   bool casual = false;
   /// Whether it accepts challenges.
@@ -54,6 +56,9 @@ struct Profile {
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;
+  /// Whether anything is kept of the server's log of results, and where; empty for nowhere on the disk.
+  bool keeps_receipts = false;
+  std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;
   /// Whose challenges it takes, in small letters; empty for everybody's.

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "arena_client/connection.h"
 #include "arena_client/grpc_channel.h"
 #include "arena_client/log.h"
+#include "arena_client/log_check.h"
 #include "arena_client/loop.h"
 #include "arena_client/probe.h"
 
@@ -81,7 +83,9 @@ class Network {
  public:
   Network(const Profile& profile, Inbox& inbox) : loop_(std::make_shared<Loop>()) {
     auto open = [profile, loop = loop_] { return open_grpc_channel(profile, loop); };
-    connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part, probe(profile, loop_));
+    if (profile.keeps_receipts) log_.emplace(profile.receipts);
+    connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part, probe(profile, loop_),
+                                               log_ ? &*log_ : nullptr);
     loop_->post([this] { connection_->start(); });
     thread_ = std::thread([this] { loop_->run(); });
   }
@@ -101,6 +105,7 @@ class Network {
 
  private:
   std::shared_ptr<Loop> loop_;
+  std::optional<LogChecker> log_;
   std::unique_ptr<Connection> connection_;
   std::thread thread_;
 };

@@ -35,8 +35,12 @@ void Progress::reconnect() {
 }
 
 Session::Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
-                 std::set<std::string> challengers)
-    : capacity_(capacity), progress_(progress), challengers_(std::move(challengers)), room_(progress.room(capacity)) {
+                 std::set<std::string> challengers, Keep keep)
+    : capacity_(capacity),
+      progress_(progress),
+      challengers_(std::move(challengers)),
+      keep_(std::move(keep)),
+      room_(progress.room(capacity)) {
   for (const auto& game : welcome.games()) {
     if (std::find(games.begin(), games.end(), game.name()) != games.end()) return;
   }
@@ -51,10 +55,7 @@ std::optional<v1::PlayRequest> Session::receive(const v1::PlayResponse& message)
   if (message.has_heartbeat()) reply.set_heartbeat(message.heartbeat());
   for (const auto& invitation : message.invitations()) invited(invitation, reply);
   for (const auto& start : message.starts()) started(start);
-  for (const auto& report : message.reports()) {
-    progress_.playing.erase(report.match_id());
-    progress_.finished += report.interrupted().empty();
-  }
+  for (const auto& report : message.reports()) ended(report);
   for (const auto& notice : message.notices()) {
     if (notice.kind() == v1::NOTICE_KIND_WITHDRAWN || notice.kind() == v1::NOTICE_KIND_TAKEN) {
       progress_.accepted.erase(notice.invitation_id());  // no match comes of it
@@ -77,10 +78,10 @@ void Session::invited(const v1::Invitation& invitation, v1::PlayRequest& reply) 
   if (invitation.kind() == v1::MATCH_KIND_CHALLENGE && !takes(invitation)) {
     reply.add_declined(number);
   } else if (progress_.more() || progress_.accepted.count(number)) {
-    progress_.accepted[number] = invitation.commitment();
     auto* ready = reply.add_ready();
     ready->set_invitation_id(number);
     ready->set_nonce(random_bytes(16));
+    progress_.accepted[number] = {invitation.commitment(), ready->nonce()};
   } else {
     reply.add_declined(number);
     room_ = -1;
@@ -97,15 +98,28 @@ bool Session::takes(const v1::Invitation& challenge) const {
 }
 
 void Session::started(const v1::MatchStart& start) {
+  std::string nonce;
   const auto accepted = progress_.accepted.find(start.invitation_id());
   if (accepted != progress_.accepted.end()) {
-    if (sha256(start.salt() + start.commitment()) != accepted->second) {
+    if (sha256(start.salt() + start.commitment()) != accepted->second.commitment) {
       log(Level::error, "match " + std::to_string(start.match_id()) +
                             ": its commitment is not the one of the invitation: the server may have chosen the deal");
     }
+    nonce = accepted->second.nonce;
     progress_.accepted.erase(accepted);
   }
   progress_.playing.insert(start.match_id());
+  const auto before = progress_.seats.find(start.match_id());
+  if (before == progress_.seats.end() || before->second.commitment != start.commitment()) {  // else it is told again
+    progress_.seats[start.match_id()] = {start.seat(), nonce, start.salt(), start.commitment()};
+  }
+}
+
+void Session::ended(const v1::MatchReport& report) {
+  progress_.playing.erase(report.match_id());
+  const auto seat = progress_.seats.extract(report.match_id());
+  if (report.has_entry() && keep_) keep_(report, seat ? &seat.mapped() : nullptr);
+  progress_.finished += report.interrupted().empty();
 }
 
 bool concerns_bot(const v1::PlayResponse& message) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,8 +11,14 @@
 #include <vector>
 
 #include "arena/v1/play.pb.h"
+#include "arena_client/receipts.h"
 
 namespace arena {
+
+/// An invitation that was accepted: the server's commitment to the deal, and the bot's own chance in it.
+struct Acceptance {
+  std::string commitment, nonce;
+};
 
 /// The state that outlives a stream: how many matches are wanted, and which are being played.
 class Progress {
@@ -23,8 +30,10 @@ class Progress {
   int finished = 0;
   /// Matches that have begun.
   std::set<std::uint64_t> playing;
-  /// Invitations accepted whose matches have yet to begin, with their commitments.
-  std::map<std::uint64_t, std::string> accepted;
+  /// Invitations accepted whose matches have yet to begin.
+  std::map<std::uint64_t, Acceptance> accepted;
+  /// What is known of the matches that have begun.
+  std::map<std::uint64_t, Seat> seats;
   /// Whether no more matches are to begin, however many are wanted.
   bool ending = false;
   /// Why the server gives the bot no seats; empty where it does.
@@ -44,13 +53,16 @@ class Progress {
   const std::optional<int> wanted_;
 };
 
+/// Takes the report of a match that the log of results has, and what is known from its beginning; null where nothing is.
+using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
+
 /// The conversation of one stream, from the welcome on.
 class Session {
  public:
-  /// `challengers`: whose challenges it accepts, in small letters; none for everybody's. Throws ArenaError
-  /// (no_game_in_common).
+  /// `challengers`: whose challenges it accepts, in small letters; none for everybody's. `keep` may be empty. Throws
+  /// ArenaError (no_game_in_common).
   Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
-          std::set<std::string> challengers = {});
+          std::set<std::string> challengers, Keep keep);
 
   /// Take note of a message; return what is to be said to it at once, if anything.
   std::optional<v1::PlayRequest> receive(const v1::PlayResponse& message);
@@ -59,10 +71,12 @@ class Session {
   void invited(const v1::Invitation& invitation, v1::PlayRequest& reply);
   bool takes(const v1::Invitation& challenge) const;
   void started(const v1::MatchStart& start);
+  void ended(const v1::MatchReport& report);
 
   const int capacity_;
   Progress& progress_;
   const std::set<std::string> challengers_;
+  const Keep keep_;
   int room_;  // the capacity that the server knows; below all others where it has to be said again
 };
 

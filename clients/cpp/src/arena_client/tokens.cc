@@ -1,27 +1,20 @@
 #include "arena_client/tokens.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "arena_client/chance.h"
-#include "arena_client/errors.h"
+#include "arena_client/files.h"
 
 namespace arena {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void unusable(const std::string& file, int error) {
-  throw ArenaError(ErrorKind::argument, "the file " + file + " cannot be used: " + std::strerror(error));
-}
 
 std::string safe(const std::string& text) {
   std::string name;
@@ -33,12 +26,6 @@ std::string safe(const std::string& text) {
   return name;
 }
 
-void make_folder(const fs::path& folder) {
-  if (folder.empty() || fs::exists(folder)) return;
-  make_folder(folder.parent_path());
-  ::mkdir(folder.c_str(), 0700);  // what is wrong with it the file in it shows
-}
-
 }  // namespace
 
 std::string default_token_file(const std::string& address, const std::string& name) {
@@ -47,16 +34,7 @@ std::string default_token_file(const std::string& address, const std::string& na
 }
 
 std::optional<std::string> read_token(const std::string& file) {
-  errno = 0;
-  std::ifstream stream(file);
-  if (!stream) {
-    if (errno == ENOENT) return std::nullopt;
-    unusable(file, errno);
-  }
-  if (fs::is_directory(file)) unusable(file, EISDIR);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  const std::string text = content.str(), blanks = " \t\r\n";
+  const std::string text = read_file(file).value_or(""), blanks = " \t\r\n";
   const auto begin = text.find_first_not_of(blanks);
   if (begin == std::string::npos) return std::nullopt;
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
@@ -67,34 +45,15 @@ NewToken::NewToken(const std::string& file) : file_(file), draft_(file + ".new")
     token_ = *offered;
   } else {
     token_ = "arena_" + base64url(random_bytes(32));
-    write(token_);
+    replace_file(draft_, token_ + "\n");
   }
 }
 
 void NewToken::keep(const std::string& token) {
-  if (token != token_) write(token);  // the server is an older one, which makes its own
-  if (std::rename(draft_.c_str(), file_.c_str())) unusable(file_, errno);
+  if (token != token_) replace_file(draft_, token + "\n");  // the server is an older one, which makes its own
+  if (std::rename(draft_.c_str(), file_.c_str())) unusable_file(file_, errno);
 }
 
 void NewToken::drop() { ::unlink(draft_.c_str()); }
-
-void NewToken::write(const std::string& token) {
-  const fs::path folder = fs::path(file_).parent_path();
-  make_folder(folder);
-  const std::string whole = (folder / (".token-" + hex(random_bytes(8)))).string();
-  const int descriptor = ::open(whole.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0) unusable(file_, errno);
-  const std::string line = token + "\n";
-  bool good = ::write(descriptor, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && !::fsync(descriptor);
-  int error = errno ? errno : ENOSPC;
-  ::close(descriptor);
-  if (good && std::rename(whole.c_str(), draft_.c_str())) {
-    good = false;
-    error = errno;
-  }
-  if (good) return;
-  ::unlink(whole.c_str());
-  unusable(file_, error);
-}
 
 }  // namespace arena

@@ -26,8 +26,6 @@ class NewToken {
   void drop();
 
  private:
-  void write(const std::string& token);
-
   std::string file_, draft_, token_;
 };
 

@@ -1,0 +1,32 @@
+// JSON as leaves and receipts have it: read by protobuf, written by hand, since protobuf keeps no order of fields.
+#pragma once
+
+#include <google/protobuf/struct.pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace arena::json {
+
+using Value = google::protobuf::Value;
+using Object = google::protobuf::Struct;
+
+/// Read an object. Throws std::runtime_error that says why a text is none.
+Object object(const std::string& text);
+/// Return a field; null where there is none.
+const Value& field(const Object& object, const std::string& name);
+/// Return a text, a whole number from 0, an object or texts. Throw std::runtime_error where a value is something else.
+const std::string& text_of(const Value& value);
+std::uint64_t count_of(const Value& value);
+const Object& object_of(const Value& value);
+std::vector<std::string> texts_of(const Value& value);
+/// Return a value in a line as people write it.
+std::string shown(const Value& value);
+
+/// Return a text as JSON; U+FFFD for what is no UTF-8.
+std::string quoted(const std::string& text);
+/// Return a list of texts as JSON.
+std::string quoted(const std::vector<std::string>& texts);
+
+}  // namespace arena::json

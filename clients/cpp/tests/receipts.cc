@@ -1,0 +1,240 @@
+// What the SDK keeps and says of a server's log of results: the stories that all clients share, and what its disk may do to it.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+
+#include "arena_client/chance.h"
+#include "arena_client/log.h"
+#include "arena_client/log_check.h"
+#include "arena_client/options.h"
+#include "conversation.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+namespace v1 = arena::v1;
+using arena::json::field;
+
+std::string file;  // of receipts, in a folder that is gone afterwards
+std::vector<std::string> said;
+
+void hear(arena::Level level, const std::string& line) {
+  const char* const names[] = {"info", "warn", "error"};
+  std::string text = std::string(names[static_cast<int>(level)]) + ": " + line;
+  for (auto at = text.find(file); at != std::string::npos; at = text.find(file)) text.replace(at, file.size(), "FILE");
+  said.push_back(text);
+}
+
+std::string together(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& each : lines) text += each + "\n";
+  return text;
+}
+
+void demand_said(const std::vector<std::string>& wanted) {
+  demand(said == wanted, "it says\n" + together(said) + "and is to say\n" + together(wanted));
+  said.clear();
+}
+
+std::string kept() { return fs::exists(file) ? content(file) : ""; }
+
+const arena::Seat SEAT{1, std::string(16, '\0'), std::string(32, '\0'), std::string(32, '\0')};
+
+void step(const Struct& step, std::optional<arena::LogChecker>& checker) {
+  if (step.fields().count("starts")) {
+    checker.emplace(file);
+  } else if (step.fields().count("reports")) {
+    checker->take(message_from<v1::MatchReport>(field(step, "reports")), &SEAT);
+  } else {
+    const Value& shows = field(step, "shows");
+    std::optional<v1::LogState> state;
+    if (shows.kind_case() == Value::kStructValue) state = message_from<v1::LogState>(shows);
+    checker->check(state ? &*state : nullptr, [&step](std::uint64_t first, std::uint64_t second, auto told) {
+      const auto& proofs = field(step, "proofs").struct_value().fields();
+      const auto found = proofs.find(std::to_string(first) + " " + std::to_string(second));
+      demand(found != proofs.end(), "others ask for " + std::to_string(first) + " " + std::to_string(second) + ", too");
+      if (found->second.kind_case() != Value::kListValue) return told({{}, true, ""});
+      const auto answer = message_from<v1::GetConsistencyResponse>("{\"proof\":" + json(found->second) + "}");
+      told({answer.proof(), false, ""});
+    });
+  }
+  demand_said(arena::json::texts_of(field(step, "says")));
+}
+
+void check_story(const Struct& story) {
+  std::optional<arena::LogChecker> checker;
+  int at = 0;
+  try {
+    for (const Value& each : field(story, "steps").list_value().values()) at++, step(each.struct_value(), checker);
+    const std::string wanted = together(arena::json::texts_of(field(story, "kept")));
+    demand(kept() == wanted, "it keeps\n" + kept() + "and is to keep\n" + wanted);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(text_of(story, "title") + ", step " + std::to_string(at) + ": " + error.what());
+  }
+}
+
+v1::LogState log_of(std::uint64_t size) {
+  v1::LogState state;
+  state.mutable_head()->set_size(size);
+  return state;
+}
+
+v1::MatchReport report_of(std::uint64_t match) {
+  v1::MatchReport report;
+  report.set_match_id(match);
+  report.set_interrupted("x");
+  report.mutable_entry()->set_number(match);
+  report.mutable_entry()->set_leaf("<&>\xFF");
+  report.mutable_entry()->mutable_head()->set_size(match);
+  return report;
+}
+
+void write(const std::string& text) { std::ofstream(file, std::ios::binary | std::ios::trunc) << text; }
+
+void check_shortening() {
+  arena::Receipts receipts(file);
+  receipts.pin_to(log_of(1));
+  for (std::uint64_t match = 2; match <= 2'002; match++) receipts.take(report_of(match), nullptr);
+  said.clear();
+  const std::string text = kept();
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  demand(lines > 1'000 && lines <= 1'100, "it keeps the newest thousand: " + std::to_string(lines));
+  demand(text.rfind(R"({"arena_receipts":1,"keys":[],"restores":[],"head":{"size":1,)", 0) == 0, "the pin goes before them");
+  demand(text.find("\"leaf\":\"<&>\xEF\xBF\xBD\"") != std::string::npos, "a leaf is kept as it is, as UTF-8");
+  demand(text.find("\"nonce\"") == std::string::npos, "of a seat that is not known it says nothing");
+  struct stat found {};
+  demand(::stat(file.c_str(), &found) == 0 && (found.st_mode & 0777) == 0600, "only its owner reads it");
+  arena::Receipts again(file);
+  again.read();
+  demand(again.pin() && again.latest()->size() == 2'002, "it is read again");
+  demand(again.beyond(2'000) == std::vector<std::uint64_t>{2'001, 2'002}, "with the matches");
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& each : fs::directory_iterator(fs::path(file).parent_path())) files++;
+  demand(files == 1, "nothing else is left there");
+}
+
+/// A file that ends in the middle of a line: what is before that counts, and the bot plays on.
+void check_torn() {
+  arena::Receipts receipts(file);
+  receipts.pin_to(log_of(1));
+  receipts.take(report_of(2), &SEAT);
+  const std::string whole = kept();
+  for (std::size_t size : {whole.size() - 2, whole.find('\n') + 10, whole.find('\n') - 1}) {
+    write(whole.substr(0, size));
+    said.clear();
+    arena::Receipts torn(file);
+    torn.read();
+    demand(torn.pin().has_value() == (size > whole.find('\n')), "the line before counts");
+    demand(torn.beyond(0).empty(), "half a receipt is none");
+    demand(said.size() == 1 && said[0].rfind("warn: receipts cannot be kept in FILE (", 0) == 0 &&
+               said[0].find("); the bot plays on without") != std::string::npos, "it is said once: " + together(said));
+    torn.take(report_of(3), nullptr);
+    demand(kept().size() > size && torn.latest()->size() == 3, "what comes is kept");
+  }
+  for (const char* strange : {"7\n", "{\"match\":1}\n",
+                              R"({"arena_receipts":1,"keys":7,"restores":[],"head":{"size":1,"root":"","signature":""}})",
+                              R"({"match":-1,"number":1,"head":{"size":1,"root":"","signature":""}})",
+                              R"({"match":1,"number":1,"head":{"size":1,"root":"zz","signature":""}})"}) {
+    write(strange);
+    said.clear();
+    arena::Receipts other(file);
+    other.read();
+    demand(said.size() == 1 && !other.pin() && !other.latest(), std::string("no receipts: ") + strange);
+  }
+}
+
+void check_unusable() {
+  fs::create_directory(file);
+  arena::Receipts receipts(file);
+  receipts.pin_to(log_of(1));
+  receipts.take(report_of(2), &SEAT);
+  const std::string warning = "warn: receipts cannot be kept in FILE (the file FILE cannot be used: Is a directory); the bot plays on without";
+  demand(said.size() == 2 && said[0] == warning, "it is said once: " + together(said));
+  demand(receipts.latest()->size() == 2, "they are known all the same");
+}
+
+/// A disk that is full in the middle of a line, and has room again.
+void check_full_disk() {
+  ::signal(SIGXFSZ, SIG_IGN);
+  arena::Receipts receipts(file);
+  receipts.pin_to(log_of(1));
+  const std::string before = kept();
+  rlimit usual{};
+  ::getrlimit(RLIMIT_FSIZE, &usual);
+  const rlimit full{before.size() + 20, usual.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  for (std::uint64_t match : {2, 3}) receipts.take(report_of(match), &SEAT);
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  const std::string warning = "warn: receipts cannot be kept in FILE (the file FILE cannot be used: File too large); the bot plays on without";
+  demand(std::count(said.begin(), said.end(), warning) == 1, "it is said once: " + together(said));
+  demand(receipts.latest()->size() == 3, "the bot plays on, and knows them");
+  arena::Receipts again(file);
+  again.read();
+  demand(again.pin() && again.latest()->size() == 1, "what was kept before is read again");
+}
+
+void check_memory() {
+  arena::LogChecker checker("");
+  const auto nobody = [](auto, auto, auto) { throw std::runtime_error("it asks nobody"); };
+  checker.check(nullptr, nobody);
+  v1::LogState state = log_of(1);
+  checker.check(&state, nobody);
+  demand_said({"error: THE SERVER'S LOG OF RESULTS IS NOT WHAT IT WAS: it shows a log without a key. Results may have been changed. "
+               "What this bot was told is kept in memory; it plays on"});
+}
+
+std::string place(std::optional<std::string> token, std::optional<std::string> token_file, bool receipts = true) {
+  arena::Options options;
+  options.address = "localhost:1";
+  options.token = std::move(token);
+  options.token_file = std::move(token_file);
+  options.receipts = receipts;
+  arena::Bot bot;
+  bot.version = "1";
+  const arena::Profile profile = arena::profile_of(bot, options);
+  return profile.keeps_receipts ? profile.receipts : "nowhere";
+}
+
+void check_places() {
+  for (const char* name : {"ARENA_TOKEN", "ARENA_TOKEN_FILE"}) ::unsetenv(name);
+  demand(place({}, "here") == "here.receipts", "beside the token");
+  const std::string own = place({}, {});
+  demand(own.find("/.arena/tokens/localhost_1-bot.token.receipts") != std::string::npos, "beside the bot's own: " + own);
+  demand(place("given", {}).empty(), "a token that is given has no receipts beside it");
+  demand(place("given", "here") == "here.receipts", "but where a file is named");
+  demand(place({}, "here", false) == "nowhere", "and none where none are wanted");
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string folder = count > 1 ? arguments[1] : "clients/conformance";
+  const fs::path home = fs::temp_directory_path() / ("arena-client-cpp-" + arena::hex(arena::random_bytes(6)));
+  arena::log_to(hear);
+  int told = 0, failed = 0;
+  const auto tell = [&](const std::function<void()>& story) {
+    const fs::path place = home / std::to_string(++told);
+    fs::create_directories(place);
+    file = (place / "bot.receipts").string();
+    said.clear();
+    try {
+      story();
+    } catch (const std::exception& error) {
+      failed++;
+      std::cout << "FAILED: " << error.what() << "\n";
+    }
+  };
+  const auto stories = message_from<ListValue>(content(folder + "/vectors/receipts.json"));
+  for (const Value& each : stories.values()) tell([&] { check_story(each.struct_value()); });
+  if (told < 5) failed++, std::cout << "FAILED: there are " << told << " stories\n";
+  for (auto* check : {check_shortening, check_torn, check_unusable, check_full_disk, check_memory, check_places}) tell(check);
+  fs::remove_all(home);
+  std::cout << told - failed << " of " << told << " stories of receipts passed\n";
+  return failed ? 1 : 0;
+}

@@ -119,7 +119,8 @@ def test_a_step_before_a_reset_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1 << 63, 0.5, "7", np.array([7])])
 def test_seeds_out_of_range_are_refused(seed: Any) -> None:
-    for reset in (VectorEnv("nullern", 2, 1).reset, SeatEnv("nullern", 2).reset, ParallelGameEnv("nullern", 2).reset):
+    environments = VectorEnv("nullern", 2, 1), SeatEnv("nullern", 2), ParallelGameEnv("nullern", 2), env("nullern", 2)
+    for reset in [each.reset for each in environments]:
         with pytest.raises(SeedError, match="a seed is"):
             reset(seed=seed)
     assert VectorEnv("nullern", 2, 1).reset(seed=(1 << 63) - 1)

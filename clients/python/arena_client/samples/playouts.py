@@ -32,6 +32,8 @@ class Playouts(ABC):
 
     tried = 1
     """Games of which the one is taken that fits best; more where what was announced says much about the hands."""
+    word = 0
+    """Imagined games, by card in hand, that the counter's word is worth."""
     spread: float
     """By how much the points of two seats differ in a round: the standard deviation."""
 

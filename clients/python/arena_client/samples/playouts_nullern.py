@@ -22,7 +22,7 @@ MARGIN = 0.1
 class NullernPlayouts(Playouts):
     """The rest of a round of Nullern."""
 
-    tried, spread = 6, 15.0
+    tried, word, spread = 6, 10, 15.0
 
     def __init__(self, view: NullernView) -> None:
         super().__init__(NULLERN, view)

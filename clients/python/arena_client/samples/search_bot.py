@@ -15,7 +15,6 @@ from arena_client.samples.playouts_sixth_sense import SixthSensePlayouts
 
 PLAYOUTS = {"nullern": NullernPlayouts, "sixth_sense": SixthSensePlayouts}
 CHOICES = {"bid": (3, 3.0), "play": (4, 6.0), "block": (4, 6.0)}  # by kind, how many to look at, and the work of it
-WORD = 10  # imagined games, by card in hand, that the counter's word is worth
 ROUNDS = (4, 4, 8)  # imagined games for the least work; after each round the worse half of the choices is given up
 
 
@@ -30,7 +29,7 @@ class Search:
         self.open = sorted(worths, key=lambda number: (-worths[number], random.random()))[:most]  # noqa: S311  # no secret
         if len(self.open) > 1:
             self.playouts = PLAYOUTS[decision.game.name](seat_view(view))
-            word = WORD * len(view.hand) * self.playouts.point
+            word = self.playouts.word * len(view.hand) * self.playouts.point
             self.total = {number: word * worths[number] for number in self.open}
 
     def look(self, games: int) -> None:

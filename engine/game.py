@@ -251,6 +251,13 @@ class Game(Protocol):
         """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""
 
 
+class UnknownGameError(KeyError):
+    """There is no game of that name; the message says which there are."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class OptionError(ValueError):
     """Unknown seats or options for a game; the message names the value and what is allowed."""
 

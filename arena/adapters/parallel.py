@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from gymnasium.spaces import Space
 from pettingzoo import ParallelEnv
 
 from arena.adapters.pettingzoo import GAME, GameEnv
 from arena.adapters.rewards import Rewards
-from arena.adapters.vector_env import IllegalActionError
+from arena.adapters.vector_env import IllegalActionError, checked_action
 from engine.game import OVER, Option
 from engine.registry import GAMES
 
@@ -52,13 +51,16 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Make the choices of all agents that owe one; observations, rewards, terminations, truncations, infos.
 
-        Raises `IllegalActionError` for a choice that is missing or not legal, before any is made.
+        Raises `IllegalActionError` for a choice that is missing or not legal, or of nobody, before any is made.
         """
         if not self.agents:
             raise IllegalActionError("no game is going on: call reset")
         state = self._game._state
         before = state.scores
-        chosen = [(seat, self._checked(seat, actions.get(f"player_{seat}"))) for seat in state.waiting()]
+        if strangers := [agent for agent in actions if agent not in self.agents]:
+            raise IllegalActionError(f"there is no agent {strangers[0]!r}; there are {', '.join(self.agents)}")
+        names = [(seat, f"player_{seat}") for seat in state.waiting()]
+        chosen = [(seat, checked_action(state, seat, actions.get(name), name)) for seat, name in names]
         for seat, action in chosen:
             state.apply(action, seat)
         over = state.player == OVER
@@ -73,12 +75,6 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
             dict.fromkeys(agents, False),
             {agent: {} for agent in agents},
         )
-
-    def _checked(self, seat: int, action: Any) -> int:
-        legal = [*self._game._state.legal(seat)]
-        if not isinstance(action, int | np.integer) or int(action) not in legal:
-            raise IllegalActionError(f"player_{seat} cannot take action {action}, only {', '.join(map(str, legal))}")
-        return int(action)
 
     def _observed(self) -> dict[str, dict[str, Any]]:
         return {agent: self._game.observe(agent) for agent in self.possible_agents}

@@ -30,7 +30,7 @@ ILLEGAL_REWARD: Final = -1000.0
 def env(game: str = GAME, seats: int = 4, **options: Option) -> AECEnv[str, dict[str, Any], int]:
     """Create an environment that checks its input: an illegal action ends the game, see `ILLEGAL_REWARD`.
 
-    Raises `engine.game.OptionError` for seats or options that the game does not have, KeyError for an unknown game.
+    Raises `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError`.
     """
     checked = TerminateIllegalWrapper(GameEnv(game, seats, **options), illegal_reward=ILLEGAL_REWARD)
     return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(checked))

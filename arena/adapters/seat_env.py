@@ -16,7 +16,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 from arena.adapters.rewards import Rewards
 from arena.adapters.seeds import decks, settled_seed
-from arena.adapters.vector_env import IllegalActionError
+from arena.adapters.vector_env import IllegalActionError, checked_action
 from arena.house import HOUSE_BOTS, HouseBot
 from engine.game import OVER, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
@@ -30,11 +30,11 @@ class UnknownBotError(ValueError):
 
 
 def house_bot(game: str, name: str) -> HouseBot:
-    """Return a house bot by its name, with or without "house-"."""
-    found = {bot.name: bot for bot in HOUSE_BOTS[game]}
+    """Return a house bot by its name, with or without "house-"; `UnknownBotError`, `UnknownGameError`."""
+    title, found = GAMES[game].title, {bot.name: bot for bot in HOUSE_BOTS[game]}
     if PREFIX + name.removeprefix(PREFIX) not in found:
         names = ", ".join(each.removeprefix(PREFIX) for each in found)
-        raise UnknownBotError(f"the house has no bot {name!r} for {GAMES[game].title}; it has {names}")
+        raise UnknownBotError(f"the house has no bot {name!r} for {title}; it has {names}")
     return found[PREFIX + name.removeprefix(PREFIX)]
 
 
@@ -56,7 +56,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
     ) -> None:
         """Set up the game. `bots` are the others in the order of their seats, from the beginning again if too few.
 
-        Raises OptionError for seats or options that the game does not have, KeyError for an unknown game,
+        Raises OptionError for seats or options that the game does not have, `UnknownGameError`,
         `UnknownBotError` for a bot that the house does not have, ValueError for a seat that is none.
         """
         self.game = GAMES[game]
@@ -107,10 +107,8 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         state = self._state
         if state is None or state.player == OVER:
             raise IllegalActionError("no game is going on: call reset")
-        legal = [*state.legal(self.seat)]
-        if int(action) not in legal:
-            raise IllegalActionError(f"seat {self.seat} cannot take action {action}, only {', '.join(map(str, legal))}")
-        reward = self._applied(state, int(action), self.seat) + self._play_on(state)
+        chosen = checked_action(state, self.seat, action, f"seat {self.seat}")
+        reward = self._applied(state, chosen, self.seat) + self._play_on(state)
         over = state.player == OVER
         info = {"scores": tuple(state.scores), "places": state.ranking()} if over else {}
         return self._observed(state), reward, over, False, info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from hashlib import sha256
 from secrets import randbits
 from typing import Any, Final
@@ -21,12 +22,12 @@ def settled_seed(seed: Any) -> int:
     if seed is None:
         return randbits(62)
     try:
-        number = seed.__index__()
-    except AttributeError:
+        number = operator.index(seed)
+    except TypeError:
         raise SeedError(f"a seed is a whole number, not {seed!r}") from None
     if not 0 <= number < SEEDS:
         raise SeedError(f"a seed is 0 to 2^63 − 1, not {number}")
-    return int(number)
+    return number
 
 
 def decks(seed: int, game: int, episode: int) -> SeededDecks:

@@ -6,6 +6,7 @@ choice before all are made. A game that is over is followed by the next, dealt a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -26,6 +27,18 @@ class IllegalActionError(ValueError):
 
 class MaskError(ValueError):
     """A mask from which no action can be chosen."""
+
+
+def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
+    """Return a seat's action as a whole number; IllegalActionError, in which the seat is `who`, for one not legal."""
+    legal = [*state.legal(seat)]
+    try:
+        chosen = operator.index(action)
+    except TypeError:
+        chosen = -1  # a float, None, an array of several
+    if chosen not in legal:
+        raise IllegalActionError(f"{who} cannot take action {action}, only {', '.join(map(str, legal))}")
+    return chosen
 
 
 class AskedSeats(NamedTuple):
@@ -68,7 +81,7 @@ class VectorEnv:
         """Set up the games; nothing is dealt before `reset`.
 
         `dtype` is "float32" or "uint8" (`Field.unit`), `rewards` "round" or "match", see `Rewards`. Raises
-        `engine.game.OptionError` for seats or options that the game does not have, KeyError for an unknown game,
+        `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError`,
         ValueError for what else is not there.
         """
         if games < 1:
@@ -164,11 +177,8 @@ class VectorEnv:
         fine = inside & (self._asked.masks[np.arange(self.games), np.where(inside, chosen, 0)] == 1)
         if not fine.all():
             number = int(np.argmin(fine))
-            seat, action = int(self._asked.seats[number]), int(chosen[number])
-            legal = [*self._states[number].legal(seat)]
-            raise IllegalActionError(
-                f"seat {seat} of game {number} cannot take action {action}, only {', '.join(map(str, legal))}"
-            )
+            seat = int(self._asked.seats[number])
+            checked_action(self._states[number], seat, chosen[number], f"seat {seat} of game {number}")
         found: list[int] = chosen.tolist()
         return found
 

@@ -110,9 +110,11 @@ def solved_worlds(
 ) -> SolvedWorlds:
     """Solve all worlds of a view where chance has `most` ways at most, else `drawn` of them.
 
-    Raises what `EndingSolver.values` does, and ViewError.
+    Raises what `EndingSolver.values` does, ViewError, and ValueError where worlds would be drawn and `drawn` is none.
     """
     every = all_worlds(game, view, most)
+    if not every and drawn < 1:
+        raise ValueError(f"a mean is over one world or more, and drawn is {drawn}")
     worlds = every or [(Fraction(1, drawn), game.sample(view, chance)) for _ in range(drawn)]
     solved = [solver.values(world) for _, world in worlds]
     values = {action: [each[action][view.seat] for each in solved] for action in solved[0]}
@@ -122,11 +124,13 @@ def solved_worlds(
 def expected_costs(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> ExpectedCosts:
-    """Compare the choices of a seat with its best one; as `solved_worlds`, with two worlds at least.
+    """Compare the choices of a seat with its best one; as `solved_worlds`, of two worlds at least where they are drawn.
 
-    Raises what `solved_worlds` does.
+    Raises what `solved_worlds` does, and ValueError for one.
     """
     solved = solved_worlds(game, view, solver, chance, most=most, drawn=drawn)
+    if not solved.exact and drawn < 2:
+        raise ValueError(f"a standard error takes two worlds or more, and drawn is {drawn}")
     means = {action: solved.mean(action) for action in solved.values}
     best = max(means, key=means.__getitem__)
     costs = {action: max(0.0, means[best] - mean) for action, mean in means.items()}

@@ -1,18 +1,20 @@
 """A folder of decisions as Parquet files, a game and table size each, and the list of them that is written last.
 
-Rows are written a few thousand at a time, so that it does not matter how many there are. Needs pyarrow.
+Rows are written and read a few thousand at a time, so that it does not matter how many there are. Needs pyarrow, and
+numpy to be read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from arena.replay.decision_rows import DecisionRow, decision_rows
 from arena.replay.replay import Replay
 from engine.game import Game
+from engine.registry import GAMES
 
 INDEX: Final = "dataset.json"
 """The list of files; a folder without it is torn."""
@@ -96,7 +98,7 @@ class _TableWriter:
             },
             metadata={"game": game.name, "seats": str(seats)},
         )
-        self._writer = ParquetWriter(file, self._schema, compression="zstd")
+        self._writer = ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
 
     def add(self, rows: Iterable[DecisionRow]) -> None:
         for row in rows:
@@ -139,10 +141,16 @@ def dataset_files(folder: Path) -> dict[str, Path]:
         raise DatasetError(f"{folder} is no dataset: there is no such folder")
     try:
         index = json.loads((folder / INDEX).read_text())
+        if index["arena_dataset"] != FORMAT:
+            raise DatasetError(
+                f"{folder} is a dataset of format {index['arena_dataset']}, and this reads {FORMAT}: make it again"
+            )
         files = {str(name): int(rows) for name, rows in index["files"].items()}
     except FileNotFoundError:
         raise DatasetError(f"{folder} is torn: {INDEX}, which is written last, is missing; make it again") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, DatasetError):
+            raise
         raise DatasetError(f"{folder} is torn: {INDEX} cannot be read ({error}); make it again") from None
     for name, rows in files.items():
         try:
@@ -154,3 +162,45 @@ def dataset_files(folder: Path) -> dict[str, Path]:
         if found != rows:
             raise DatasetError(f"{folder} is torn: {name} has {found} decisions of {rows}; make it again")
     return {name.removesuffix(".parquet"): folder / name for name in files}
+
+
+class DecisionBatch(NamedTuple):
+    """Some decisions as numpy arrays, in the order of their matches."""
+
+    features: Any
+    """What was seen [decisions, numbers], float32."""
+    masks: Any
+    """What was allowed [decisions, actions], uint8."""
+    actions: Any
+    """What was chosen [decisions], int16."""
+    points: Any
+    """What the seat scored in the round [decisions], int16."""
+    places: Any
+    """Its place in the match [decisions], int8."""
+
+
+def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
+    """Yield the decisions of a table, such as "nullern-4", so many at a time; the last batch may be smaller.
+
+    Raises DatasetError as `dataset_files` does, for a table that the dataset does not have, for one whose decisions are
+    of other numbers or actions than this version's game has, and where pages of its file are damaged.
+    """
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    files = dataset_files(folder)
+    if table not in files:
+        raise DatasetError(f"{folder} has no decisions of {table!r}; it has {', '.join(sorted(files)) or 'none'}")
+    name, _, seats = table.rpartition("-")
+    widths = sum(field.size for field in GAMES[name].observation(int(seats))), len(GAMES[name].actions)
+    with ParquetFile(files[table], page_checksum_verification=True) as file:
+        found = tuple(file.schema_arrow.field(column).type.list_size for column in ("features", "mask"))
+        if found != widths:
+            raise DatasetError(f"{files[table]} has {found} features and actions, and {table} {widths}: make it again")
+        columns = ["features", "mask", "action", "points", "place"]
+        try:
+            for rows in file.iter_batches(size, columns=columns):
+                wide = [rows[column].flatten().to_numpy().reshape(len(rows), -1) for column in columns[:2]]
+                yield DecisionBatch(*wide, *(rows[column].to_numpy() for column in columns[2:]))
+        except (ArrowException, OSError) as error:
+            raise DatasetError(f"{folder} is torn: {files[table].name} is damaged ({error}); make it again") from None

@@ -18,7 +18,7 @@ from arena_client import Bot, Decision
 from arena_client.command import main
 from arena_client.engine import seat_view
 from arena_client.samples.rule_bot import RuleBot
-from encoding import GAME, Encoding
+from encoding import GAME, Encoding, ObservationError
 from strength import best, no_masks
 from weights import WeightsError, read
 
@@ -46,12 +46,14 @@ class LearnerBot(Bot):
         self._rules = RuleBot()
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """Choose for all decisions at once, those of larger tables apart."""
+        """Choose for all decisions at once, those of larger tables apart; `ObservationError` for another game."""
         chosen: dict[int, int] = {}
         known: dict[int, NullernView] = {}
         for row, decision in enumerate(decisions):
             view = seat_view(decision.view)
-            if isinstance(view, NullernView) and len(view.scores) == SEATS:
+            if not isinstance(view, NullernView):
+                raise ObservationError(f"a {type(view).__name__} is no view of {GAME.title}, all that this bot learned")
+            if view.seats == SEATS:
                 known[row] = view
         if known:
             observations = np.zeros((len(known), self._encoding.numbers), np.float32)

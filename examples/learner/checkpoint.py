@@ -79,7 +79,7 @@ def load(folder: Path, about: dict[str, Any], size: int, choices: int) -> Checkp
     if not file.exists():
         return None
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             words = json.loads(arrays[_ABOUT].tobytes())
             if words["format"] != _FORMAT:
                 raise CheckpointError(f"{file} is of format {words['format']}, this program reads {_FORMAT}")

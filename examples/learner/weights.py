@@ -30,7 +30,7 @@ def read(file: Path, size: int) -> Weights:
     if not file.is_file():
         raise WeightsError(f"there is no file {file}: train.py writes one")
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
             weights = [arrays[name].astype(np.float32) for name in _NAMES]
         check_weights(weights, size, CHOICES)
     except (

@@ -10,11 +10,12 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
 from arena.adapters.parallel import ParallelGameEnv
-from arena.adapters.seat_env import SeatEnv, UnknownBotError
+from arena.adapters.pettingzoo import env
+from arena.adapters.seat_env import SeatEnv, UnknownBotError, house_bot
 from arena.adapters.seeds import SeedError, decks
 from arena.adapters.vector_env import IllegalActionError, MaskError, VectorEnv, choose
 from arena.house import HOUSE_BOTS
-from engine.game import OVER, OptionError
+from engine.game import OVER, OptionError, UnknownGameError
 from engine.registry import GAMES
 
 EVERY_GAME = pytest.mark.parametrize("game", [*GAMES])
@@ -116,9 +117,10 @@ def test_a_step_before_a_reset_is_refused() -> None:
         VectorEnv("nullern", 2, 1).step([81])
 
 
-@pytest.mark.parametrize("seed", [-1, 1 << 63, 0.5, "7"])
+@pytest.mark.parametrize("seed", [-1, 1 << 63, 0.5, "7", np.array([7])])
 def test_seeds_out_of_range_are_refused(seed: Any) -> None:
-    for reset in (VectorEnv("nullern", 2, 1).reset, SeatEnv("nullern", 2).reset, ParallelGameEnv("nullern", 2).reset):
+    environments = VectorEnv("nullern", 2, 1), SeatEnv("nullern", 2), ParallelGameEnv("nullern", 2), env("nullern", 2)
+    for reset in [each.reset for each in environments]:
         with pytest.raises(SeedError, match="a seed is"):
             reset(seed=seed)
     assert VectorEnv("nullern", 2, 1).reset(seed=(1 << 63) - 1)
@@ -228,3 +230,29 @@ def test_bots_and_seats_that_are_not_there_are_refused() -> None:
         SeatEnv("nullern", 3, bots=())
     with pytest.raises(ValueError, match="seat is 0 to 2, not 3"):
         SeatEnv("nullern", 3, seat=3)
+
+
+def test_a_game_that_is_not_there_is_named() -> None:
+    for make in (VectorEnv, SeatEnv, ParallelGameEnv, env):
+        with pytest.raises(UnknownGameError, match=r"^there is no game 'chess'; there are sixth_sense, nullern"):
+            make("chess", 2)
+    with pytest.raises(UnknownGameError, match="no game 'chess'"):
+        house_bot("chess", "counter")
+    assert GAMES.get("chess") is None
+    assert "chess" not in GAMES
+
+
+@pytest.mark.parametrize("action", [None, 81.0, "81", [81, 82], np.array([81.0])])
+def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
+    alone, together = SeatEnv("nullern", 2, seat=1), ParallelGameEnv("nullern", 2)
+    observed, _ = alone.reset(seed=1)
+    with pytest.raises(IllegalActionError, match="seat 1 cannot take action"):
+        alone.step(action)
+    assert (alone._observed(alone._state)["observation"] == observed["observation"]).all()  # type: ignore[arg-type]
+    alone.step(np.array(81))  # as learners give it
+    together.reset(seed=1)
+    with pytest.raises(IllegalActionError, match="player_1 cannot take action"):
+        together.step({"player_1": action})
+    with pytest.raises(IllegalActionError, match="no agent 'player_2'; there are player_0, player_1"):
+        together.step({"player_1": 81, "player_2": 81})
+    together.step({"player_0": None, "player_1": 81})

@@ -1,24 +1,22 @@
-"""`arena replay dataset`, of games of `arena match` and of a server's matches, and the loader that the docs show."""
+"""`arena replay dataset`, of games of `arena match` and of a server's matches, and read again."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from arena.replay.dataset import INDEX, ROWS, DatasetError, DatasetWriter, dataset_files
+from arena.replay.dataset import INDEX, ROWS, DatasetError, DatasetWriter, batches, dataset_files
 from arena.replay.own_decisions import own_decisions
 from arena.replay.read import read
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, shown
-
-PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 
 
 @pytest.fixture(scope="module")
@@ -66,22 +64,21 @@ def test_every_decision_is_there_as_it_was_made(games: Path, dataset: Path) -> N
     assert checked == len(rows)
 
 
-def test_the_loader_of_the_docs_reads_it(dataset: Path) -> None:
-    [code] = [
-        block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "def batches" in block
-    ]
-    assert len(code.strip().splitlines()) <= 12
-    names: dict[str, Any] = {}
-    exec(code, names)
-    found = 0
-    for features, masks, actions, points in names["batches"](dataset, "nullern-2", 100):
-        assert features.shape == (len(actions), 657)
-        assert features.dtype == np.float32
-        assert (masks[np.arange(len(actions)), actions] == 1).all()
-        assert set(np.unique(masks)) <= {0, 1}
-        assert ((points >= 0) & (points <= 20)).all()
-        found += len(actions)
-    assert found == 4 * 2 * 121
+def test_it_is_read_in_batches_of_any_size(dataset: Path) -> None:
+    sizes = []
+    for batch in batches(dataset, "nullern-2", 100):
+        sizes.append(len(batch.actions))
+        assert batch.features.shape == (sizes[-1], 657)
+        assert batch.features.dtype == np.float32
+        assert (batch.masks[np.arange(sizes[-1]), batch.actions] == 1).all()
+        assert set(np.unique(batch.masks)) <= {0, 1}
+        assert ((batch.points >= 0) & (batch.points <= 20)).all()
+        assert set(np.unique(batch.places)) <= {1, 2}
+    assert sizes == [100] * 9 + [68]
+    (whole,) = batches(dataset, "nullern-2")
+    rows = parquet.read_table(dataset / "nullern-2.parquet")
+    assert whole.features.tolist() == rows["features"].to_pylist()
+    assert [each.tolist() for each in whole[2:]] == [rows[name].to_pylist() for name in ("action", "points", "place")]
 
 
 def test_only_what_is_asked_for(games: Path, tmp_path: Path) -> None:
@@ -144,6 +141,29 @@ def test_a_torn_dataset_is_named(dataset: Path, tmp_path: Path) -> None:
     assert [*dataset_files(folder)] == ["nullern-2"]
     (folder / INDEX).write_text(index.replace("968", "969"))
     torn("has 968 decisions of 969")
+    (folder / INDEX).write_text(index.replace('"arena_dataset": 1', '"arena_dataset": 2'))
+    torn("a dataset of format 2, and this reads 1: make it again")
+
+
+def test_a_table_that_is_not_there_or_whose_pages_are_damaged_is_named(dataset: Path, tmp_path: Path) -> None:
+    def refused(words: str) -> None:
+        with pytest.raises(DatasetError, match=words):
+            [*batches(folder, table)]
+
+    folder, table = dataset, "nullern-4"
+    refused("no decisions of 'nullern-4'; it has nullern-2")
+    folder, table = tmp_path / "damaged", "nullern-2"
+    shutil.copytree(dataset, folder)
+    file = folder / "nullern-2.parquet"
+    damaged = bytearray(file.read_bytes())
+    for place in range(200, len(damaged) // 2, 50):
+        damaged[place] ^= 255
+    file.write_bytes(damaged)
+    assert [*dataset_files(folder)] == ["nullern-2"], "the file's own list of its pages stands at its end"
+    refused("nullern-2.parquet is damaged")
+    narrow = pa.table({"features": pa.array([[0.0]] * 968, pa.list_(pa.float32(), 1)), "mask": [[1]] * 968})
+    parquet.write_table(narrow.set_column(1, "mask", pa.array([[1]] * 968, pa.list_(pa.uint8(), 1))), file)
+    refused(r"has \(1, 1\) features and actions, and nullern-2 \(657, 92\): make it again")
 
 
 def test_what_cannot_be_written_or_read_is_said(games: Path, dataset: Path, tmp_path: Path) -> None:

@@ -116,8 +116,9 @@ def a_sampled_truth_is_dealt_and_played_to_the_view(table: Table) -> None:
 
 def a_view_of_no_game_in_progress_is_refused(table: Table) -> None:
     *_, over = table.walk(9, Random(str(table)))
-    with pytest.raises(ViewError):
-        table.game.sample(NoView(0), Random(1))
+    for look in (table.game.sample, table.game.truth):
+        with pytest.raises(ViewError):
+            look(NoView(0), Random(1))
     for seat in range(table.seats):
         view = over.view(seat)
         try:

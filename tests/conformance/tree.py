@@ -30,7 +30,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _LINES: Final = {
     "engine/registry.py": [
-        (r"^(from engine\.game import Game\n)", rf"\1from engine.{NAME} import {NAME.upper()}\n"),
+        (r"^(from engine\.game import [^\n]*\n)", rf"\1from engine.{NAME} import {NAME.upper()}\n"),
         (r"(for game in \([^)]*)\)", rf"\1, {NAME.upper()})"),
     ],
     "proto/arena/v1/play.proto": [

@@ -131,3 +131,12 @@ def test_a_view_of_another_game_is_refused() -> None:
     view = two_cards_left().view(0)
     with pytest.raises(ViewError, match="no view of 6th Sense"):
         expected_costs(GAMES["sixth_sense"], view, EndingSolver(worth_of), Random(1), most=10, drawn=10)
+
+
+@pytest.mark.parametrize(("drawn", "words"), [(-1, "drawn is -1"), (0, "drawn is 0"), (1, "takes two worlds or more")])
+def test_too_few_worlds_are_refused(drawn: int, words: str) -> None:
+    state = two_cards_left()
+    view, solver = state.view(state.player), EndingSolver(worth_of)
+    with pytest.raises(ValueError, match=words):
+        expected_costs(GAMES["nullern"], view, solver, Random(1), most=0, drawn=drawn)
+    assert expected_costs(GAMES["nullern"], view, solver, Random(1), most=10_000, drawn=drawn).exact, "none is drawn"

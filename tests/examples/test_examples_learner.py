@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from math import hypot
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,14 @@ ROOT: Final = Path(__file__).parents[2]
 LEARNER: Final = ROOT / "examples" / "learner"
 SMALL: Final = ("--games", 16, "--hidden", 32, "--deals", 20, "--one-process")
 PATIENCE: Final = 300
+TRAINING: Final = 3 * 3600
+"""Seconds that the documented training may take, also where nothing is compiled and others use the machine."""
+DOCUMENTED: Final = re.compile(
+    r"\((\d+) batches, [\d,]+ matches, .* wins (\d+) ± (\d+) % of (\d+) matches against the SDK's rule sample "
+    r"and (\d+) ± (\d+) % against `house-counter`"
+)
+BAR: Final = 60
+"""Per cent of matches that the learner is to win against the rule sample."""
 
 pytestmark = pytest.mark.process
 
@@ -122,3 +131,24 @@ def test_the_trained_bot_plays_whole_matches_and_says_where_its_network_is(whole
         )
         assert ran.returncode == 0, ran.stderr
         assert json.loads(ran.stdout)["comparison"]["games"] > 0
+
+
+@pytest.mark.long
+@pytest.mark.unmeasured
+def test_the_documented_command_comes_to_the_documented_strength(tmp_path: Path) -> None:
+    """Measured as the README says, in as many matches; the build is whichever the checkout has."""
+    said = DOCUMENTED.search(" ".join((LEARNER / "README.md").read_text().split()))
+    assert said is not None
+    batches, rules, rules_error, matches, counter, counter_error = map(int, said.groups())
+    command = [sys.executable, str(LEARNER / "train.py"), "--out", str(tmp_path), "--measured", str(batches)]
+    build = {name: value for name, value in os.environ.items() if name != "ARENA_BUILD"}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=TRAINING, check=False, env=build)
+    assert ran.returncode == 0, ran.stderr
+    (measured,) = json.loads((tmp_path / "curve.json").read_text())
+    assert measured["batches"] == batches
+    found = {each["opponent"]: each for each in measured["strengths"]}
+    for opponent, won, error in (("rules", rules, rules_error), ("house-counter", counter, counter_error)):
+        each = found[opponent]
+        assert each["matches"] == matches
+        assert abs(100 * each["won"] - won) <= hypot(error, 100 * each["interval"]), (opponent, each)
+    assert 100 * found["rules"]["won"] >= BAR

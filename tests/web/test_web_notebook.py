@@ -102,13 +102,13 @@ def test_what_the_documentation_shows_is_what_a_notebook_runs(
     browser: Browser, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    shown = [each for each in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Player(" in each]
-    assert len(shown) == 1
+    (shown,) = [each for each in re.findall(r"```pycon\n(.*?)```", text, re.DOTALL) if "Player(" in each]
     monkeypatch.chdir(tmp_path)
-    Path("match-1.replay").write_bytes(content)
-    exec(compile(shown[0], "library.md", "exec"), {})
+    Path("games").mkdir()
+    Path("games/match-1.replay").write_bytes(content)
+    exec(compile(re.sub(r"^>>> ", "", shown, flags=re.MULTILINE), "library.md", "exec"), {"Path": Path})
     with looking(browser, tmp_path.as_uri()) as seen:
-        seen.page.goto(f"{tmp_path.as_uri()}/match-1.html")
+        seen.page.goto(f"{tmp_path.as_uri()}/match.html")
         seen.page.get_by_role("button", name="on ›").click()
         assert seen.page.locator("#at").inner_text() == "2"
         assert not (found := violations(seen.page)), found

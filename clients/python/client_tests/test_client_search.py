@@ -23,6 +23,7 @@ from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.nullern import NULLERN
 from engine.nullern.cards import BID
+from engine.nullern.state import NullernState
 from engine.registry import GAMES
 
 AGES = 3_600_000
@@ -52,7 +53,7 @@ def test_it_plays_every_kind_of_match(
     monkeypatch: pytest.MonkeyPatch, game: str, seats: int, options: dict[str, bool | int]
 ) -> None:
     monkeypatch.setattr(search_bot, "ROUNDS", (1,))
-    monkeypatch.setattr(search_bot, "CHOICES", dict.fromkeys(search_bot.CHOICES, (2, 0.0, 0)))
+    monkeypatch.setattr(search_bot, "CHOICES", dict.fromkeys(search_bot.CHOICES, (2, 0.0)))
     every = [each for number, each in enumerate(decisions(game, seats, **options)) if number % 5 == 0]
     random.seed(1)
     answers = SearchBot().decide_many(every)
@@ -90,7 +91,7 @@ def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("arena_client.samples.search_bot.time.monotonic", lambda: now[0])
     monkeypatch.setattr(Playouts, "worths", worths)
     monkeypatch.setattr(search_bot, "ROUNDS", (1,) * 100)
-    monkeypatch.setattr(search_bot, "CHOICES", {"bid": (2, 1.0, 0)})
+    monkeypatch.setattr(search_bot, "CHOICES", {"bid": (2, 1.0)})
     first = next(decisions("nullern", 2))
     for soft, bank, games in ((10_000, 0, 5), (10_000, 500_000, 10), (0, 200_000, 2), (0, 0, 0)):
         first.soft_ms, first.bank_ms, imagined[0] = soft, bank, 0
@@ -118,6 +119,39 @@ def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
         return mean(seen)
 
     assert strength(10) > strength(4) + 0.5 > strength(0) + 1
+
+
+def nullern_view(round_: int, scores: tuple[int, int], hupfers: tuple[int, int] = (0, 0)) -> Any:
+    """Of the first seat to choose in a round of Nullern for two that begins with these scores and Hupfers."""
+    state = NullernState(2, SeededDecks(bytes(32)), round_, scores, bytes(hupfers))
+    return state.view(state.player)
+
+
+def test_points_are_worth_what_they_do_for_the_match() -> None:
+    def worth(round_: int, lead: int, more: int) -> float:
+        view = nullern_view(round_, (100, 100 + lead) if round_ % 2 == 0 else (100 + lead, 100))
+        points = [0, more] if view.seat else [more, 0]
+        return NullernPlayouts(view).worth(points)
+
+    assert worth(0, 0, 0) == 0.5
+    assert worth(0, 0, 10) == pytest.approx(1 - worth(0, 0, -10))
+    assert worth(18, 0, 10) > worth(0, 0, 10) > 0.5, "late, a point does more"
+    assert worth(18, 60, 10) - worth(18, 60, 0) < 0.01, "and nothing where the match is won"
+    assert [worth(19, 10, more) for more in (-9, -10, -11)] == [1, 0.5, 0], "after the last round nothing is open"
+    hupfers = NullernPlayouts(nullern_view(18, (100, 110), (0, 2)))
+    assert hupfers.worth([0, 0]) == 0.5, "a missed bid costs what it will"
+
+
+@pytest.mark.parametrize(("lead", "bid"), [(-5, 0), (5, 0), (10, 1), (20, 1), (23, 1)])
+def test_in_the_blind_round_it_bids_for_the_match_and_not_for_points(lead: int, bid: int) -> None:
+    """Against a bid of none a bid of one loses 1 point or 9; none wins 24 or loses 24, so it can lose the match."""
+    random.seed(1)
+    state = NullernState(2, SeededDecks(bytes(32)), 19, (100, 100 + lead))
+    first = state.player
+    state.apply(BID, first)
+    state.scores = (100, 100 + lead) if state.player == 1 else (100 + lead, 100)
+    (action,) = SearchBot().decide_many([asked("nullern", state)])
+    assert action == BID + bid
 
 
 def test_without_the_rules_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """How a round may go on for all that a seat knows: an imagined game that fits what was announced, played to its end.
 
 Who bid five tricks holds other cards than who bid none. So of some games that the rules allow, the one may be taken
-whose hands look most like what their seats announced. In it everybody plays by one plain rule.
+whose hands look most like what their seats announced. In it everybody plays by one plain rule. What the round's points
+are worth depends on the match: who is well ahead before the last round need not win it, only not lose much.
 """
 
 from __future__ import annotations
@@ -9,14 +10,21 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from math import erf, sqrt
 from typing import Any
 
 from arena_client.engine import MISSING, EngineMissingError
 
 try:
-    from engine.game import Game, RoundReport, SeatView
+    from engine.game import Game, RoundReport
 except ModuleNotFoundError as error:
     raise EngineMissingError(MISSING) from error
+
+
+TOGETHER = 4
+"""Imagined games that are made at once, which costs less than one by one."""
+FAR = 10
+"""Rounds that are taken to follow in a match which a score ends."""
 
 
 class Playouts(ABC):
@@ -24,10 +32,27 @@ class Playouts(ABC):
 
     tried = 1
     """Games of which the one is taken that fits best; more where what was announced says much about the hands."""
+    word = 0
+    """Imagined games, by card in hand, that the counter's word is worth."""
+    spread: float
+    """By how much the points of two seats differ in a round: the standard deviation."""
 
-    def __init__(self, game: Game, view: SeatView) -> None:
+    def __init__(self, game: Game, view: Any) -> None:
+        """`view` is the game's `SeatView`."""
         self.game = game
-        self.view: Any = view
+        self.view = view
+        self.made: Sequence[Any] = ()
+        standing = self.standing()
+        self.leads = [standing[view.seat] - each for each in standing]
+        left = view.rounds - 1 - view.round if view.rounds else FAR
+        self.doubt = self.spread * sqrt(left)
+        self.point = (self.ahead(self.spread / 2) - self.ahead(-self.spread / 2)) / self.spread
+        """What a point more is worth now."""
+
+    def standing(self) -> Sequence[int]:
+        """The points by seat before the round, with all that they will cost."""
+        scores: Sequence[int] = self.view.scores
+        return scores
 
     def misfit(self, state: Any) -> float:
         """How badly the others' hands go with what they announced."""
@@ -45,19 +70,36 @@ class Playouts(ABC):
     def points(self, report: RoundReport) -> Sequence[int]:
         """What the round brought by seat, with all that it costs later."""
 
+    def ahead(self, more: float) -> float:
+        """The chance to end the match ahead of another seat, with so many points more than each in this round."""
+        return self.worth([more * (seat == self.view.seat) for seat in range(self.view.seats)])
+
+    def worth(self, points: Sequence[float]) -> float:
+        """The chance to end the match ahead of another seat, the mean over the others, with these points by seat."""
+        seat, chances = self.view.seat, 0.0
+        for other, lead in enumerate(self.leads):
+            if other != seat:
+                lead += points[seat] - points[other]
+                chances += (1 + erf(lead / self.doubt / sqrt(2)) if self.doubt else (lead > 0) + (lead >= 0)) / 2
+        return chances / (len(points) - 1)
+
+    def imagine(self) -> Any:
+        """A game that the seat could be in, and whose hands go with what was announced."""
+        if not self.made:
+            self.made = self.game.sample_many(self.view, random, TOGETHER * self.tried)
+        fits, self.made = self.made[: self.tried], self.made[self.tried :]
+        return min(fits, key=self.misfit)
+
     def worths(self, choices: Iterable[int]) -> dict[int, float]:
-        """What each choice brings in one more imagined game: points above the mean of the others."""
-        fits = [self.game.sample(self.view, random) for _ in range(self.tried)]
-        best, seat = min(fits, key=self.misfit), self.view.seat
-        found = {}
+        """What each choice is worth in one more imagined game."""
+        best, seat, found = self.imagine(), self.view.seat, {}
         for choice in choices:
             state = self.copy(best)
             state.apply(choice, seat)
             while state.report is None:
                 player = state.player
                 state.apply(self.choose(state, player), player)
-            points = self.points(state.report)
-            found[choice] = points[seat] - (sum(points) - points[seat]) / (len(points) - 1)
+            found[choice] = self.worth(self.points(state.report))
         return found
 
 

@@ -22,7 +22,7 @@ MARGIN = 0.1
 class NullernPlayouts(Playouts):
     """The rest of a round of Nullern."""
 
-    tried = 6
+    tried, word, spread = 6, 10, 15.0
 
     def __init__(self, view: NullernView) -> None:
         super().__init__(NULLERN, view)
@@ -32,12 +32,17 @@ class NullernPlayouts(Playouts):
         self.expected = [
             (seat, (2 * (bid - 1) + view.hand_size / view.seats) / 3)
             for seat, bid in enumerate(view.bids)
-            if bid and seat != view.seat
+            if bid and view.hand and seat != view.seat
         ]
-        """The other seats that have bid, and how many tricks hands look like on which the counting bot bids so."""
+        """The other seats that have bid on cards that they saw, and the strength of hands on which the counter does."""
         self.played = [0.0] * view.seats
         for number, card in enumerate(view.plays):
             self.played[(view.leaders[number // view.seats] + number) % view.seats] += self.looks[card]
+
+    def standing(self) -> Sequence[int]:
+        """See `Playouts`."""
+        missed = zip(self.view.scores, self.view.hupfers, strict=True)
+        return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
     def wants(self, view: NullernView | NullernState, seat: int, taken: int, done: int) -> bool:
         """Whether a seat has a use for the trick after so many."""
@@ -60,7 +65,7 @@ class NullernPlayouts(Playouts):
         """Takes tricks that are of use, and ducks the others."""
         legal = state.legal(seat)
         if legal[0] >= BID:
-            return legal[int(self.strength(state.hands[seat]) + MARGIN)]
+            return legal[0 if state.blind else int(self.strength(state.hands[seat]) + MARGIN)]
         if len(legal) == 1:
             return legal[0]
         seats, done = state.seats, len(state.takers)

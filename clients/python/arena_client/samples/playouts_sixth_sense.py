@@ -14,6 +14,8 @@ from engine.sixth_sense.tricks import COLOUR_OF, NO_TRUMP, PLACE_BLOCKED, RANKIN
 class SixthSensePlayouts(Playouts):
     """The rest of a round of 6th Sense, once all have predicted."""
 
+    spread = 5.0
+
     def __init__(self, view: SixthSenseView) -> None:
         super().__init__(SIXTH_SENSE, view)
         self.trump = NO_TRUMP if view.turned is None else CARDS[view.turned].colour

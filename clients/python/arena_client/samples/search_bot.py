@@ -14,28 +14,27 @@ from arena_client.samples.playouts_nullern import NullernPlayouts
 from arena_client.samples.playouts_sixth_sense import SixthSensePlayouts
 
 PLAYOUTS = {"nullern": NullernPlayouts, "sixth_sense": SixthSensePlayouts}
-CHOICES = {"bid": (3, 2.0, 16), "play": (4, 6.0, 0), "block": (4, 6.0, 0)}
-"""By kind: choices to look at, the work of it (of a play by card in hand), and games that the counter's word is."""
+CHOICES = {"bid": (3, 3.0), "play": (4, 6.0), "block": (4, 6.0)}  # by kind, how many to look at, and the work of it
 ROUNDS = (4, 4, 8)  # imagined games for the least work; after each round the worse half of the choices is given up
-SOFT, BANK = 0.5, 0.01  # what part of the time until the bank is used, and of the bank, may be taken
 
 
 class Search:
     """What is known so far of the choices of one decision."""
 
     def __init__(self, decision: Decision) -> None:
-        kind, outlook = decision.actions[0].kind, outlook_of(decision.game, decision.view)
-        most, self.work, word = CHOICES.get(kind if outlook else "", (1, 0.0, 0))
-        self.cards = 1 if kind == "bid" else 1 + len(decision.view.hand)
+        view, kind, outlook = decision.view, decision.actions[0].kind, outlook_of(decision.game, decision.view)
+        most, work = CHOICES.get(kind if outlook else "", (1, 0.0))
+        self.work = work if kind == "bid" else work / (1 + len(view.hand))
         worths = {n: outlook.worth_of(decision.game.actions[n]) if outlook else 0.0 for n in decision.legal}
         self.open = sorted(worths, key=lambda number: (-worths[number], random.random()))[:most]  # noqa: S311  # no secret
-        self.total = {number: word * worths[number] for number in self.open}
-        if most > 1:
-            self.playouts = PLAYOUTS[decision.game.name](seat_view(decision.view))
+        if len(self.open) > 1:
+            self.playouts = PLAYOUTS[decision.game.name](seat_view(view))
+            word = self.playouts.word * len(view.hand) * self.playouts.point
+            self.total = {number: word * worths[number] for number in self.open}
 
     def look(self, games: int) -> None:
         """Play on after each choice that is left, in the same games for all, and keep the better half."""
-        for _ in range(max(1, int(games * self.work / self.cards)) if len(self.open) > 1 else 0):
+        for _ in range(max(1, int(games * self.work))):
             for number, worth in self.playouts.worths(self.open).items():
                 self.total[number] += worth
         self.open = sorted(self.open, key=lambda number: -self.total[number])[: max(2, len(self.open) // 2)]
@@ -47,10 +46,10 @@ class SearchBot(Bot):
     name, games = "search", GAMES
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """What is best when all games were played, or when the time is up."""
-        spare = min([SOFT * each.soft_ms + BANK * each.bank_ms for each in decisions], default=0) / 1000
+        """What is best when all games were played, or after half of `soft_ms` and a hundredth of `bank_ms`."""
+        spare = min([0.5 * each.soft_ms + 0.01 * each.bank_ms for each in decisions], default=0) / 1000
         until, searches = time.monotonic() + spare, [Search(decision) for decision in decisions]
-        for games, search in [(games, search) for games in ROUNDS for search in searches]:
+        for games, search in [(games, each) for games in ROUNDS for each in searches if len(each.open) > 1]:
             if time.monotonic() < until:
                 search.look(games)
         return [search.open[0] for search in searches]

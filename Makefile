@@ -137,8 +137,9 @@ build/client-java/.ready: $(shell find $(JAVA) clients/conformance proto/arena -
 	else echo "there is no mvn here: the SDK for Java is left out"; test "$(CI)" != true; fi
 
 # The SDKs' own targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated and compiled without an SDK, in Java, and a table at which every SDK plays
+test-languages: .venv/.ready ## Code generated without an SDK, in Java, a table of every SDK, and each from an empty folder
 	$(BIN)/pytest --long $(PARALLEL) tests/interop/test_interop_java.py tests/clients/test_clients_mixed_table.py
+	$(BIN)/pytest --long tests/clients/test_clients_first_match.py
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench

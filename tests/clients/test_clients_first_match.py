@@ -30,7 +30,7 @@ def test_an_author_has_a_rated_match_within_three_minutes(tmp_path: Path, langua
     steps = first_match(language, tmp_path / "empty")  # fails where there is no rated match
     cores = os.cpu_count() or 1
     if steps.total >= BAR and load > BUSY * cores:
-        pytest.xfail(f"{steps} is more than {BAR:.0f}, but {load:.0f} programs wanted {cores} cores before it began")
+        pytest.xfail(f"{steps}: more than {BAR:.0f}, but {load:.0f} programs wanted {cores} cores before it began")
     assert steps.total < BAR, f"{steps}; with {load:.1f} programs that wanted {cores} cores before it began"
 
 

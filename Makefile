@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench compiled test-compiled test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench bench-clients compiled test-compiled test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -137,8 +137,14 @@ build/client-java/.ready: $(shell find $(JAVA) clients/conformance proto/arena -
 	else echo "there is no mvn here: the SDK for Java is left out"; test "$(CI)" != true; fi
 
 # The SDKs' own targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated and compiled without an SDK, in Java, and a table at which every SDK plays
+test-languages: .venv/.ready ## Code generated without an SDK, in Java, a table of every SDK, and each from an empty folder
 	$(BIN)/pytest --long $(PARALLEL) tests/interop/test_interop_java.py tests/clients/test_clients_mixed_table.py
+	$(BIN)/pytest --long tests/clients/test_clients_first_match.py
+
+# A debug build of Rust, as tests have it, takes three times as long for a decision.
+bench-clients: client-typescript client-go client-cpp client-rust client-java ## The samples that python -m bench.sdks measures
+	@if command -v cargo >/dev/null; then \
+		cd $(RUST) && CARGO_TARGET_DIR=$(abspath build/client-rust) cargo build --quiet --locked --release --example random; fi
 
 bench: .venv/.bench compiled ## Every figure the README quotes, and those each change is held to
 	$(BIN)/python -m bench

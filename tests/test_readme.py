@@ -13,15 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cli_rig import ARENA, PATIENCE, let_play, serving
+from tests.documents import ADDRESS, CONSOLE, README, ROOT, blocks
 from tests.end_to_end.e2e_rig import register
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-CONSOLE = re.findall(r"^\$ (.*?)(?: {2,}#.*)?$", README, re.MULTILINE)
-ADDRESS = "localhost:50051"
+PYTHON = blocks(README, "python")
 
 
 def test_the_ten_line_bot_plays(tmp_path: Path) -> None:

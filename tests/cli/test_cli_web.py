@@ -28,8 +28,8 @@ from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
 from tests.cli.web_process_rig import ask, browsing
+from tests.documents import first_bots
 
-ROOT = Path(__file__).parents[2]
 STEPS = 40
 """Steps of replays that are looked at, besides the first of each."""
 
@@ -171,10 +171,9 @@ def test_rules_come_in_every_language(place: tuple[str, int]) -> None:
 
 
 def test_the_first_bots_are_those_of_the_readme(place: tuple[str, int]) -> None:
-    page, readme = text_of(place, "/write-a-bot"), (ROOT / "README.md").read_text()
+    page = text_of(place, "/write-a-bot")
     shown = [unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)]
-    table = readme[readme.index("<table>") : readme.index("</table>")]
-    assert shown == re.findall(r"```\w+\n(.*?)```", table, re.DOTALL)
+    assert shown == first_bots()
     assert len(shown) == 6
 
 

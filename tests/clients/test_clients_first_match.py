@@ -1,0 +1,46 @@
+"""From an empty folder to the first rated match, in each language by its SDK's README, within three minutes."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.clients.first_match import LANGUAGES, first_match, guide
+from tests.documents import ROOT
+from tests.interop.interop_rig import tool
+
+BAR: Final = 180.0
+"""Seconds, at most, with warm caches of packages on a machine with nothing else to do."""
+BUSY: Final = 1.5
+"""Programs that want a core, for each core there is: with more the clock says nothing of the documents."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(name, marks=[tool(each) for each in tools]) for name, tools in LANGUAGES.items()],
+)
+def test_an_author_has_a_rated_match_within_three_minutes(tmp_path: Path, language: str) -> None:
+    (tmp_path / "empty").mkdir()
+    load = os.getloadavg()[0]
+    steps = first_match(language, tmp_path / "empty")  # fails where there is no rated match
+    cores = os.cpu_count() or 1
+    if steps.total >= BAR and load > BUSY * cores:
+        pytest.xfail(f"{steps}: more than {BAR:.0f}, but {load:.0f} programs wanted {cores} cores before it began")
+    assert steps.total < BAR, f"{steps}; with {load:.1f} programs that wanted {cores} cores before it began"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_ours_comes_from_the_checkout_and_from_no_registry(language: str) -> None:
+    said = guide(language)
+    words = re.split(r"[\s:'=]+", "\n".join((said.packages, said.build, said.play)))
+    ours = [word for word in words if "arena" in word and not word.startswith("-")]
+    assert ours, "the SDK comes from somewhere"
+    for word in ours:
+        assert word == "arena" or word.startswith("../arena/"), f"{word} is no path"
+        place = word.removeprefix("../arena/")
+        assert place == "arena" or place.startswith("build/") or (ROOT / place).is_dir(), f"{place} is not there"

@@ -1,0 +1,24 @@
+"""What the documents show, for the tests that run it: bots, commands, blocks by their language."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
+ADDRESS: Final = "localhost:50051"
+"""Where the documents have their bots find a server."""
+CONSOLE: Final = re.findall(r"^\$ (.*?)(?: {2,}#.*)?$", README, re.MULTILINE)
+"""The commands of the README, without their comments."""
+
+
+def blocks(text: str, language: str = r"\w+") -> list[str]:
+    """The blocks of a document in a language, or in any."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def first_bots() -> list[str]:
+    """The whole bots of the README, one for each language that has an SDK."""
+    return blocks(README[README.index("<table>") : README.index("</table>")])

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::corpus::{conformance, read};
-use crate::merkle::{Keys, consistent, fields_of, included};
+use crate::merkle::{Keys, consistent, fields_of, hashed, included};
 use crate::v1::{LogEntry, LogHead};
 
 #[derive(Deserialize)]
@@ -87,4 +87,36 @@ fn proofs_and_signatures_of_the_server_are_taken_and_no_others() {
         assert!(each.first == each.second || !consistent(&first, &second, &proof[1..]));
     }
     assert!(!vectors.inclusion.is_empty() && !vectors.consistency.is_empty());
+}
+
+/// Each of these hashes leads to the root that it names; only its place in the tree is wrong.
+#[test]
+fn proofs_that_end_on_their_way_or_lead_beyond_the_root_are_not_taken() {
+    let (leaf, beside) = (b"{}".to_vec(), vec![7; 32]);
+    let own = hashed(&[&[0], &leaf]);
+    let (left, right) = (hashed(&[&[1], &own, &beside]), hashed(&[&[1], &beside, &own]));
+    let entry = |number, size, root: &Vec<u8>, proof: &[&Vec<u8>]| LogEntry {
+        number,
+        leaf: leaf.clone(),
+        head: Some(LogHead { size, root: root.clone(), signature: Vec::new() }),
+        proof: proof.iter().map(|&each| each.clone()).collect(),
+    };
+    for taken in [entry(1, 1, &own, &[]), entry(1, 2, &left, &[&beside]), entry(2, 2, &right, &[&beside])] {
+        assert!(included(&taken), "{taken:?}");
+    }
+    for other in [
+        entry(1, 2, &own, &[]),
+        entry(1, 3, &left, &[&beside]),
+        entry(1, 1, &right, &[&beside]),
+        entry(3, 2, &left, &[&beside]),
+        entry(0, 1, &own, &[]),
+    ] {
+        assert!(!included(&other), "{other:?}");
+    }
+    let head = |size, root: &Vec<u8>| LogHead { size, root: root.clone(), signature: Vec::new() };
+    assert!(consistent(&head(1, &own), &head(2, &left), std::slice::from_ref(&beside)));
+    assert!(!consistent(&head(1, &own), &head(3, &left), std::slice::from_ref(&beside)), "it ends below the root");
+    assert!(!consistent(&head(2, &own), &head(4, &own), &[]), "it ends below the root");
+    assert!(!consistent(&head(0, &own), &head(2, &left), std::slice::from_ref(&beside)), "nothing begins every log");
+    assert!(!consistent(&head(3, &own), &head(4, &own), &[]), "it has no proof");
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -36,15 +37,25 @@ func (l *logChecker) take(report *arenav1.MatchReport, seat *seat) {
 
 // welcomed checks the log that a welcome shows, in a goroutine of its own.
 func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
+	seen := l.seen()
 	go func() {
-		if err := l.check(state, channel.consistency); err != nil {
+		if err := l.check(state, seen, channel.consistency); err != nil {
 			slog.Info(fmt.Sprintf("the server's log of results was not checked: %v", err))
 		}
 	}()
 }
 
-// check compares the log that a welcome shows, nil where it shows none, with what was kept; an error where nobody answers.
-func (l *logChecker) check(state *arenav1.LogState, ask consistency) error {
+// seen is the longest log that the bot knows of, nil where it knows of none: when a welcome comes, as the reports of matches that end
+// while it is checked are of longer ones.
+func (l *logChecker) seen() *arenav1.LogHead {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.receipts.load()
+	return l.receipts.latest(math.MaxUint64)
+}
+
+// check compares the log that a welcome shows, nil where it shows none, with what was seen before; an error where nobody answers.
+func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask consistency) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	asked := ask
@@ -53,7 +64,6 @@ func (l *logChecker) check(state *arenav1.LogState, ask consistency) error {
 		defer l.mutex.Lock()
 		return asked(first, second)
 	}
-	l.receipts.load()
 	if state.GetHead() == nil {
 		if l.receipts.pin != nil {
 			l.alarm("the server had a log of results and shows none now")
@@ -69,14 +79,14 @@ func (l *logChecker) check(state *arenav1.LogState, ask consistency) error {
 	case l.receipts.pin == nil:
 		l.receipts.pinTo(state, nil)
 	default:
-		return l.compare(state, ask)
+		return l.compare(state, cmp.Or(seen, l.receipts.pin.head), ask)
 	}
 	return nil
 }
 
-func (l *logChecker) compare(state *arenav1.LogState, ask consistency) error {
-	pin, head, known := l.receipts.pin, state.Head, l.receipts.latest(math.MaxUint64)
-	if pin.head.Size == head.Size && bytes.Equal(pin.head.Root, head.Root) && len(pin.keys) == len(state.Keys) {
+func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, ask consistency) error {
+	pin, head := l.receipts.pin, state.Head
+	if pin.head.Size == head.Size && bytes.Equal(pin.head.Root, head.Root) && slices.EqualFunc(pin.keys, state.Keys, bytes.Equal) {
 		return nil
 	}
 	if len(pin.keys) > len(state.Keys) || !slices.EqualFunc(pin.keys, state.Keys[:len(pin.keys)], bytes.Equal) {

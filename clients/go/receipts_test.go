@@ -77,7 +77,7 @@ func TestReceiptsAreKept(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					err := checker.check(state, func(first, second uint64) (proof [][]byte, refused bool, err error) {
+					err := checker.check(state, checker.seen(), func(first, second uint64) (proof [][]byte, refused bool, err error) {
 						found, asked := step.Proofs[fmt.Sprintf("%d %d", first, second)]
 						if !asked {
 							return nil, false, fmt.Errorf("nobody else asks for %d %d", first, second)

@@ -13,10 +13,11 @@ from typing import Any
 from arena_client.log_check import LogChecker
 from arena_client.receipts import Receipts
 from arena_client.v1.play_pb2 import MatchReport
-from client_tests.test_client_log import SEAT, Log
+from client_tests.test_client_log import AT, SEAT, Log
 from google.protobuf.json_format import MessageToDict
 
 from arena.log.key import Signer
+from arena.log.keys import first_key_leaf
 
 
 class Story:
@@ -148,6 +149,14 @@ def _restored_and_changed(story: Story) -> None:
     story.welcome()
 
 
+def _under_another_key(story: Story) -> None:
+    story.welcome()
+    story.log.signer = Signer(bytes([2]) * 32)
+    story.log.keys = [first_key_leaf(1, AT, story.log.signer)]
+    story.start()
+    story.welcome()
+
+
 def _reported(change: Callable[[MatchReport], object]) -> Callable[[Story], None]:
     return lambda story: story.result(7, change)
 
@@ -160,6 +169,7 @@ STORIES: dict[str, Callable[[Story], None]] = {
     "The head is signed by another": _changed(lambda log: setattr(log, "signer", Signer(bytes(32))), grows=False),
     "The next key is not named by the one before": _changed(lambda log: log.rotate(honest=False), grows=False),
     "It is another log": _changed(lambda log: setattr(log, "__dict__", Log(2).__dict__)),
+    "The same log is shown under another key": _under_another_key,
     "The log is gone": _gone,
     "The log was restored from a backup": _restored,
     "The log was restored, and changed before that": _restored_and_changed,

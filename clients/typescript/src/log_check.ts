@@ -33,10 +33,10 @@ export class LogChecker {
   async #compare(state: LogState, head: Head, consistency: Consistency): Promise<void> {
     const { receipts } = this;
     const [pin, known] = [receipts.pin!, receipts.latest()!];
-    if (pin.head.size === head.size && same(pin.head.root, head.root) && pin.keys.length === state.keys.length) return;
     if (!pin.keys.every((key, at) => at < state.keys.length && same(key, state.keys[at]))) {
       return this.#alarm("its key is not the one that this bot knows, and that one did not name it");
     }
+    if (pin.head.size === head.size && same(pin.head.root, head.root) && pin.keys.length === state.keys.length) return;
     if (known.size <= head.size && (await begins(known, head, consistency))) return receipts.pinTo(state);
     const cut = newCut(state, head, pin.restores, known.size);
     if (cut === undefined) return this.#alarm(`it does not begin with the ${known.size} entries that this bot has seen`);

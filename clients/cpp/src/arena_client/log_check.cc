@@ -79,10 +79,10 @@ void LogChecker::compare(const v1::LogState& state, const Consistency& ask) {
   const Pin& pin = *receipts_.pin();
   const v1::LogHead known = *receipts_.latest();
   const auto keys = static_cast<std::size_t>(state.keys_size());
-  if (same(pin.head, state.head()) && pin.keys.size() == keys) return;
   if (pin.keys.size() > keys || !std::equal(pin.keys.begin(), pin.keys.end(), state.keys().begin())) {
     return alarm("its key is not the one that this bot knows, and that one did not name it");
   }
+  if (same(pin.head, state.head()) && pin.keys.size() == keys) return;
   const auto cut_perhaps = [this, state, ask, restores = pin.restores, seen = known.size()] { look_for_cut(state, restores, seen, ask); };
   if (known.size() > state.head().size()) return cut_perhaps();
   begins(known, state.head(), ask, [this, state, cut_perhaps](bool begun) {

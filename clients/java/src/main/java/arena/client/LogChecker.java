@@ -67,20 +67,34 @@ final class LogChecker {
 
     /** Checks the log that a welcome shows, elsewhere. */
     void welcomed(LogState state, Consistency server) {
+        LogHead seen = seen();
         executor.execute(() -> {
             try {
-                check(state, server);
+                check(state, seen, server);
             } catch (Dropped nobody) {
                 News.info("the server's log of results was not checked: %s", nobody.getMessage());
             }
         });
     }
 
-    /** Compares the log that a welcome shows, without a head where it shows none, with what was kept; Dropped where nobody answers. */
-    void check(LogState state, Consistency server) {
+    /**
+     * The longest log that the bot knows of, null where it knows of none: when a welcome comes, as the reports of matches that end while
+     * it is checked are of longer ones.
+     */
+    private LogHead seen() {
         lock.lock();
         try {
             receipts.load();
+            return receipts.latest(ANY);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Compares the log that a welcome shows, without a head where it shows none, with what was seen before; Dropped where nobody answers. */
+    private void check(LogState state, LogHead seen, Consistency server) {
+        lock.lock();
+        try {
             if (!state.hasHead()) {
                 if (receipts.pin() != null) {
                     alarm("the server had a log of results and shows none now");
@@ -93,7 +107,7 @@ final class LogChecker {
             } else if (receipts.pin() == null) {
                 receipts.pinTo(state, null);
             } else {
-                compare(state, server);
+                compare(state, seen == null ? receipts.pin().head() : seen, server);
             }
         } finally {
             lock.unlock();
@@ -109,12 +123,11 @@ final class LogChecker {
         }
     }
 
-    private void compare(LogState state, Consistency server) {
+    private void compare(LogState state, LogHead known, Consistency server) {
         Receipts.Pin pin = receipts.pin();
         LogHead head = state.getHead();
-        LogHead known = receipts.latest(ANY);
         List<ByteString> keys = state.getKeysList();
-        if (same(pin.head(), head) && pin.keys().size() == keys.size()) {
+        if (same(pin.head(), head) && pin.keys().equals(keys)) {
             return;
         }
         if (pin.keys().size() > keys.size() || !pin.keys().equals(keys.subList(0, pin.keys().size()))) {

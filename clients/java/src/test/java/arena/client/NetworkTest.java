@@ -187,7 +187,7 @@ class NetworkTest {
     void aLogThatHasGrownIsToBeProvedAtTheWelcome() throws Exception {
         Path file = folder.resolve("bot");
         List<LogState> shown = ReceiptsTest.shownIn("A log that grows, under a key that names the next");
-        new LogChecker(folder.resolve("bot.receipts"), Runnable::run).check(shown.get(0), (first, second) -> Optional.empty());
+        new LogChecker(folder.resolve("bot.receipts"), Runnable::run).welcomed(shown.get(0), (first, second) -> Optional.empty());
         small.log = shown.get(shown.size() - 1);
         Run run = new Run(new Endless(), address(), new Options().tokenFile(file));
         GetConsistencyRequest expected =

@@ -119,7 +119,7 @@ class ReceiptsTest {
             } else if (step.has("reports")) {
                 checker.take(reported(step), SEAT);
             } else {
-                checker.check(shown(step), server(step));
+                checker.welcomed(shown(step), server(step));
             }
             List<String> said = heard.take().stream().map(line -> line.replace(file.toString(), "FILE")).toList();
             assertEquals(texts(step.get("says")), said, step::toString);
@@ -138,7 +138,7 @@ class ReceiptsTest {
         Path file = folder.resolve("new").resolve("bot.receipts");
         LogChecker checker = checker(file);
         JsonObject welcome = story("A log that grows, under a key that names the next").get(1);
-        checker.check(shown(welcome), NOBODY);
+        checker.welcomed(shown(welcome), NOBODY);
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)), "as it is begun");
         int last = 2 * ReceiptFile.KEPT + 1;
         for (int match = 1; match <= last; match++) {
@@ -152,7 +152,7 @@ class ReceiptsTest {
         assertTrue(lines.get(lines.size() - 1).startsWith("{\"match\":" + last + ","));
         heard.take();
         LogState later = shown(story("A log that grows, under a key that names the next").get(5));
-        checker(file).check(later.toBuilder().clearHead().build(), NOBODY);
+        checker(file).welcomed(later.toBuilder().clearHead().build(), NOBODY);
         assertEquals(1, heard.take().size(), "the pin is known");
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)), "as it is shortened");
         assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file.getParent())));
@@ -178,10 +178,10 @@ class ReceiptsTest {
         List<JsonObject> steps = story("A log that grows, under a key that names the next");
         for (String torn : List.of("{\"match\":3,\"seat\":1,\"non", "{\"arena_receipts\":1,\"keys\":[]}", "null", "[1]", "7", "{\"match\":-3}", "\0")) {
             Path file = folder.resolve("torn" + torn.hashCode());
-            checker(file).check(shown(steps.get(1)), NOBODY);
+            checker(file).welcomed(shown(steps.get(1)), NOBODY);
             Files.writeString(file, Files.readString(file) + torn + "\n");
             LogChecker checker = checker(file);
-            checker.check(shown(steps.get(1)), NOBODY);
+            checker.welcomed(shown(steps.get(1)), NOBODY);
             checker.take(reported(steps.get(2)), SEAT);
             List<String> said = heard.take();
             assertEquals(1, said.size(), said::toString);
@@ -198,9 +198,9 @@ class ReceiptsTest {
         Path file = Files.createDirectory(folder.resolve("bot.receipts"));
         LogChecker checker = checker(file);
         List<JsonObject> steps = story("A log that grows, under a key that names the next");
-        checker.check(shown(steps.get(1)), NOBODY);
+        checker.welcomed(shown(steps.get(1)), NOBODY);
         steps.subList(2, 5).forEach(step -> checker.take(reported(step), SEAT));
-        checker.check(shown(steps.get(5)), server(steps.get(5)));
+        checker.welcomed(shown(steps.get(5)), server(steps.get(5)));
         List<String> said = heard.take();
         assertEquals(1, said.size(), said::toString);
         assertTrue(said.get(0).startsWith("warn: receipts cannot be kept in " + file + " ("), said::toString);
@@ -224,9 +224,9 @@ class ReceiptsTest {
     void withoutAFileItIsComparedAllTheSame() throws IOException {
         List<JsonObject> steps = story("Entries are gone");
         LogChecker checker = checker(null);
-        checker.check(shown(steps.get(1)), NOBODY);
+        checker.welcomed(shown(steps.get(1)), NOBODY);
         steps.subList(2, 4).forEach(step -> checker.take(reported(step), SEAT));
-        checker.check(shown(steps.get(5)), server(steps.get(5)));
+        checker.welcomed(shown(steps.get(5)), server(steps.get(5)));
         List<String> said = heard.take();
         assertEquals(1, said.size(), said::toString);
         assertTrue(said.get(0).endsWith("What this bot was told is kept in memory; it plays on"), said::toString);
@@ -239,7 +239,7 @@ class ReceiptsTest {
     void whereNobodyAnswersItIsSaidQuietlyAndAskedAgain() {
         List<JsonObject> steps = story("A log that grows, under a key that names the next");
         LogChecker checker = checker(folder.resolve("bot.receipts"));
-        checker.check(shown(steps.get(1)), NOBODY);
+        checker.welcomed(shown(steps.get(1)), NOBODY);
         JsonObject later = steps.get(steps.size() - 1);
         checker.welcomed(shown(later), NOBODY);
         assertEquals(List.of("info: the server's log of results was not checked: nobody is there"), heard.take());
@@ -257,8 +257,8 @@ class ReceiptsTest {
         List<JsonObject> steps = story("A log that grows, under a key that names the next");
         Path file = folder.resolve("bot.receipts");
         LogChecker checker = checker(file);
-        checker.check(shown(steps.get(1)), NOBODY);
-        checker.check(shown(steps.get(steps.size() - 1)), (first, second) -> {
+        checker.welcomed(shown(steps.get(1)), NOBODY);
+        checker.welcomed(shown(steps.get(steps.size() - 1)), (first, second) -> {
             Thread other = new Thread(() -> checker.take(reported(steps.get(2)), SEAT));
             other.start();
             try {

@@ -38,7 +38,7 @@ class RestorationTest {
         key = ByteString.copyFromUtf8("{\"log\":1,\"number\":1,\"kind\":\"key\",\"at\":1,\"key\":\"" + digits + "\",\"signature\":\"\"}");
         heard = new Heard();
         checker = new LogChecker(null, Runnable::run);
-        checker.check(LogState.newBuilder().addKeys(key).setHead(head(4, ByteString.copyFromUtf8("as it was"))).build(), this::refuse);
+        checker.welcomed(LogState.newBuilder().addKeys(key).setHead(head(4, ByteString.copyFromUtf8("as it was"))).build(), this::refuse);
     }
 
     @AfterEach
@@ -74,7 +74,7 @@ class RestorationTest {
     }
 
     private String shown(LogEntry entry) {
-        checker.check(LogState.newBuilder().addKeys(key).setHead(entry.getHead()).addRestores(entry).build(), this::refuse);
+        checker.welcomed(LogState.newBuilder().addKeys(key).setHead(entry.getHead()).addRestores(entry).build(), this::refuse);
         List<String> said = heard.take();
         assertEquals(1, said.size(), said::toString);
         return said.get(0);
@@ -103,7 +103,7 @@ class RestorationTest {
     void aLeafUnderAnotherHeadExcusesNothing() throws GeneralSecurityException {
         LogEntry entry = entry(RESTORE);
         LogHead other = head(2, ByteString.copyFromUtf8("another"));
-        checker.check(LogState.newBuilder().addKeys(key).setHead(other).addRestores(entry).build(), this::refuse);
+        checker.welcomed(LogState.newBuilder().addKeys(key).setHead(other).addRestores(entry).build(), this::refuse);
         assertTrue(heard.take().get(0).contains(ALARM));
     }
 

@@ -4,9 +4,9 @@
 
 A table of the reference, the strongest house bot that does not search, plays every deal twice: once by itself, and once
 with the bot that is measured in one seat. What this seat has more than the mean of the others is compared: so many
-points a match is the bot better than the reference in its place. Seats take turns. Errors are standard errors over
-deals. Shown besides are the share of opponents that the bot leaves behind (of a table for two, the matches won; ties
-count half) and the processor time of a choice.
+points a match is the bot better than the reference in its place. Seats take turns; a table for two plays every deal
+both ways round. Errors are standard errors over deals. Shown besides are the share of opponents that the bot leaves
+behind (of a table for two, the matches won; ties count half) and the processor time of a choice.
 """
 
 from __future__ import annotations
@@ -80,13 +80,15 @@ def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
     reference, timed = HOUSE_BOTS[bot.game][-1], _Timed(bot)
     better, ahead = list[float](), list[float]()
     for deal in range(deals):
-        key, own = sha256(f"{bot.game} {seats} {deal}".encode()).digest(), deal % seats
-        table: list[HouseBot | _Timed] = [reference] * seats
-        before = scores(bot.game, table, key)
-        table[own] = timed
-        after = scores(bot.game, table, key)
-        better.append(points_above(after, own) - points_above(before, own))
-        behind = [(after[own] > after[seat]) + (after[own] == after[seat]) / 2 for seat in range(seats) if seat != own]
+        key = sha256(f"{bot.game} {seats} {deal}".encode()).digest()
+        before = scores(bot.game, [reference] * seats, key)
+        more, behind = list[float](), list[float]()
+        for own in range(seats) if seats == 2 else (deal % seats,):
+            after = scores(bot.game, [timed if seat == own else reference for seat in range(seats)], key)
+            more.append(points_above(after, own) - points_above(before, own))
+            others = [*after[:own], *after[own + 1 :]]
+            behind += [(after[own] > other) + (after[own] == other) / 2 for other in others]
+        better.append(mean(more))
         ahead.append(mean(behind))
     errors = [stdev(each) / sqrt(deals) for each in (better, ahead)]
     ms = 1e3 * timed.seconds / timed.choices

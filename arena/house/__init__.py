@@ -51,7 +51,7 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
 SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
     {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
 )
-"""By game, the house bot that searches: stronger than all of `HOUSE_BOTS`, and a thousand times as slow.
+"""By game, the house bot that searches: a thousand times as slow as `HOUSE_BOTS`, stronger as docs/house-bots.md says.
 
 It plays for whoever names it; servers seat it nowhere.
 """

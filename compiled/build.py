@@ -41,7 +41,7 @@ WAY = {
     "arena/server/workers": ("pool",),
     "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),
     "arena/store": ("journal", "journal_blocks"),
-    "arena/house": ("question", "random_bot"),
+    "arena/house": ("question", "random_bot", "search"),
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }
 """The rest of the way of an answer, by room, beside the codec of every game; a test profiles a server."""

@@ -2,10 +2,10 @@
 
     python -m studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
-The house bots of a game play each other. Wherever a seat with so many cards at most has a choice, every house bot is
-asked what it would do, and its choice is compared with the best one: over all worlds that the seat could be in where
-they are few, else over some that are drawn (`arena.endings`). The cost is in points of the round above the mean of the
-others, for a seat that learns all hands right afterwards. Positions come from one match each.
+The house bots of a game that do not search play each other. Wherever a seat with so many cards at most has a choice,
+every house bot is asked what it would do, and its choice is compared with the best one: over all worlds that the seat
+could be in where they are few, else over some that are drawn (`arena.endings`). The cost is in points of the round
+above the mean of the others, for a seat that learns all hands right afterwards. Positions come from one match each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from arena.endings.expectation import expected_costs
 from arena.endings.solver import EndingSolver
-from arena.house import HOUSE_BOTS
+from arena.house import HOUSE_BOTS, named_bots
 from arena.replay.render.show import RENDERERS
 from engine.deal import SeededDecks
 from engine.game import OVER
@@ -77,13 +77,13 @@ def decisions(game: str, seats: int, cards: int, seed: int) -> Iterator[tuple[An
 def measure(game: str, seats: int, cards: int, wanted: int) -> list[BotErrors]:
     """Measure every house bot of a game at one table size."""
     solver, chance = EndingSolver(RENDERERS[game].worth), Random(1)
-    found: dict[str, list[tuple[float, bool]]] = {bot.name: [] for bot in HOUSE_BOTS[game]}
+    found: dict[str, list[tuple[float, bool]]] = {bot.name: [] for bot in named_bots(game)}
     exact = 0
     every = (each for seed in count() for each in islice(decisions(game, seats, cards, seed), 40))
     for view, legal, drawn in islice(every, wanted):
         expected = expected_costs(GAMES[game], view, solver, chance, most=MOST, drawn=DRAWN)
         exact += expected.exact
-        for bot in HOUSE_BOTS[game]:
+        for bot in named_bots(game):
             action = bot.decide(view, legal, drawn)
             cost = expected.costs[action]
             found[bot.name].append((cost, cost > max(DUST, 2 * expected.errors[action])))

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict, Discrete
 from arena.adapters.rewards import Rewards
 from arena.adapters.seeds import decks, settled_seed
 from arena.adapters.vector_env import IllegalActionError, checked_action
-from arena.house import HOUSE_BOTS, HouseBot
+from arena.house import HouseBot, named_bots
 from engine.game import OVER, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
 
@@ -31,7 +31,7 @@ class UnknownBotError(ValueError):
 
 def house_bot(game: str, name: str) -> HouseBot:
     """Return a house bot by its name, with or without "house-"; `UnknownBotError`, `UnknownGameError`."""
-    title, found = GAMES[game].title, {bot.name: bot for bot in HOUSE_BOTS[game]}
+    title, found = GAMES[game].title, {bot.name: bot for bot in named_bots(game)}
     if PREFIX + name.removeprefix(PREFIX) not in found:
         names = ", ".join(each.removeprefix(PREFIX) for each in found)
         raise UnknownBotError(f"the house has no bot {name!r} for {title}; it has {names}")

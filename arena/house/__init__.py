@@ -48,6 +48,20 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
 )
 """House bots by game, the weakest first."""
 
+SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
+    {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
+)
+"""By game, the house bot that searches: a thousand times as slow as `HOUSE_BOTS`, stronger as docs/house-bots.md says.
+
+It plays for whoever names it; servers seat it nowhere.
+"""
+
+
+def named_bots(game: str) -> tuple[HouseBot, ...]:
+    """Return the house bots that can be named in a game, the weakest first."""
+    return (*HOUSE_BOTS[game], *(bot for name, bot in SEARCH_BOTS.items() if name == game))
+
+
 LUCK: Final = frozenset({"nullern"})
 """Names of the games with a luck column: those in which it is worth replaying the deals, see docs/luck.md."""
 

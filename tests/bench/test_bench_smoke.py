@@ -47,6 +47,7 @@ SMALLEST = {
     "studies.reality": "--game sixth_sense --seats 2 --games 10 --duplicates 10 --processes 1",
     "studies.search": "--matches 4",
     "studies.seating": "--bots 4",
+    "studies.strength": "--deals 2 --seats 2 --game sixth_sense",
     "studies.upkeep": "--matches 1 --bots 2 --seconds 0.5",
 }
 """By module, arguments with which it takes a few seconds."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from arena.house import HOUSE_BOTS, HouseBot
+from arena.house import HOUSE_BOTS, HouseBot, named_bots
 from arena.local.errors import BotNotLoaded, PackageMissing
 from arena.server.sessions.messages import Outgoing
 
@@ -162,7 +162,7 @@ def forget() -> None:
 def house_bot(spec: str, game: Game) -> HouseBot:
     """Return the house bot of a name; BotNotLoaded."""
     wanted = spec.removeprefix(HOUSE)
-    for bot in HOUSE_BOTS[game.name]:
+    for bot in named_bots(game.name):
         if wanted in (bot.name, bot.name.removeprefix("house-")):
             return bot
     raise BotNotLoaded(spec, f"the house bots of {game.name} are {_house_names(game)}")
@@ -174,7 +174,7 @@ def strongest_house(game: str) -> str:
 
 
 def _house_names(game: Game) -> str:
-    return ", ".join(map(_written, HOUSE_BOTS[game.name]))
+    return ", ".join(map(_written, named_bots(game.name)))
 
 
 def _written(bot: HouseBot) -> str:

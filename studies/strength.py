@@ -1,0 +1,130 @@
+"""How strong every house bot is, by table size: beside the strongest that does not search, on the same deals.
+
+    python -m studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
+
+A table of the reference, the strongest house bot that does not search, plays every deal twice: once by itself, and once
+with the bot that is measured in one seat. What this seat has more than the mean of the others is compared: so many
+points a match is the bot better than the reference in its place. Seats take turns; a table for two plays every deal
+both ways round. Errors are standard errors over deals. Shown besides are the share of opponents that the bot leaves
+behind (of a table for two, the matches won; ties count half) and the processor time of a choice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from math import sqrt
+from statistics import mean, stdev
+from time import process_time
+from typing import NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from arena.house import HOUSE_BOTS, HouseBot, named_bots
+from arena.match.result import points_above
+from engine.deal import SeededDecks
+from engine.game import OVER, SeatView
+from engine.registry import GAMES
+
+
+class Strength(NamedTuple):
+    """How one bot did at one table size."""
+
+    game: str
+    seats: int
+    bot: str
+    deals: int
+    better: float
+    """Points a match more than the reference has in its place."""
+    error: float
+    """Its standard error."""
+    ahead: float
+    """Share of opponents left behind, ties halved."""
+    ahead_error: float
+    ms: float
+    """Milliseconds of processor time a choice."""
+
+
+class _Timed:
+    """Adds up the processor time of a bot's choices."""
+
+    def __init__(self, bot: HouseBot) -> None:
+        self._bot = bot
+        self.seconds, self.choices = 0.0, 0
+
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        """Choose as the bot."""
+        began = process_time()
+        action = self._bot.decide(view, legal, chance)
+        self.seconds += process_time() - began
+        self.choices += 1
+        return action
+
+
+def scores(game: str, players: Sequence[HouseBot | _Timed], key: bytes) -> Sequence[int]:
+    """Play a match; bots are not asked where only one action is legal."""
+    state, choices = GAMES[game].new(len(players), SeededDecks(key)), 0
+    while (seat := state.player) != OVER:
+        legal, choices = state.legal(seat), choices + 1
+        chance = sha256(key + choices.to_bytes(4, "big")).digest()
+        action = legal[0] if len(legal) == 1 else players[seat].decide(state.view(seat), legal, chance)
+        state.apply(action, seat)
+    return state.scores
+
+
+def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
+    """Play so many deals."""
+    reference, timed = HOUSE_BOTS[bot.game][-1], _Timed(bot)
+    better, ahead = list[float](), list[float]()
+    for deal in range(deals):
+        key = sha256(f"{bot.game} {seats} {deal}".encode()).digest()
+        before = scores(bot.game, [reference] * seats, key)
+        more, behind = list[float](), list[float]()
+        for own in range(seats) if seats == 2 else (deal % seats,):
+            after = scores(bot.game, [timed if seat == own else reference for seat in range(seats)], key)
+            more.append(points_above(after, own) - points_above(before, own))
+            others = [*after[:own], *after[own + 1 :]]
+            behind += [(after[own] > other) + (after[own] == other) / 2 for other in others]
+        better.append(mean(more))
+        ahead.append(mean(behind))
+    errors = [stdev(each) / sqrt(deals) for each in (better, ahead)]
+    ms = 1e3 * timed.seconds / timed.choices
+    return Strength(bot.game, seats, bot.name, deals, mean(better), errors[0], mean(ahead), errors[1], ms)
+
+
+@click.command(help=(__doc__ or "").replace("    python", "\b\n    python"))
+@click.option("--deals", type=click.IntRange(2), default=60, show_default=True)
+@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Of one game only.")
+@click.option("--seats", type=int, multiple=True, help="At one table size only.")
+@click.option("--bot", "bots", multiple=True, help="One bot only, such as house-search.")
+@click.option("--json", "as_json", is_flag=True)
+def main(deals: int, games: Sequence[str], seats: Sequence[int], bots: Sequence[str], as_json: bool) -> None:
+    """Measure and print, a row as soon as it is there."""
+    rows = list[Strength]()
+    for name in games or GAMES:
+        for bot in named_bots(name):
+            for size in GAMES[name].seats:
+                if size in (seats or GAMES[name].seats) and bot.name in (bots or [bot.name]):
+                    rows.append(measure(bot, size, deals))
+                    click.echo(f"{name}, {size} seats, {bot.name}: {rows[-1].better:+.1f}", err=True)
+    if not rows:
+        raise click.UsageError(
+            f"no house bot of that name and table size: {', '.join(bots)} {', '.join(map(str, seats))}"
+        )
+    if as_json:
+        click.echo(json.dumps([row._asdict() for row in rows], indent=1))
+        return
+    table = Table(title="House bots beside the strongest that does not search, one of them at its table")
+    for heading in ("", "seats", "bot", "points a match more", "left behind", "ms a choice"):
+        table.add_column(heading, justify="left" if heading in ("", "bot") else "right")
+    for row in rows:
+        better, ahead = f"{row.better:+.1f} ± {row.error:.1f}", f"{100 * row.ahead:.1f} ± {100 * row.ahead_error:.1f} %"
+        table.add_row(row.game, str(row.seats), row.bot, better, ahead, f"{row.ms:.3f}")
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,6 @@ look-ups in tables. What all may know of the tricks grows with them, so that a v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import add
 from typing import Any, Final
 
@@ -211,10 +210,10 @@ class NullernState:
         """Places by seat, 1 the best; equal scores share a place (N9)."""
         return places(self.scores)
 
-    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks) -> None:
+    def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
         """Give seats other cards in hand, and the game the decks of its later rounds."""
-        for seat, cards in zip(seats, hands, strict=True):
-            self.hands[seat] = bytes(sorted(cards))
+        for place, seat in enumerate(seats):
+            self.hands[seat] = bytes(sorted(hands[place]))
         self._decks = decks
 
     def _deal(self, number: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,9 @@ def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
     return tuple(fields)
 
 
+_ALL: Final = slice(None)
+
+
 class VectorError(ValueError):
     """A vector cannot be written there; the message says what was given and what is needed."""
 
@@ -86,7 +89,7 @@ def fill(target: Any, numbers: Any) -> None:
     An array is whatever has a writable buffer of one dimension, as long as the vector, of float32 or of bytes.
     """
     try:
-        target[:] = numbers
+        target[_ALL] = numbers
     except TypeError as error:
         raise _refused(f"{len(numbers)} ", f"a {type(target.obj).__name__} ({error})") from None
     except (ValueError, NotImplementedError) as error:

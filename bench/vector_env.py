@@ -3,10 +3,10 @@
     python -m bench.vector_env [--json] [--compiled] [--games 256] [--repetitions 5]
 
 All choose at random among what a mask allows. The environment steps `--games` games of 6th Sense together, PettingZoo's
-AEC environment one, OpenSpiel's `SyncVectorEnv` as many of `oh_hell`. Then what parts cost beside the engine's own loop
-(ask for the legal actions, take one, apply it), each in the positions of the same games: `vector_into`, and a sampled
-world beside a rollout to the end of the round. Contenders alternate in one process; times are processor time, shown are
-the median and the range.
+AEC environment one, OpenSpiel's `SyncVectorEnv` as many of `oh_hell`. Then what parts cost in each game beside the
+engine's own loop (ask for the legal actions, take one, apply it): `vector_into` of the seat that is asked, by how much
+it makes the loop longer, and of copies, of which none was asked before; a sampled world beside a rollout to the end of
+the round. Contenders alternate in one process; times are processor time, shown are the median and the range.
 """
 
 from __future__ import annotations
@@ -28,17 +28,22 @@ from rich.table import Table
 
 from bench import _compiled
 from bench.engine import SEATS, median_and_range
+from engine.deal import KEY_BYTES, SeededDecks
+from engine.registry import GAMES
 
 RIVAL: Final = f"oh_hell(players={SEATS})"
 STEPS: Final = 40
 """Steps of all games a turn."""
 WORLDS: Final = 64
+PARTS: Final = {
+    "vector_into float32 ÷ move": 2.0,
+    "vector_into uint8 ÷ move": 2.0,
+    "sampled world ÷ rollout": 0.25,
+}
 BARS: Final = {
     "environment ÷ PettingZoo": (5.0, True),
     "environment ÷ OpenSpiel": (2.0, True),
-    "vector_into float32 ÷ move": (2.0, False),
-    "vector_into uint8 ÷ move": (2.0, False),
-    "sampled world ÷ rollout": (0.25, False),
+    **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
 """What is wanted of each ratio, and whether at least."""
 
@@ -111,45 +116,45 @@ def openspiel(games: int) -> Callable[[], float]:
     return turn
 
 
-def parts() -> Callable[[], dict[str, float]]:
-    """Return a turn of the parts: ratios."""
-    from engine.deal import KEY_BYTES, SeededDecks
-    from engine.registry import GAMES
-
-    game, random = GAMES["sixth_sense"], Random(3)
+def parts(game: Any) -> Callable[[], dict[str, float]]:
+    """Return a turn of a game's parts: ratios."""
+    random = Random(3)
     chance = random.random
     length = sum(field.size for field in game.observation(SEATS))
     rows = (memoryview(array("f", bytes(4 * length))), memoryview(bytearray(length)))
 
-    def positions() -> list[Any]:
-        found = []
-        state = game.new(SEATS, SeededDecks(random.randbytes(KEY_BYTES)))
-        while (player := state.player) >= 0:
-            found.append(state.clone())
-            legal = state.legal(player)
-            state.apply(legal[int(chance() * len(legal))], player)
-        return found
+    def play(keys: list[bytes], row: Any, kept: list[Any] | None = None) -> float:
+        """Play games by the same choices every time, and write what is seen before each: seconds a decision."""
+        chance = Random(4).random
+        states = [game.new(SEATS, SeededDecks(key)) for key in keys]
+        decisions = 0
+        began = process_time()
+        for state in states:
+            while (player := state.player) >= 0:
+                if row is not None:
+                    state.vector_into(player, row)
+                elif kept is not None:
+                    kept.append(state.clone())
+                legal = state.legal(player)
+                state.apply(legal[int(chance() * len(legal))], player)
+                decisions += 1
+        return (process_time() - began) / decisions
 
     def turn() -> dict[str, float]:
-        found = [state for _ in range(6) for state in positions()]
-        copies = [state.clone() for state in found]
+        keys = [random.randbytes(KEY_BYTES) for _ in range(6)]
+        found: list[Any] = []
+        play(keys, None, found)
+        loops = [[play(keys, row) for row in (None, *rows)] for _ in range(3)]
+        moves, floats, steps = (min(times) for times in zip(*loops, strict=True))
         began = process_time()
-        for state in copies:
-            player = state.player
-            legal = state.legal(player)
-            state.apply(legal[int(chance() * len(legal))], player)
-        move = (process_time() - began) / len(found)
-        into = []
-        for row in rows:
-            began = process_time()
-            for state in found:
-                state.vector_into(state.player, row)
-            into.append((process_time() - began) / len(found))
-        some = found[:: len(found) // 40]
+        for state in found:
+            state.vector_into(state.player, rows[0])
+        copied = (process_time() - began) / len(found)
+        some = found[:: len(found) // 60]
+        views = [state.view(state.player) for state in some]
         began = process_time()
-        for state in some:
-            view = state.view(state.player)
-            worlds(game, view, random)
+        for view in views:
+            game.sample_many(view, random, WORLDS)
         world = (process_time() - began) / len(some) / WORLDS
         copies = [state.clone() for state in some for _ in range(8)]
         began = process_time()
@@ -161,30 +166,26 @@ def parts() -> Callable[[], dict[str, float]]:
                 state.apply(legal[int(chance() * len(legal))], player)
         rollout = (process_time() - began) / len(copies)
         return {
-            "vector_into float32 ÷ move": into[0] / move,
-            "vector_into uint8 ÷ move": into[1] / move,
+            "vector_into float32 ÷ move": floats / moves - 1,
+            "vector_into uint8 ÷ move": steps / moves - 1,
+            "vector_into of copies ÷ move": copied / moves,
             "sampled world ÷ rollout": world / rollout,
         }
 
     return turn
 
 
-def worlds(game: Any, view: Any, random: Random) -> list[Any]:
-    """Sample worlds that a view allows."""
-    found: list[Any] = game.sample_many(view, random, WORLDS)
-    return found
-
-
 def measure(games: int, repetitions: int) -> dict[str, list[float]]:
     """Run all contenders in turn; figures and ratios by name."""
     speeds = {"environment": environment(games), "PettingZoo": pettingzoo(games), "OpenSpiel": openspiel(games)}
-    costs = parts()
+    costs = {game.title: parts(game) for game in GAMES.values()}
     found: dict[str, list[float]] = {}
     for repetition in range(repetitions + 1):
         turn = {f"{name}: decisions/s": speed() for name, speed in speeds.items()}
         for rival in ("PettingZoo", "OpenSpiel"):
             turn[f"environment ÷ {rival}"] = turn["environment: decisions/s"] / turn[f"{rival}: decisions/s"]
-        turn |= costs()
+        for title, cost in costs.items():
+            turn |= {f"{title}: {part}": ratio for part, ratio in cost().items()}
         if repetition:  # the first warms up
             for name, value in turn.items():
                 found.setdefault(name, []).append(value)
@@ -205,7 +206,7 @@ def main(as_json: bool, games: int, repetitions: int, compiled: bool) -> None:
     if as_json:
         print(json.dumps(figures, indent=2))
         return
-    table = Table(title=f"{games} games of 6th Sense at once, {SEATS} seats: median (range)")
+    table = Table(title=f"{games} games of 6th Sense at once, and parts; {SEATS} seats: median (range)")
     for heading in ("", "", "bar"):
         table.add_column(heading, justify="left" if not heading else "right")
     for name, values in figures.items():

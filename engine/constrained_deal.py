@@ -9,13 +9,13 @@ counts: exact, without trial and error. Chance comes from the caller.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from math import comb, factorial, perm, prod
-from typing import NamedTuple
+from math import comb, factorial, prod
+from typing import Final, NamedTuple
 
 from engine.deal import KEY_BYTES, SeededDecks
+from engine.draws import Draws
 from engine.game import Chance
 
 
@@ -27,36 +27,46 @@ class Hand(NamedTuple):
     """Bit by colour: 1 where it holds none."""
 
 
-class _Step(NamedTuple):
+class _Step:
     """A step of the deal: one hand, or several with the same void colours."""
 
-    size: int
-    hands: tuple[int, ...]
-    """Which hands."""
-    joined: tuple[tuple[int, int], ...]
-    """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none."""
+    __slots__ = ("hands", "joined", "outcomes", "size")
+
+    def __init__(self, size: int, hands: tuple[int, ...], joined: tuple[tuple[int, int], ...]) -> None:
+        self.size: Final = size
+        self.hands: Final = hands
+        """Which hands."""
+        self.joined: Final = joined
+        """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none.
+        """
+        self.outcomes: Final[dict[tuple[int, ...], _Outcomes]] = {}
+        """By the number of cards of each class before it."""
 
 
-class _Draws(NamedTuple):
+class _Outcomes:
     """Outcomes of a step: the cards left of each class, and cumulative counts of the ways."""
 
-    after: tuple[tuple[int, ...], ...]
-    sums: tuple[int, ...]
+    __slots__ = ("after", "sums")
+
+    def __init__(self, after: tuple[tuple[int, ...], ...], sums: tuple[int, ...]) -> None:
+        self.after: Final = after
+        self.sums: Final = sums
 
 
 class ConstrainedDeal:
     """All fitting deals of cards to hands; cards left over are the stock. Counts are cached."""
 
-    __slots__ = ("_classes", "_draws", "_hands", "_kinds", "_orders", "_rest", "_steps")
+    __slots__ = ("_classes", "_kinds", "_orders", "_rest", "_sizes", "_steps", "_unbound")
 
     def __init__(self, hands: Sequence[Hand], colours: int) -> None:
         """Takes all hands and the number of colours."""
         alike: dict[int, list[int]] = {}
         for index, (size, void) in enumerate(hands):
             alike.setdefault(void if size else 0, []).append(index)
-        self._hands = hands
+        self._sizes = tuple([hand.size for hand in hands])
         self._rest = tuple(alike.pop(0, ()))
-        sizes = {void: sum([hands[index].size for index in indices]) for void, indices in alike.items()}
+        self._unbound = sum([self._sizes[index] for index in self._rest])
+        sizes = {void: sum([self._sizes[index] for index in indices]) for void, indices in alike.items()}
         # The step with the fewest outcomes comes first: it leaves the fewest cases to count after it.
         order = sorted(alike, key=lambda void: (-void.bit_count(), sizes[void], void))
         columns = [tuple([void >> colour & 1 for void in order]) for colour in range(colours)]
@@ -71,13 +81,12 @@ class ConstrainedDeal:
             steps.append(_Step(sizes[void], tuple(alike[void]), joined))
             before = later
         self._steps = tuple(steps)
-        self._draws: tuple[dict[tuple[int, ...], _Draws], ...] = tuple([{} for _ in steps])
         self._orders = prod([factorial(step.size) for step in steps])
 
     def ways(self, counts: Sequence[int]) -> int:
         """Count the orders of the cards, given how many there are of each colour, that deal fitting hands."""
         cards = sum(counts)
-        if cards < sum([hand.size for hand in self._hands]):
+        if cards < sum(self._sizes):
             return 0
         left = [0] * self._kinds
         for kind, count in zip(self._classes, counts, strict=True):
@@ -85,29 +94,32 @@ class ConstrainedDeal:
         spare = cards - sum([step.size for step in self._steps])
         return self._count(0, tuple(left)) * self._orders * factorial(spare)
 
-    def deal(self, cards: Sequence[Sequence[int]], chance: Chance) -> list[list[int]]:
+    def deal(self, cards: Sequence[Sequence[int]], draws: Draws) -> list[list[int]]:
         """Deal hands from these cards, listed by colour; `ways` must have been called for them and not be 0."""
-        dealt: list[list[int]] = [[]] * len(self._hands)
+        dealt: list[list[int]] = [[]] * len(self._sizes)
         left: list[list[int]] = [[] for _ in range(self._kinds)]
-        for kind, colour in zip(self._classes, cards, strict=True):
-            left[kind] += colour
-        for step, draws in zip(self._steps, self._draws, strict=True):
-            ways, sums = draws[tuple(map(len, left))]
-            after = ways[bisect_right(sums, chance.randrange(sums[-1]))]
-            piles, left = [*left, []], []
+        for colour, kind in enumerate(self._classes):
+            left[kind].extend(cards[colour])
+        for step in self._steps:
+            outcomes = step.outcomes[tuple([len(pile) for pile in left])]
+            after = outcomes.after[draws.one_of(outcomes.sums)]
+            piles = left
+            piles.append([])
+            left = []
             together: list[int] = []
-            for (source, other), remain in zip(step.joined, after, strict=True):
+            for place, (source, other) in enumerate(step.joined):
                 pile = piles[source]
-                count = len(pile) + len(piles[other]) - remain
+                others = piles[other]
+                count = len(pile) + len(others) - after[place]
                 if count:
-                    draw(pile, count, chance)
-                    together += pile[:count]
-                left.append(pile[count:] + piles[other])
+                    draws.draw(pile, count)
+                    together.extend(pile[:count])
+                left.append(pile[count:] + others)
             if len(step.hands) > 1:
-                draw(together, step.size, chance)
+                draws.draw(together, step.size)
             self._divide(together, step.hands, dealt)
         rest = left[0]
-        draw(rest, sum([self._hands[index].size for index in self._rest]), chance)
+        draws.draw(rest, self._unbound)
         self._divide(rest, self._rest, dealt)
         return dealt
 
@@ -115,7 +127,7 @@ class ConstrainedDeal:
         """Deal the cards in their order."""
         start = 0
         for index in hands:
-            end = start + self._hands[index].size
+            end = start + self._sizes[index]
             dealt[index] = cards[start:end]
             start = end
 
@@ -123,12 +135,12 @@ class ConstrainedDeal:
         """Count the ways to do the remaining steps with so many cards of each class."""
         if done == len(self._steps):
             return 1
-        draws = self._draws[done].get(left)
-        if draws is None:
-            draws = self._draws[done][left] = self._weigh(done, left)
-        return draws.sums[-1] if draws.sums else 0
+        outcomes = self._steps[done].outcomes.get(left)
+        if outcomes is None:
+            outcomes = self._steps[done].outcomes[left] = self._weigh(done, left)
+        return outcomes.sums[-1] if outcomes.sums else 0
 
-    def _weigh(self, done: int, left: tuple[int, ...]) -> _Draws:
+    def _weigh(self, done: int, left: tuple[int, ...]) -> _Outcomes:
         """List the outcomes of a step with their numbers of ways."""
         step = self._steps[done]
         piles = (*left, 0)
@@ -145,7 +157,7 @@ class ConstrainedDeal:
             ]
         weighed = [(ways * self._count(done + 1, after), after) for _, ways, after in partial]
         possible = [(ways, after) for ways, after in weighed if ways]
-        return _Draws(tuple([after for _, after in possible]), tuple(accumulate([ways for ways, _ in possible])))
+        return _Outcomes(tuple([after for _, after in possible]), tuple(accumulate([ways for ways, _ in possible])))
 
 
 class Redealt:
@@ -166,13 +178,3 @@ class Redealt:
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
         """Return the face that a die shows, 0 … faces−1."""
         return self._others.roll(round, number, faces)
-
-
-def draw(cards: list[int], count: int, chance: Chance) -> None:
-    """Move `count` random cards to the front: every choice of them, in every order, is equally likely."""
-    size = len(cards)
-    number = chance.randrange(perm(size, count))
-    for place in range(count):
-        number, step = divmod(number, size - place)
-        other = place + step
-        cards[place], cards[other] = cards[other], cards[place]

@@ -245,7 +245,10 @@ class Game(Protocol):
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
-        """Sample as many games as `count` calls of `sample` would, and the same, for less each; ViewError as there."""
+        """Sample several games as `sample` does, each independent of the others, for less each; ViewError as there.
+
+        The same `rng` gives the same games, which need not be those that `sample` makes of it.
+        """
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
         """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,53 +61,59 @@ def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
     return tuple(fields)
 
 
+_ALL: Final = slice(None)
+
+
 class VectorError(ValueError):
     """A vector cannot be written there; the message says what was given and what is needed."""
 
 
-class Blank(NamedTuple):
-    """Vectors of one length with nothing in them yet."""
+def opened(array: Any) -> tuple[Any, bool]:
+    """Return an array that a vector can go into as a memoryview, and whether it is of bytes; VectorError for others."""
+    target = array
+    if type(array) is not memoryview:
+        try:
+            target = memoryview(array)
+        except TypeError as error:
+            raise _refused("", f"a {type(array).__name__} ({error})") from None
+    kind: str = target.format
+    in_bytes = kind == "B"
+    if not in_bytes and kind != "f":
+        raise _refused("", f"an array of format {kind!r} and shape {target.shape}")
+    return target, in_bytes
 
-    floats: Any
-    """A memoryview."""
-    bytes: Any
 
+def fill(target: Any, numbers: Any) -> None:
+    """Copy a vector into an array that is `opened`. VectorError where it does not fit.
 
-def blank(length: int) -> Blank:
-    """Return empty vectors of a length, to copy."""
-    return Blank(memoryview(bytes(4 * length)).cast("f"), memoryview(bytes(length)))
-
-
-def emptied(array: Any, empty: Blank) -> tuple[Any, bool]:
-    """Clear an array for a vector; return it, and whether it is of bytes. VectorError for one that does not fit.
-
-    An array is whatever has a buffer of one dimension, as long as the vector and contiguous, of float32 or of bytes.
+    An array is whatever has a writable buffer of one dimension, as long as the vector, of float32 or of bytes.
     """
     try:
-        target: Any = memoryview(array)
-        if target.format == "f":
-            target[:] = empty.floats
-            return target, False
-        if target.format == "B":
-            target[:] = empty.bytes
-            return target, True
-        given = f"an array of format {target.format!r} and shape {target.shape}"
+        target[_ALL] = numbers
     except TypeError as error:
-        given = f"a {type(array).__name__} ({error})"
+        raise _refused(f"{len(numbers)} ", f"a {type(target.obj).__name__} ({error})") from None
     except (ValueError, NotImplementedError) as error:
         given = f"an array of format {target.format!r} and shape {target.shape} ({error})"
-    raise VectorError(
-        f"a vector goes into {len(empty.bytes)} writable numbers of float32 ('f') or uint8 ('B'), not into {given}"
-    )
+        raise _refused(f"{len(numbers)} ", given) from None
+
+
+def _refused(count: str, given: str) -> VectorError:
+    return VectorError(f"a vector goes into {count}writable numbers of float32 ('f') or uint8 ('B'), not into {given}")
 
 
 def write(numbers: Sequence[float], fields: Sequence[Field], array: Any) -> None:
-    """Write a vector that is there already into an array, for games without a faster way; VectorError as `emptied`."""
-    target, in_bytes = emptied(array, blank(len(numbers)))
+    """Write a vector that is there already into an array, for games without a faster way; VectorError as `fill`."""
+    target, in_bytes = opened(array)
+    fill(target, blank(len(numbers), in_bytes))
     for field in fields:
         for place in range(field.offset, field.offset + field.size):
             number = numbers[place]
             target[place] = min(max(round(number / field.unit) + field.zero, 0), 255) if in_bytes else number
+
+
+def blank(length: int, in_bytes: bool) -> Any:
+    """Return a vector of zeros: a memoryview that can be written to."""
+    return memoryview(bytearray(length)) if in_bytes else memoryview(bytearray(4 * length)).cast("f")
 
 
 class Layout(NamedTuple):

@@ -129,9 +129,9 @@ class VectorEnv:
         chosen = self._checked(actions)
         rewards, over, scores = self._result
         rewards[:], over[:], scores[:] = 0, False, 0
-        rewarded, rows, asked = self._rewards.of, self._rows, self._asked.seats.tolist()
+        rewarded, asked = self._rewards.of, self._asked.seats.tolist()
         players, legal = [], []
-        for number, state in enumerate(self._states):
+        for number, (state, row) in enumerate(zip(self._states, self._rows, strict=True)):
             before = state.scores
             state.apply(chosen[number], asked[number])
             player = state.player
@@ -145,7 +145,7 @@ class VectorEnv:
                 player = state.player
             players.append(player)
             legal.append(state.legal(player))
-            state.vector_into(player, rows[number])
+            state.vector_into(player, row)
         self._asked.seats[:] = players
         self._mask(legal)
         return Stepped(self._asked, rewards, over, scores)
@@ -190,10 +190,12 @@ def choose(masks: Array, random: np.random.Generator) -> Array:
     """
     if masks.ndim != 2:
         raise MaskError(f"masks have two dimensions, games and actions, not the shape {masks.shape}")
-    counts = np.count_nonzero(masks, axis=1)
+    allows = masks != 0
+    counts = np.count_nonzero(allows, axis=1)
     if not counts.all():
         raise MaskError(f"mask {int(np.argmin(counts))} allows no action")
-    _, allowed = np.nonzero(masks)
+    allowed = np.flatnonzero(allows)  # of truth values: a tenth of the time that numbers take
     ends = np.cumsum(counts)
-    chosen: Array = allowed[ends - counts + (random.random(len(counts)) * counts).astype(np.int64)]
+    places = ends - counts + (random.random(len(counts)) * counts).astype(np.int64)
+    chosen: Array = allowed[places] % masks.shape[1]
     return chosen

@@ -7,11 +7,11 @@ from bids and takers. In the blind round the hand is empty (N8).
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from engine.nullern.cards import CARDS, COLOURS, HIGHEST_BID
 from engine.nullern.view import NullernView
-from engine.observation import Blank, Field, Part, blank, emptied, laid_out, layout
+from engine.observation import Field, Part, blank, fill, laid_out, layout, opened
 
 POINTS_SCALE: Final = 100.0
 _TRICKS: Final = HIGHEST_BID
@@ -64,104 +64,215 @@ def fields(seats: int) -> tuple[Field, ...]:
     )
 
 
-class _Offsets(NamedTuple):
+class _Layout:
     """Where the fields of a vector begin."""
 
-    hand: int
-    turned: int
-    trump: int
-    bids: int
-    played: int
-    played_at: int
-    table: int
-    leader: int
-    takers: int
-    complete: int
-    hand_size: int
-    taken: int
-    scores: int
-    hupfers: int
-    dealer: int
-    round: int
+    def __init__(self, seats: int) -> None:
+        at, self.length = layout(fields(seats))
+        self.floats: Final[Any] = blank(self.length, False)
+        self.bytes: Final[Any] = blank(self.length, True)
+        self.seats: Final = seats
+        self.hand: Final[int] = at["hand"]
+        self.turned: Final[int] = at["turned"]
+        self.trump: Final[int] = at["trump"]
+        self.bids: Final[int] = at["bids"]
+        self.played: Final[int] = at["played"]
+        self.played_at: Final[int] = at["played_at"]
+        self.table: Final[int] = at["table"]
+        self.leader: Final[int] = at["leader"]
+        self.takers: Final[int] = at["takers"]
+        self.complete: Final[int] = at["complete"]
+        self.hand_size: Final[int] = at["hand_size"]
+        self.taken: Final[int] = at["taken"]
+        self.scores: Final[int] = at["scores"]
+        self.hupfers: Final[int] = at["hupfers"]
+        self.dealer: Final[int] = at["dealer"]
+        self.round: Final[int] = at["round"]
+
+
+class Seen:
+    """What a vector tells of a view, the cards in hand left out."""
+
+    __slots__ = (
+        "bids",
+        "hand_size",
+        "hupfers",
+        "leaders",
+        "own",
+        "plays",
+        "round",
+        "scores",
+        "taken",
+        "takers",
+        "turned",
+    )
+
+    def __init__(
+        self,
+        own: int,
+        number: int,
+        hand_size: int,
+        turned: int,
+        bids: bytes,
+        plays: bytes,
+        leaders: bytes,
+        takers: bytes,
+        taken: bytes,
+        scores: tuple[int, ...],
+        hupfers: bytes,
+    ) -> None:
+        """Take what the fields of a view have."""
+        self.own = own
+        self.round = number
+        self.hand_size = hand_size
+        self.turned = turned
+        self.bids = bids
+        self.plays = plays
+        self.leaders = leaders
+        self.takers = takers
+        self.taken = taken
+        self.scores = scores
+        self.hupfers = hupfers
+
+
+_NOTHING: Final = Seen(0, -1, 0, 0, b"", b"", b"", b"", b"", (), b"")
+"""What a vector of zeros tells."""
 
 
 @cache
-def _layout(seats: int) -> tuple[_Offsets, int, Blank]:
-    """Where the fields begin, how many numbers there are, and an empty vector."""
-    at, length = layout(fields(seats))
-    return _Offsets(**at), length, blank(length)
+def _layout(seats: int) -> _Layout:
+    return _Layout(seats)
 
 
 def vector(view: NullernView) -> list[float]:
     """Encode the view as the numbers that `fields` describes."""
-    at, size, _ = _layout(view.seats)
-    numbers = [0.0] * size
-    _write(view, numbers, at, False)
+    at = _layout(view.seats)
+    numbers = [0.0] * at.length
+    _write_new(_seen(view), view.hand, numbers, at, False)
     return numbers
 
 
 def vector_into(view: NullernView, array: Any) -> None:
-    """Write the same numbers into an array of float32 or bytes: `engine.observation.emptied`."""
-    at, _, empty = _layout(view.seats)
-    target, in_bytes = emptied(array, empty)
-    _write(view, target, at, in_bytes)
+    """Write the same numbers into an array of float32 or bytes: `engine.observation.fill`."""
+    target, in_bytes = opened(array)
+    at = _layout(view.seats)
+    fill(target, at.bytes if in_bytes else at.floats)
+    _write_new(_seen(view), view.hand, target, at, in_bytes)
 
 
-def _write(view: NullernView, numbers: Any, at: _Offsets, in_bytes: bool) -> None:
-    """Write a view into numbers that are all 0."""
+class SeatVector:
+    """A seat's vector as it was last written: the next one is that with what has changed since."""
+
+    __slots__ = ("_at", "_in_bytes", "numbers", "seen")
+
+    def __init__(self, seats: int, in_bytes: bool) -> None:
+        """Begin with nothing seen."""
+        self._at: Final = _layout(seats)
+        self._in_bytes: Final = in_bytes
+        self.numbers: Final[Any] = blank(self._at.length, in_bytes)
+        """A memoryview."""
+        self.seen: Seen = _NOTHING
+        """What it tells."""
+
+    def renew(self, seen: Seen, hand: bytes) -> None:
+        """Write it anew, for another round."""
+        at, in_bytes = self._at, self._in_bytes
+        fill(self.numbers, at.bytes if in_bytes else at.floats)
+        _write_new(seen, hand, self.numbers, at, in_bytes)
+        self.seen = seen
+
+    def go_on(self, seen: Seen) -> None:
+        """Write what has changed in the course of a round."""
+        _write(seen, self.seen, self.numbers, self._at, self._in_bytes)
+        self.seen = seen
+
+
+def _seen(view: NullernView) -> Seen:
+    return Seen(
+        view.seat,
+        view.round,
+        view.hand_size,
+        view.turned,
+        view.bids,
+        view.plays,
+        view.leaders,
+        view.takers,
+        view.taken,
+        view.scores,
+        view.hupfers,
+    )
+
+
+def _write_new(seen: Seen, hand: bytes, numbers: Any, at: _Layout, in_bytes: bool) -> None:
+    """Write the cards in hand, what stays as it is for a round, and all else, into numbers that are all 0."""
+    one: Any = 1 if in_bytes else 1.0
+    for card in hand:
+        numbers[at.hand + card] = one
+    numbers[at.turned + seen.turned] = one
+    numbers[at.trump + _COLOUR[seen.turned]] = one
+    numbers[at.hand_size + seen.hand_size - 1] = one
+    numbers[at.dealer + (seen.round - seen.own) % at.seats] = one
+    numbers[at.round + seen.round] = one
+    _write(seen, _NOTHING, numbers, at, in_bytes)
+
+
+def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) -> None:
+    """Write what is seen into numbers that tell what was seen before in the same round."""
     tricks, rounds = _IN_BYTES if in_bytes else _IN_FLOATS
     one: Any = 1 if in_bytes else 1.0
-    seats, own = view.seats, view.seat
-    for card in view.hand:
-        numbers[at.hand + card] = one
-    turned = view.turned
-    numbers[at.turned + turned] = one
-    numbers[at.trump + _COLOUR[turned]] = one
-    numbers[at.hand_size + view.hand_size - 1] = one
-    numbers[at.dealer + (view.dealer - own) % seats] = one
-    numbers[at.round + view.round] = one
-    _write_plays(view, numbers, at, tricks, one)
-    bids, taken, scores, hupfers = view.bids, view.taken, view.scores, view.hupfers
-    for seat in range(seats):
-        other = seat - own if seat >= own else seat - own + seats
-        if bids[seat]:
-            numbers[at.bids + other * _BIDS + bids[seat] - 1] = one
-        if taken[seat]:
-            numbers[at.taken + other] = tricks[taken[seat]]
-        if hupfers[seat]:
-            numbers[at.hupfers + other] = rounds[hupfers[seat]]
-        score = scores[seat]
-        if in_bytes:
-            numbers[at.scores + other] = min(max(score // _POINTS_A_STEP + _NO_POINTS, 0), 255)
-        else:
-            numbers[at.scores + other] = score / POINTS_SCALE
+    seats, own = at.seats, seen.own
+    _write_plays(seen, before, numbers, at, in_bytes, tricks, one)
+    if seen.bids != before.bids:
+        for seat, bid in enumerate(seen.bids):
+            if bid:
+                numbers[at.bids + (seat - own) % seats * _BIDS + bid - 1] = one
+    if seen.taken != before.taken:
+        for seat, count in enumerate(seen.taken):
+            if count:
+                numbers[at.taken + (seat - own) % seats] = tricks[count]
+    if seen.hupfers != before.hupfers:
+        for seat, count in enumerate(seen.hupfers):
+            if count:
+                numbers[at.hupfers + (seat - own) % seats] = rounds[count]
+    if seen.scores is not before.scores:
+        for seat, score in enumerate(seen.scores):
+            step = min(max(score // _POINTS_A_STEP + _NO_POINTS, 0), 255)
+            numbers[at.scores + (seat - own) % seats] = step if in_bytes else score / POINTS_SCALE
 
 
-def _write_plays(view: NullernView, numbers: Any, at: _Offsets, tricks: Any, one: Any) -> None:
-    """Write every play of the round and who took the tricks."""
-    seats, own = view.seats, view.seat
-    plays, leaders, takers = view.plays, view.leaders, view.takers
-    played, played_at = at.played, at.played_at
-    end = played + seats * _CARDS
-    complete = len(takers)
-    index = 0
-    for trick, leader in enumerate(leaders):
+def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, tricks: Any, one: Any) -> None:
+    """Write the plays since, each with its seat and its trick, what lies on the table, and who leads and took what."""
+    seats, own, plays, leaders, takers = at.seats, seen.own, seen.plays, seen.leaders, seen.takers
+    zero: Any = 0 if in_bytes else 0.0
+    hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
+    written, done, led, complete = before.plays, len(before.takers), len(before.leaders), len(takers)
+    held = before.round >= 0  # if so, cards played since were in hand
+    if led > done:
+        leader = (leaders[done] - own) % seats
+        numbers[at.leader + leader] = zero
+        if complete > done:
+            for place, card in enumerate(written[done * seats :]):
+                numbers[table + (leader + place) % seats * _CARDS + card] = zero
+    index, end = len(written), len(plays)
+    trick = index // seats
+    while index < end:
         number = tricks[trick + 1]
-        row = played + (leader - own) % seats * _CARDS
-        for card in plays[index : index + seats]:
-            numbers[row + card] = one
+        seat = (leaders[trick] + index - own) % seats  # a trick begins at a multiple of the seats
+        trick += 1
+        until = min(trick * seats, end)
+        while index < until:
+            card = plays[index]
+            numbers[played + seat * _CARDS + card] = one
             numbers[played_at + card] = number
-            row += _CARDS
-            if row == end:
-                row = played
-        index += seats
+            if trick > complete:
+                numbers[table + seat * _CARDS + card] = one
+            if held and seat == 0:
+                numbers[hand + card] = zero
+            seat = seat + 1 if seat + 1 < seats else 0
+            index += 1
     if len(leaders) > complete:
-        leader = (leaders[complete] - own) % seats
-        numbers[at.leader + leader] = one
-        for place, card in enumerate(plays[complete * seats :]):
-            numbers[at.table + (leader + place) % seats * _CARDS + card] = one
-    place = at.takers
-    for taker in takers:
-        numbers[place + (taker - own if taker >= own else taker - own + seats)] = one
-        place += seats
+        numbers[at.leader + (leaders[complete] - own) % seats] = one
+    for trick in range(done, complete):
+        numbers[at.takers + trick * seats + (takers[trick] - own) % seats] = one
+    numbers[at.complete + done] = zero
     numbers[at.complete + complete] = one

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from engine.nullern.observation import Seen
 from engine.nullern.view import NullernView
 
 if TYPE_CHECKING:
@@ -38,4 +39,21 @@ def observe(state: NullernState, seat: int) -> NullernView:
             state.scores,
             state.hupfers,
         ),
+    )
+
+
+def seen(state: NullernState, seat: int) -> Seen:
+    """Return what the seat may know now, as vectors have it: the same, but for the cards in hand."""
+    return Seen(
+        seat,
+        state.round,
+        state.hand_size,
+        state.turned,
+        state.bids,
+        state.plays,
+        state.leaders,
+        state.takers,
+        state.taken,
+        state.scores,
+        state.hupfers,
     )

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
+from engine.draws import BulkDraws, Draws
 from engine.game import Chance, Truth, ViewError
 from engine.nullern.cards import BID, BLIND, CARDS, COLOUR_SIZE, COLOURS
 from engine.nullern.state import NullernState
@@ -51,10 +52,11 @@ def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernSt
     reading = read(view)
     first = sample(view, chance)
     games = [first]
+    draws = BulkDraws(chance)
     for _ in range(count - 1):
-        hands = reading.dealing.deal(reading.unseen, chance)
+        hands = reading.dealing.deal(reading.unseen, draws)
         game = first.clone()
-        game.deal_anew(reading.hands, hands, Redealt(view.round, (), chance))
+        game.deal_anew(reading.hands, hands, Redealt(view.round, (), draws))
         games.append(game)
     return games
 
@@ -63,7 +65,7 @@ def truth(view: NullernView, chance: Chance) -> Truth:
     """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)
     hands = [[*cards] for cards in reading.open]
-    for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, chance), strict=True):
+    for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, Draws(chance)), strict=True):
         hands[seat] += cards
     return Truth([*(card for hand in hands for card in hand), view.turned], reading.choices)
 

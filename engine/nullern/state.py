@@ -6,18 +6,18 @@ look-ups in tables. What all may know of the tricks grows with them, so that a v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import add
 from typing import Any, Final
 
 from engine.byte_lists import put
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
-from engine.nullern.observation import vector, vector_into
-from engine.nullern.observer import observe
+from engine.nullern.observation import SeatVector, vector, vector_into
+from engine.nullern.observer import observe, seen
 from engine.nullern.score import HUPFER_COST, POINTS, bid_nearest
 from engine.nullern.tricks import BIDS, IS_TRUMP, OTHERS, RANKING, SINGLE, first_leader
 from engine.nullern.view import NullernRound, NullernView
+from engine.observation import fill, opened
 
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
 """By round; the last is blind (N1)."""
@@ -45,6 +45,7 @@ class NullernState:
         "_next",
         "_others",
         "_ranks",
+        "_vectors",
         "bids",
         "hand_size",
         "hands",
@@ -97,6 +98,8 @@ class NullernState:
     _others: bytes
     _leader: int
     """Who leads the trick, once all have bid."""
+    _vectors: list[SeatVector | None] | None
+    """By seat, its last vector in floats and its last in bytes; None until there is one."""
 
     def __init__(
         self,
@@ -111,6 +114,7 @@ class NullernState:
         self.seats = seats
         self._decks = decks
         self._next = _NEXT[seats]
+        self._vectors = None
         if like is None:
             self.scores = scores or (0,) * seats
             self.hupfers = hupfers or bytes(seats)
@@ -204,18 +208,39 @@ class NullernState:
         return vector(observe(self, seat))
 
     def vector_into(self, seat: int, array: Any) -> None:
-        """Write these numbers into an array: `engine.game.State.vector_into`."""
-        vector_into(observe(self, seat), array)
+        """Write these numbers into an array: `engine.game.State.vector_into`.
+
+        What is written for a seat is kept from its second time on: copies for a search are asked once.
+        """
+        vectors = self._vectors
+        if vectors is None:
+            vector_into(observe(self, seat), array)
+            self._vectors = []
+            return
+        if not vectors:
+            vectors = self._vectors = [None] * (2 * self.seats)
+        target, in_bytes = opened(array)
+        place = 2 * seat + in_bytes
+        kept = vectors[place]
+        if kept is None:
+            kept = vectors[place] = SeatVector(self.seats, in_bytes)
+        now = seen(self, seat)
+        if kept.seen.round == now.round:
+            kept.go_on(now)
+        else:
+            kept.renew(now, b"" if self.blind else self.hands[seat])
+        fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (N9)."""
         return places(self.scores)
 
-    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks) -> None:
+    def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
         """Give seats other cards in hand, and the game the decks of its later rounds."""
-        for seat, cards in zip(seats, hands, strict=True):
-            self.hands[seat] = bytes(sorted(cards))
+        for place, seat in enumerate(seats):
+            self.hands[seat] = bytes(sorted(hands[place]))
         self._decks = decks
+        self._vectors = None
 
     def _deal(self, number: int) -> None:
         """Begin a round (N1–N3)."""

@@ -6,10 +6,11 @@ from their takers. A block of another seat shows as such, its card nowhere (S7).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Protocol
 
-from engine.observation import Blank, Field, Part, blank, emptied, laid_out, layout
+from engine.observation import Field, Part, blank, fill, laid_out, layout, opened
 from engine.sixth_sense.cards import ACTIONS, CARDS, COLOURS
 from engine.sixth_sense.view import SixthSenseView
 
@@ -20,7 +21,8 @@ LONGEST: Final = 60
 MOST_LOST: Final = 19
 """No round costs more points: a 0 foretold, 14 tricks taken, all five 12s in tricks that were split."""
 
-_CARD: Final = tuple(-1 if action.card is None else action.card for action in ACTIONS)
+_NO_CARD: Final = 255
+_CARD: Final = bytes(_NO_CARD if action.card is None else action.card for action in ACTIONS)
 _PLACE: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 _NINE: Final = tuple(action.kind == "play" and action.value == 9 for action in ACTIONS)
 _ORDINARY: Final = bytes(action.kind == "play" and action.value != 9 for action in ACTIONS)
@@ -81,172 +83,298 @@ def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
     )
 
 
-class _Offsets(NamedTuple):
-    """Where the fields of a vector begin."""
+class _Layout:
+    """Where the fields of a vector begin, and how it is written."""
 
-    hand: int
-    prediction: int
-    peeked: int
-    turned: int
-    trump: int
-    played: int
-    played_at: int
-    nine: int
-    table: int
-    blockers: int
-    blocked: int
-    leader: int
-    takers: int
-    worths: int
-    peeks: int
-    complete: int
-    taken: int
-    scores: int
-    dealer: int
-    round: int
-    target: int
-    novice: int
-    late_trump: int
+    def __init__(self, seats: int, hand_size: int) -> None:
+        at, self.length = layout(fields(seats, hand_size))
+        self.floats: Final[Any] = blank(self.length, False)
+        self.bytes: Final[Any] = blank(self.length, True)
+        self.hand: Final[int] = at["hand"]
+        self.prediction: Final[int] = at["prediction"]
+        self.peeked: Final[int] = at["peeked"]
+        self.turned: Final[int] = at["turned"]
+        self.trump: Final[int] = at["trump"]
+        self.played: Final[int] = at["played"]
+        self.played_at: Final[int] = at["played_at"]
+        self.nine: Final[int] = at["nine"]
+        self.table: Final[int] = at["table"]
+        self.blockers: Final[int] = at["blockers"]
+        self.blocked: Final[int] = at["blocked"]
+        self.leader: Final[int] = at["leader"]
+        self.takers: Final[int] = at["takers"]
+        self.worths: Final[int] = at["worths"]
+        self.peeks: Final[int] = at["peeks"]
+        self.complete: Final[int] = at["complete"]
+        self.taken: Final[int] = at["taken"]
+        self.scores: Final[int] = at["scores"]
+        self.dealer: Final[int] = at["dealer"]
+        self.round: Final[int] = at["round"]
+        self.target: Final[int] = at["target"]
+        self.novice: Final[int] = at["novice"]
+        self.late_trump: Final[int] = at["late_trump"]
+        self.tricks: Final[tuple[float, ...]] = tuple([number / (hand_size - 1) for number in range(hand_size)])
+        """By number of a trick, from 1, what `played_at` has in floats; in bytes it has the number."""
 
 
-class _Layout(NamedTuple):
-    """How a vector is written."""
+class Agreed(Protocol):
+    """The options of a game: its constants have them, and every view."""
 
-    at: _Offsets
-    length: int
-    empty: Blank
-    floats: Any
-    """By number of a trick, from 1, what `played_at` has in floats; in bytes it has the number."""
+    @property
+    def target(self) -> int:
+        """The target score; 0 for a fixed number of rounds."""
+
+    @property
+    def novice(self) -> bool:
+        """Whether the game is a novice game."""
+
+    @property
+    def late_trump(self) -> bool:
+        """Whether the card is turned when all predictions are in."""
+
+
+class Seen:
+    """What a vector tells of a view, but for the cards in hand, and what was agreed on."""
+
+    __slots__ = (
+        "known",
+        "leaders",
+        "own",
+        "peeks",
+        "plays",
+        "prediction",
+        "round",
+        "scores",
+        "seats",
+        "taken",
+        "takers",
+        "turned",
+        "worths",
+    )
+
+    def __init__(
+        self,
+        own: int,
+        seats: int,
+        number: int,
+        turned: int | None,
+        prediction: int,
+        plays: bytes,
+        leaders: bytes,
+        takers: bytes,
+        worths: bytes,
+        peeks: bytes,
+        taken: Sequence[int],
+        scores: tuple[int, ...],
+        known: bytes,
+    ) -> None:
+        """Take what the fields of a view have, but for a prediction that is not chosen, which is −1."""
+        self.own = own
+        self.seats = seats
+        self.round = number
+        self.turned = turned
+        self.prediction = prediction
+        self.plays = plays
+        self.leaders = leaders
+        self.takers = takers
+        self.worths = worths
+        self.peeks = peeks
+        self.taken = taken
+        self.scores = scores
+        self.known = known
+
+
+_NUMBERS: Final = tuple(range(256))
+_NOTHING: Final = tuple([Seen(0, seats, -1, None, -1, b"", b"", b"", b"", b"", (), (), b"") for seats in range(7)])
+"""By number of seats, what a vector of zeros tells."""
 
 
 @cache
 def _layout(seats: int, hand_size: int) -> _Layout:
-    at, length = layout(fields(seats, hand_size))
-    tricks = hand_size - 1
-    return _Layout(_Offsets(**at), length, blank(length), tuple(number / tricks for number in range(hand_size)))
-
-
-_NUMBERS: Final = tuple(range(256))
+    return _Layout(seats, hand_size)
 
 
 def vector(view: SixthSenseView) -> list[float]:
     """Encode the view as the numbers that `fields` describes."""
-    at, size, _, tricks = _layout(view.seats, view.hand_size)
-    numbers = [0.0] * size
-    _write(view, numbers, at, tricks, False)
+    at = _layout(view.seats, view.hand_size)
+    numbers = [0.0] * at.length
+    _write_new(_seen(view), view.hand, view, numbers, at, False)
     return numbers
 
 
 def vector_into(view: SixthSenseView, array: Any) -> None:
-    """Write the same numbers into an array of float32 or bytes: `engine.observation.emptied`."""
-    at, _, empty, tricks = _layout(view.seats, view.hand_size)
-    target, in_bytes = emptied(array, empty)
-    _write(view, target, at, _NUMBERS if in_bytes else tricks, in_bytes)
+    """Write the same numbers into an array of float32 or bytes: `engine.observation.fill`."""
+    target, in_bytes = opened(array)
+    at = _layout(view.seats, view.hand_size)
+    fill(target, at.bytes if in_bytes else at.floats)
+    _write_new(_seen(view), view.hand, view, target, at, in_bytes)
 
 
-def _write(view: SixthSenseView, numbers: Any, at: _Offsets, tricks: Any, in_bytes: bool) -> None:
-    """Write a view into numbers that are all 0."""
+class SeatVector:
+    """A seat's vector as it was last written: the next one is that with what has changed since."""
+
+    __slots__ = ("_at", "_in_bytes", "numbers", "seen")
+
+    def __init__(self, seats: int, hand_size: int, in_bytes: bool) -> None:
+        """Begin with nothing seen."""
+        self._at: Final = _layout(seats, hand_size)
+        self._in_bytes: Final = in_bytes
+        self.numbers: Final[Any] = blank(self._at.length, in_bytes)
+        """A memoryview."""
+        self.seen: Seen = _NOTHING[seats]
+        """What it tells."""
+
+    def renew(self, seen: Seen, hand: bytes, agreed: Agreed) -> None:
+        """Write it anew, for another round."""
+        at, in_bytes = self._at, self._in_bytes
+        fill(self.numbers, at.bytes if in_bytes else at.floats)
+        _write_new(seen, hand, agreed, self.numbers, at, in_bytes)
+        self.seen = seen
+
+    def go_on(self, seen: Seen) -> None:
+        """Write what has changed in the course of a round."""
+        _write(seen, self.seen, self.numbers, self._at, self._in_bytes)
+        self.seen = seen
+
+
+def _seen(view: SixthSenseView) -> Seen:
+    return Seen(
+        view.seat,
+        view.seats,
+        view.round,
+        view.turned,
+        -1 if view.prediction is None else view.prediction,
+        view.plays,
+        view.leaders,
+        view.takers,
+        view.worths,
+        view.peeks,
+        view.taken,
+        view.scores,
+        view.known_predictions,
+    )
+
+
+def _write_new(seen: Seen, hand: bytes, agreed: Agreed, numbers: Any, at: _Layout, in_bytes: bool) -> None:
+    """Write the cards in hand, what stays as it is for a round, and all else, into numbers that are all 0."""
     one: Any = 1 if in_bytes else 1.0
-    _write_cards(view, numbers, at, one)
-    _write_plays(view, numbers, at, tricks, one)
-    _write_tricks(view, numbers, at, in_bytes, one)
-    _write_game(view, numbers, at, in_bytes, one)
-
-
-def _write_cards(view: SixthSenseView, numbers: Any, at: _Offsets, one: Any) -> None:
-    """Write what the seat holds and knows besides the play."""
-    for card in view.hand:
+    for card in hand:
         numbers[at.hand + card] = one
-    if view.prediction is not None:
-        numbers[at.prediction + view.prediction] = one
-    known = view.known_predictions
-    for seat in range(view.seats):
-        if known[seat] and seat != view.seat:
-            other = (seat - view.seat) % view.seats - 1
-            numbers[at.peeked + other * _CARDS + known[seat] - 1] = one
-    if view.turned is not None:
-        numbers[at.turned + view.turned] = one
-        numbers[at.trump + _COLOUR[view.turned]] = one
+    numbers[at.dealer + (seen.round - seen.own) % seen.seats] = one
+    numbers[at.round] = seen.round if in_bytes else seen.round / LONGEST
+    if agreed.target:
+        numbers[at.target] = agreed.target // _TARGET_STEP if in_bytes else agreed.target / POINTS_SCALE
+    if agreed.novice:
+        numbers[at.novice] = one
+    if agreed.late_trump:
+        numbers[at.late_trump] = one
+    _write(seen, _NOTHING[seen.seats], numbers, at, in_bytes)
 
 
-def _write_plays(view: SixthSenseView, numbers: Any, at: _Offsets, tricks: Any, one: Any) -> None:
-    """Write every play of the round with its seat and its trick."""
-    seats, plays = view.seats, view.plays
-    played, played_at = at.played, at.played_at
+def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) -> None:
+    """Write what is seen into numbers that tell what was seen before in the same round."""
+    one: Any = 1 if in_bytes else 1.0
+    if seen.known != before.known:
+        _write_predictions(seen, numbers, at, in_bytes, one)
+    turned = seen.turned
+    if turned is not None and before.turned is None:
+        numbers[at.turned + turned] = one
+        numbers[at.trump + _COLOUR[turned]] = one
+    _write_plays(seen, before, numbers, at, in_bytes, one)
+    _write_tricks(seen, before, numbers, at, in_bytes, one)
+
+
+def _write_predictions(seen: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
+    """Write the predictions that are known."""
+    for seat, card in enumerate(seen.known):
+        if card and seat != seen.own:
+            numbers[at.peeked + ((seat - seen.own) % seen.seats - 1) * _CARDS + card - 1] = one
+    if seen.prediction >= 0:
+        numbers[at.prediction + seen.prediction] = one
+        numbers[at.hand + seen.prediction] = 0 if in_bytes else 0.0
+
+
+def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
+    """Write the plays since, each with its seat and its trick, and what lies on the table."""
+    seats, own, plays, leaders = seen.seats, seen.own, seen.plays, seen.leaders
+    zero: Any = 0 if in_bytes else 0.0
+    tricks: Any = _NUMBERS if in_bytes else at.tricks
     ordinary, card_of = _ORDINARY, _CARD
-    end = played + seats * _CARDS
-    index = 0
-    for trick, leader in enumerate(view.leaders):
+    hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
+    written = before.plays
+    held = before.round >= 0  # if so, cards played since were in hand
+    old, complete = len(before.takers), len(seen.takers)
+    index = old * seats
+    if complete > old and len(written) > index:
+        seat = (leaders[old] - own) % seats
+        while index < len(written):
+            card = card_of[written[index]]
+            if card != _NO_CARD:
+                numbers[table + seat * _CARDS + card] = zero
+            seat = seat + 1 if seat + 1 < seats else 0
+            index += 1
+    index, end = len(written), len(plays)
+    trick = index // seats
+    while index < end:
         number = tricks[trick + 1]
-        row = played + (leader - view.seat) % seats * _CARDS
-        for action in plays[index : index + seats]:
+        seat = (leaders[trick] + index - own) % seats  # a trick begins at a multiple of the seats
+        trick += 1
+        until = min(trick * seats, end)
+        while index < until:
+            action = plays[index]
+            card = card_of[action]
             if ordinary[action]:
-                card = card_of[action]
-                numbers[row + card] = one
+                numbers[played + seat * _CARDS + card] = one
                 numbers[played_at + card] = number
             else:
-                _write_play(view, numbers, at, action, trick, (row - played) // _CARDS, number, one)
-            row += _CARDS
-            if row == end:
-                row = played
-        index += seats
-    complete = len(view.takers)
-    for place, action in enumerate(plays[complete * seats :]):
-        if (card := _CARD[action]) >= 0:
-            seat = (view.leaders[complete] - view.seat + place) % seats
-            numbers[at.table + seat * _CARDS + card] = one
+                _write_play(seen, numbers, at, action, trick - 1, seat, number, one)
+            if card != _NO_CARD:
+                if trick > complete:
+                    numbers[table + seat * _CARDS + card] = one
+                if held and seat == 0:
+                    numbers[hand + card] = zero
+            seat = seat + 1 if seat + 1 < seats else 0
+            index += 1
 
 
 def _write_play(
-    view: SixthSenseView, numbers: Any, at: _Offsets, action: int, trick: int, seat: int, number: Any, one: Any
+    seen: Seen, numbers: Any, at: _Layout, action: int, trick: int, seat: int, number: Any, one: Any
 ) -> None:
     """Write a play that says more than its card: a 9, or a block, whose card may not show."""
     card = _CARD[action]
-    if card >= 0:
+    if card != _NO_CARD:
         numbers[at.played + seat * _CARDS + card] = one
         numbers[at.played_at + card] = number
     if _NINE[action]:
         numbers[at.nine + _COLOUR[card]] = one
     if _PLACE[action] >= 0:
-        seats = view.seats
+        seats = seen.seats
         numbers[at.blockers + trick * seats + seat] = one
-        numbers[at.blocked + trick * seats + (view.leaders[trick] - view.seat + _PLACE[action]) % seats] = one
+        numbers[at.blocked + trick * seats + (seen.leaders[trick] - seen.own + _PLACE[action]) % seats] = one
 
 
-def _write_tricks(view: SixthSenseView, numbers: Any, at: _Offsets, in_bytes: bool, one: Any) -> None:
-    """Write who leads, who took which trick and what it counts."""
-    seats, own, takers, worths, peeks = view.seats, view.seat, view.takers, view.worths, view.peeks
-    complete = len(takers)
-    if len(view.leaders) > complete:
-        numbers[at.leader + (view.leaders[complete] - own) % seats] = one
-    place = at.takers
-    for trick, taker in enumerate(takers):
+def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
+    """Write who leads, who took which trick since and what it counts, and the scores, which change at the end."""
+    seats, own, leaders, takers = seen.seats, seen.own, seen.leaders, seen.takers
+    zero: Any = 0 if in_bytes else 0.0
+    complete, done, led = len(takers), len(before.takers), len(before.leaders)
+    if led > done:
+        numbers[at.leader + (leaders[done] - own) % seats] = zero
+    if len(leaders) > complete:
+        numbers[at.leader + (leaders[complete] - own) % seats] = one
+    numbers[at.complete + done] = zero
+    numbers[at.complete + complete] = one
+    worths, peeks, taken = seen.worths, seen.peeks, seen.taken
+    # What the last of these counts, and whether its leader peeked, was not settled if no other had begun.
+    for trick in range(max(led - 1, 0), complete):
+        taker = takers[trick]
         if taker < seats:
-            numbers[place + (taker - own if taker >= own else taker - own + seats)] = one
+            numbers[at.takers + trick * seats + (taker - own) % seats] = one
             numbers[at.worths + trick] = worths[trick] if in_bytes else worths[trick] / 2
+            numbers[at.taken + (taker - own) % seats] = taken[taker] if in_bytes else taken[taker] / TRICKS_SCALE
         if peeks[trick]:
             numbers[at.peeks + trick] = one
-        place += seats
-    numbers[at.complete + complete] = one
-
-
-def _write_game(view: SixthSenseView, numbers: Any, at: _Offsets, in_bytes: bool, one: Any) -> None:
-    """Write the scores, and the options agreed on."""
-    seats, own, taken, scores = view.seats, view.seat, view.taken, view.scores
-    for seat in range(seats):
-        other = seat - own if seat >= own else seat - own + seats
-        if taken[seat]:
-            numbers[at.taken + other] = taken[seat] if in_bytes else taken[seat] / TRICKS_SCALE
-        score = scores[seat]
-        if in_bytes:
-            numbers[at.scores + other] = min(max(score + _NO_POINTS, 0), 255)
-        else:
-            numbers[at.scores + other] = score / POINTS_SCALE
-    numbers[at.dealer + (view.dealer - own) % seats] = one
-    numbers[at.round] = view.round if in_bytes else view.round / LONGEST
-    if view.target:
-        numbers[at.target] = view.target // _TARGET_STEP if in_bytes else view.target / POINTS_SCALE
-    if view.novice:
-        numbers[at.novice] = one
-    if view.late_trump:
-        numbers[at.late_trump] = one
+    if seen.scores is not before.scores:
+        for seat, score in enumerate(seen.scores):
+            place = at.scores + (seat - own) % seats
+            numbers[place] = min(max(score + _NO_POINTS, 0), 255) if in_bytes else score / POINTS_SCALE

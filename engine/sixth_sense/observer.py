@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from engine.byte_lists import BLANK, SINGLE, put
-from engine.sixth_sense.cards import HIDDEN_BLOCKS
+from engine.sixth_sense.cards import CARDS, HIDDEN_BLOCKS
+from engine.sixth_sense.observation import Seen
 from engine.sixth_sense.tricks import PLACE_BLOCKED, cards_of
 from engine.sixth_sense.view import SixthSenseView
 
@@ -20,11 +21,21 @@ _filled: Final = tuple.__new__
 """Makes a view of its fields in a third of the time that its own `__new__` takes."""
 
 
+_KNOWN: Final = tuple(
+    tuple(
+        tuple(bytes(seat) + SINGLE[card] + bytes(seats - seat - 1) for card in range(len(CARDS) + 1))
+        for seat in range(seats)
+    )
+    for seats in range(7)
+)
+"""`_KNOWN[seats][seat][its prediction card plus one, or 0]`: the predictions known to a seat that peeked at none."""
+
+
 def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
     """Return what the seat may know now."""
     seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
     own = state.predictions[seat]
-    known = BLANK[seat] + SINGLE[own + 1] + BLANK[seats - seat - 1]
+    known = _KNOWN[seats][seat][own + 1]
     peeks = BLANK[len(state.takers)]
     if state.peeked:
         peeks, known = _peeked(state, seat, peeks, known)
@@ -52,6 +63,31 @@ def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
             state.scores,
             known,
         ),
+    )
+
+
+def seen(state: SixthSenseState, seat: int) -> Seen:
+    """Return what the seat may know now, as vectors have it: the same, but for the cards in hand."""
+    seats = len(state.predictions)
+    own = state.predictions[seat]
+    known = _KNOWN[seats][seat][own + 1]
+    peeks = BLANK[len(state.takers)]
+    if state.peeked:
+        peeks, known = _peeked(state, seat, peeks, known)
+    return Seen(
+        seat,
+        seats,
+        state.round,
+        state.turned,
+        own,
+        _seen(state, seat) if state.blocks else state.plays,
+        state.leaders,
+        state.takers,
+        state.worths,
+        peeks,
+        state.taken,
+        state.scores,
+        known,
     )
 
 

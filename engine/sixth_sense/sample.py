@@ -8,14 +8,15 @@ It judges no choice by how wise it was.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
+from engine.byte_lists import put
 from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
+from engine.draws import BulkDraws, Draws
 from engine.game import Chance, Truth, ViewError
 from engine.sixth_sense.cards import (
     ACTIONS,
@@ -50,6 +51,8 @@ class _Block:
     """Bit by colour: 1 where its 0 cannot have been in the hand."""
     index: int
     """Where it stands in the round's actions."""
+    at: int
+    """Where it stands in the round's plays."""
     followed: bool = False
     """Whether its seat played the colour due later, so that the 0 must have followed."""
 
@@ -96,26 +99,30 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
 def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
     """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, the others are its copies.
 
-    But where a block shows no card, each is played: what was blocked with differs.
+    What differs between them is in no table: hands, predictions, the card to turn, and with which 0s was blocked.
     """
     if count < 1:
         return []
     reading = read(view)
     first = sample(view, chance)
-    if reading.blocks:
-        return [first, *(sample(view, chance) for _ in range(count - 1))]
     games = [first]
-    dealing = reading.zeros[0][1]
-    others = len(reading.hands)
+    draws = BulkDraws(chance)
+    number, shown, seats, predictions, blocks = (
+        view.round,
+        view.turned,
+        reading.hands,
+        reading.predictions,
+        reading.blocks,
+    )
+    others = len(seats)
     for _ in range(count - 1):
-        chance.randrange(reading.sums[-1])  # as `sample` draws
-        dealt = dealing.deal(reading.unseen, chance)
-        foretold = [cards[0] for cards in dealt[others : others + len(reading.predictions)]]
-        turned = dealt[-1][0] if view.turned is None else view.turned
+        colours, dealt = _deal(reading, draws)
         game = first.clone()
-        game.deal_anew(reading.hands, dealt[:others], Redealt(view.round, (), chance), turned)
-        for seat, card in zip(reading.predictions, foretold, strict=True):
-            game.predictions[seat] = card
+        game.deal_anew(seats, dealt, Redealt(number, (), draws), dealt[-1][0] if shown is None else shown)
+        for place, seat in enumerate(predictions):
+            game.predictions[seat] = dealt[others + place][0]
+        for place, block in enumerate(blocks):
+            game.plays = put(game.plays, block.at, _blocking(colours[place], block.place))
         games.append(game)
     return games
 
@@ -123,9 +130,7 @@ def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthS
 def truth(view: SixthSenseView, chance: Chance) -> Truth:
     """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
     reading = read(view)
-    colours, dealing = reading.zeros[bisect_right(reading.sums, chance.randrange(reading.sums[-1]))]
-    unseen = [cards[1:] if colour in colours else cards for colour, cards in enumerate(reading.unseen)]
-    dealt = dealing.deal(unseen, chance)
+    colours, dealt = _deal(reading, Draws(chance))
     hands = [[*cards] for cards in reading.open]
     predictions = [known - 1 for known in view.known_predictions]
     for seat, cards in zip(reading.hands, dealt, strict=False):
@@ -136,10 +141,24 @@ def truth(view: SixthSenseView, chance: Chance) -> Truth:
     choices = [*reading.choices]
     for block, colour in zip(reading.blocks, colours, strict=True):
         hands[block.seat].append(colour * COLOUR_SIZE)
-        choices[block.index] = block.seat, colour * PLAYS_A_COLOUR + BLOCKS + block.place
+        choices[block.index] = block.seat, _blocking(colour, block.place)
     turned = dealt[-1][0] if view.turned is None else view.turned
     foretold = [(seat, PREDICT + card) for seat, card in enumerate(predictions) if card >= 0]
     return Truth([*(card for hand in hands for card in hand), turned], [*foretold, *choices])
+
+
+def _deal(reading: _Reading, draws: Draws) -> tuple[tuple[int, ...], list[list[int]]]:
+    """Draw the colours of the hidden blocks' 0s and deal the other cards: hands, predictions, the card to turn."""
+    colours, dealing = reading.zeros[draws.one_of(reading.sums)]
+    if not colours:
+        return colours, dealing.deal(reading.unseen, draws)
+    unseen = [cards[1:] if colour in colours else cards for colour, cards in enumerate(reading.unseen)]
+    return colours, dealing.deal(unseen, draws)
+
+
+def _blocking(colour: int, place: int) -> int:
+    """Return the action that blocks a place with a 0."""
+    return colour * PLAYS_A_COLOUR + BLOCKS + place
 
 
 @lru_cache(maxsize=16)
@@ -213,7 +232,7 @@ def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[
             blocked = PLACE_BLOCKED[action]
             if blocked >= 0:
                 if seat != own:
-                    hidden.append(_Block(seat, blocked, due, voids[seat], len(choices)))
+                    hidden.append(_Block(seat, blocked, due, voids[seat], len(choices), number * seats + place))
                 if blocked == 0:
                     due = COLOUR_OF[trick[1]] if place > 1 else _FREE
             else:

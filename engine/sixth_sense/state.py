@@ -11,9 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from engine.byte_lists import SINGLE, put
 from engine.game import OVER, Decks, places
+from engine.observation import fill, opened
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
-from engine.sixth_sense.observation import vector, vector_into
-from engine.sixth_sense.observer import observe
+from engine.sixth_sense.observation import SeatVector, vector, vector_into
+from engine.sixth_sense.observer import observe, seen
 from engine.sixth_sense.score import POINTS, prediction_nearest
 from engine.sixth_sense.tricks import (
     BLOCKS_OF,
@@ -48,6 +49,10 @@ _DOUBLING: Final = bytes((KEEP, SPLIT))
 _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
+_filled: Final = tuple.__new__
+"""Makes a named tuple of its fields in less time than its own `__new__`."""
+
+
 class GameConstants(NamedTuple):
     """What stays the same for a whole game."""
 
@@ -75,6 +80,7 @@ class SixthSenseState:
         "_ranking",
         "_seats",
         "_tricks",
+        "_vectors",
         "blocks",
         "hands",
         "leaders",
@@ -135,6 +141,8 @@ class SixthSenseState:
     """The place in the trick that was blocked, −1 for none."""
     _peeker: int
     """Who is to be asked about peeking after the taker about doubling, −1 for nobody."""
+    _vectors: list[SeatVector | None] | None
+    """By seat, its last vector in floats and its last in bytes; None until there is one."""
 
     def __init__(
         self,
@@ -148,6 +156,7 @@ class SixthSenseState:
         self._seats = setting.seats
         self._tricks = setting.hand_size - 1
         self._next = _NEXT[setting.seats]
+        self._vectors = None
         if like is None:
             self.scores = scores or (0,) * setting.seats
             self.report = None
@@ -241,20 +250,41 @@ class SixthSenseState:
         return vector(observe(self, seat))
 
     def vector_into(self, seat: int, array: Any) -> None:
-        """Write these numbers into an array: `engine.game.State.vector_into`."""
-        vector_into(observe(self, seat), array)
+        """Write these numbers into an array: `engine.game.State.vector_into`.
+
+        What is written for a seat is kept from its second time on: copies for a search are asked once.
+        """
+        vectors = self._vectors
+        if vectors is None:
+            vector_into(observe(self, seat), array)
+            self._vectors = []
+            return
+        if not vectors:
+            vectors = self._vectors = [None] * (2 * self._seats)
+        target, in_bytes = opened(array)
+        place = 2 * seat + in_bytes
+        kept = vectors[place]
+        if kept is None:
+            kept = vectors[place] = SeatVector(self._seats, self.setting.hand_size, in_bytes)
+        now = seen(self, seat)
+        if kept.seen.round == now.round:
+            kept.go_on(now)
+        else:
+            kept.renew(now, cards_of(self.hands[seat]), self.setting)
+        fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
         """Places by seat, 1 the best; equal scores share a place (S15)."""
         return places(self.scores)
 
-    def deal_anew(self, seats: Sequence[int], hands: Sequence[Sequence[int]], decks: Decks, turned: int) -> None:
+    def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks, turned: int) -> None:
         """Give seats other cards in hand, the round a card to turn, and the game the decks of its later rounds."""
-        for seat, cards in zip(seats, hands, strict=True):
-            self.hands[seat] = hand_of(cards)
-        of = self.setting
-        self.setting = GameConstants(of.seats, of.hand_size, of.rounds, of.target, of.novice, of.late_trump, decks)
+        for place, seat in enumerate(seats):
+            self.hands[seat] = hand_of(hands[place])
+        number, hand_size, rounds, target, novice, late_trump, _ = self.setting
+        self.setting = _filled(GameConstants, (number, hand_size, rounds, target, novice, late_trump, decks))
         self._deck = (turned,)
+        self._vectors = None
 
     def _deal(self, number: int) -> None:
         """Begin a round (S1–S3)."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from math import sqrt
 from random import Random
+from typing import cast
 
 import pytest
 
@@ -70,11 +71,13 @@ def truths(view: NullernView) -> Iterator[Hands]:
 def assert_uniform(view: NullernView, fitting: set[Hands], random: Random) -> None:
     """Draws many truths: all that fit, nothing else, and none oftener than chance explains."""
     each = 12
-    found = Counter(tuple(tuple(hand) for hand in sampled(view, random).hands) for _ in range(each * len(fitting)))
-    assert found.keys() == fitting
-    chi_square = sum((found[truth] - each) ** 2 / each for truth in fitting)
-    freedom = len(fitting) - 1
-    assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom) + 5
+    draws = each * len(fitting)
+    for states in ([sampled(view, random) for _ in range(draws)], NULLERN.sample_many(view, random, draws)):
+        found = Counter(tuple(tuple(hand) for hand in cast("NullernState", state).hands) for state in states)
+        assert found.keys() == fitting
+        chi_square = sum((found[truth] - each) ** 2 / each for truth in fitting)
+        freedom = len(fitting) - 1
+        assert abs(chi_square - freedom) < 5 * sqrt(2 * freedom) + 5
 
 
 @pytest.mark.unmeasured

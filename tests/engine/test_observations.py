@@ -134,6 +134,23 @@ def test_what_was_in_an_array_before_is_gone(game: Game) -> None:
         assert reused == fresh
 
 
+@EVERY_TABLE
+def test_a_vector_is_the_same_whatever_was_asked_before(game: Game, seats: int, options: dict[str, Option]) -> None:
+    """A state that is asked again goes on from what it wrote; a copy of it begins anew."""
+    random = Random(7)
+    length = len(next(played(game, seats, options, 1)).vector(0))
+    arrays = [(array("f", bytes(4 * length)), array("f", bytes(4 * length))), (bytearray(length), bytearray(length))]
+    often = [random.choice((0.1, 0.5, 1)) for _ in range(2 * seats)]
+    for state in played(game, seats, options, 120):
+        for place, (kept, fresh) in enumerate(arrays):
+            for seat in range(seats):
+                if random.random() < often[2 * seat + place]:
+                    state.vector_into(seat, kept)
+                    state.clone().vector_into(seat, fresh)
+                    assert kept == fresh
+                    assert place or kept == array("f", state.vector(seat))
+
+
 @EVERY_GAME
 def test_an_array_that_does_not_fit_is_refused(game: Game) -> None:
     [state] = played(game, game.seats[0], {}, 1)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import chain, cycle, islice, permutations
 from random import Random
 
 import pytest
 
-from engine.constrained_deal import ConstrainedDeal, Hand, Redealt, draw
+from engine.constrained_deal import ConstrainedDeal, Hand, Redealt
 from engine.deal import SeededDecks
+from engine.draws import BulkDraws, Draws
 
 Truth = tuple[frozenset[int], ...]
 
@@ -87,7 +88,7 @@ def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand])
         return
 
     def deal(chance: EveryChance) -> Hashable:
-        dealt = dealing.deal(piles, chance)
+        dealt = dealing.deal(piles, Draws(chance))
         assert [len(hand) for hand in dealt] == [hand.size for hand in hands]
         return tuple(frozenset(hand) for hand in dealt)
 
@@ -97,11 +98,94 @@ def assert_equally_likely(piles: Sequence[Sequence[int]], hands: Sequence[Hand])
 def test_drawing_gives_every_choice_in_every_order_equally_often() -> None:
     def pick(chance: EveryChance) -> Hashable:
         cards = [1, 2, 3, 4]
-        draw(cards, 2, chance)
+        Draws(chance).draw(cards, 2)
         assert sorted(cards) == [1, 2, 3, 4]
         return tuple(cards[:2])
 
     assert distribution(pick) == {pair: Fraction(1, 12) for pair in permutations([1, 2, 3, 4], 2)}
+
+
+class EveryNumber:
+    """Chance whose bytes are all numbers of so many bytes, one after the other, again and again."""
+
+    def __init__(self, size: int) -> None:
+        self.numbers = cycle(b"".join(number.to_bytes(size, "big") for number in range(256**size)))
+
+    def randrange(self, stop: int, /) -> int:
+        raise AssertionError("nothing here needs numbers")
+
+    def randbytes(self, n: int, /) -> bytes:
+        return bytes(islice(self.numbers, n))
+
+
+class Pairs(EveryNumber):
+    """Chance whose bytes are one number before each other: (first, 0), (first, 1) … (first, 254)."""
+
+    def __init__(self, first: int) -> None:
+        self.numbers = cycle(bytes(chain.from_iterable((first, second) for second in range(255))))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 70, 80, 127, 128, 129, 255, 256])
+def test_of_all_bytes_every_card_is_drawn_by_as_many(size: int) -> None:
+    draws = BulkDraws(EveryNumber(1))
+    found: Counter[int] = Counter()
+    for _ in range(256 // size * size):
+        cards = [*range(size)]
+        draws.draw(cards, 1)
+        assert sorted(cards) == [*range(size)]
+        found[cards[0]] += 1
+    if size > 1:  # the only card there is needs no byte
+        assert found == dict.fromkeys(range(size), 256 // size)
+
+
+def test_each_place_is_drawn_from_the_cards_that_are_left() -> None:
+    """All pairs of bytes that count: 256 numbers for 4 cards, 255 for 3."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for first in range(256):
+        draws = BulkDraws(Pairs(first))
+        for _ in range(255):
+            cards = [*range(4)]
+            draws.draw(cards, 2)
+            found[tuple(cards[:2])] += 1
+    assert found == dict.fromkeys(permutations(range(4), 2), 256 * 255 // 12)
+
+
+@pytest.mark.parametrize(
+    ("stop", "size"), [(1, 1), (2, 1), (3, 1), (200, 1), (256, 1), (257, 2), (1000, 2), (65536, 2)]
+)
+def test_of_all_numbers_every_outcome_is_drawn_by_as_many(stop: int, size: int) -> None:
+    draws = BulkDraws(EveryNumber(size))
+    times = 256**size >> (stop - 1).bit_length()
+    found = Counter(draws.randrange(stop) for _ in range(times * stop))
+    assert found == dict.fromkeys(range(stop), times)
+
+
+def test_many_bytes_are_those_of_chance_in_their_order() -> None:
+    draws = BulkDraws(EveryNumber(1))
+    assert draws.randbytes(300) == bytes(range(256)) + bytes(range(44))
+    assert draws.randbytes(3) == bytes([44, 45, 46])
+    assert len(draws.randbytes(5000)) == 5000
+
+
+def test_an_outcome_is_drawn_by_its_weight_and_one_alone_without_chance() -> None:
+    def pick(chance: EveryChance) -> Hashable:
+        return Draws(chance).one_of([1, 1, 3])
+
+    assert distribution(pick) == {0: Fraction(1, 3), 2: Fraction(2, 3)}
+    bulk = BulkDraws(EveryNumber(1))
+    assert Counter(bulk.one_of([64, 64, 256]) for _ in range(256)) == {0: 64, 2: 192}
+    assert bulk.one_of([7]) == 0
+    assert bulk.randbytes(1) == b"\0"
+
+
+def test_a_deck_of_more_cards_than_a_byte_has_numbers_is_drawn_from_too() -> None:
+    cards = [*range(300)]
+    BulkDraws(Random(1)).draw(cards, 280)
+    assert sorted(cards) == [*range(300)]
+    assert sum(card == place for place, card in enumerate(cards)) < 25
+    alone: list[int] = []
+    BulkDraws(Random(1)).draw(alone, 0)
+    assert alone == []
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -137,11 +221,12 @@ def test_hands_of_more_cards_than_there_are_fit_in_no_way() -> None:
     assert ConstrainedDeal([Hand(2, 0), Hand(2, 0)], 2).ways([1, 2]) == 0
 
 
-def test_three_voids_a_hand_and_many_cards_are_counted_at_once() -> None:
+@pytest.mark.parametrize("draws", [Draws, BulkDraws])
+def test_three_voids_a_hand_and_many_cards_are_counted_at_once(draws: type[Draws]) -> None:
     hands = [Hand(10, 0b00111), Hand(10, 0b11100), Hand(10, 0b01010), Hand(10, 0), Hand(1, 0)]
     dealing = ConstrainedDeal(hands, 5)
     assert dealing.ways([14] * 5) > 10**50
-    dealt = dealing.deal([range(14 * colour, 14 * colour + 14) for colour in range(5)], Random(1))
+    dealt = dealing.deal([range(14 * colour, 14 * colour + 14) for colour in range(5)], draws(Random(1)))
     for hand, (size, void) in zip(dealt, hands, strict=True):
         assert len(set(hand)) == size
         assert not any(void >> card // 14 & 1 for card in hand)

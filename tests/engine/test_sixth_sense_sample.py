@@ -8,13 +8,17 @@ from functools import cache
 from itertools import combinations, permutations
 from math import comb, sqrt
 from random import Random
+from typing import cast
 
 import pytest
 
+from engine.constrained_deal import Redealt
 from engine.deal import SeededDecks
 from engine.game import OVER, Option, SeatView, ViewError
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE, SixthSenseView
+from engine.sixth_sense.cards import PREDICT
+from engine.sixth_sense.sample import read
 from engine.sixth_sense.state import SixthSenseState
 from engine.sixth_sense.tricks import cards_of
 from tests.engine.sixth_sense_table import Table
@@ -132,7 +136,12 @@ def assert_likely(found: Counter[object], expected: dict[object, float]) -> None
 def assert_uniform(view: SixthSenseView, fitting: list[Truth], random: Random) -> None:
     """Draws many truths and compares hands, hidden 0s and predictions with all that can be."""
     draws = max(14 * len(fitting), 1500)
-    states = [sampled(view, random) for _ in range(draws)]
+    for states in ([sampled(view, random) for _ in range(draws)], SIXTH_SENSE.sample_many(view, random, draws)):
+        assert_uniformly_sampled(view, fitting, cast("list[SixthSenseState]", states))
+
+
+def assert_uniformly_sampled(view: SixthSenseView, fitting: list[Truth], states: list[SixthSenseState]) -> None:
+    draws = len(states)
     assert_likely(Counter(truth_of(state, view) for state in states), dict.fromkeys(fitting, draws / len(fitting)))
     unseen = {*PLAIN[: 14 * (4 if view.seats == 2 else 5)]} - seen_cards(view)
     for seat, known in enumerate(view.known_predictions):
@@ -300,6 +309,51 @@ def test_a_sampled_game_gives_the_same_view_and_can_be_played_to_the_end(
                     other.apply(other.fallback(other.player), other.player)
                 assert min(other.ranking()) == 1
         play.step()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+def test_worlds_that_are_copies_are_what_their_deals_and_choices_make(seats: int, options: dict[str, Option]) -> None:
+    """Each is played anew from the first card, its own blocks in the place of hidden ones."""
+    random = Random(f"{seats} {options}")
+    play = Play(seats, random, **options)
+    state = play.state
+    copied = hidden = 0
+    while state.player != OVER and state.round < 2:
+        view = state.view(state.player)
+        if random.random() < 0.3:
+            reading = read(view)
+            for world in SIXTH_SENSE.sample_many(view, random, 3):
+                assert isinstance(world, SixthSenseState)
+                choices = [*reading.choices]
+                for block in reading.blocks:
+                    choices[block.index] = block.seat, world.plays[block.at]
+                    hidden += world.plays[block.at] != view.plays[block.at]
+                foretold = [(seat, PREDICT + card) for seat, card in enumerate(world.predictions) if card >= 0]
+                hands = [[*cards_of(hand)] for hand in world.hands]
+                for seat, action in [*foretold, *choices]:
+                    card = SIXTH_SENSE.actions[action].card
+                    if card is not None:
+                        hands[seat].append(card)
+                deck = [*(card for hand in hands for card in hand), world._deck[-1]]
+                decks = Redealt(view.round, deck, random)
+                again = SixthSenseState(world.setting._replace(decks=decks), view.round, view.scores)
+                for seat, action in [*foretold, *choices]:
+                    again.apply(action, seat)
+                for seat in range(seats):
+                    assert again.view(seat) == world.view(seat)
+                    assert again.vector(seat) == world.vector(seat)
+                while again.report is None:
+                    assert again.waiting() == world.waiting()
+                    assert again.legal(again.player) == world.legal(again.player)
+                    action, owing = random.choice(again.legal(again.player)), again.player
+                    again.apply(action, owing)
+                    world.apply(action, owing)
+                assert again.report == world.report
+                copied += 1
+        play.step()
+    assert copied > 20
+    assert hidden
 
 
 def test_later_rounds_are_dealt_by_chance() -> None:

@@ -7,7 +7,8 @@ from engine.leduc.cards import CARDS
 from engine.leduc.state import SEATS, LeducState
 from engine.leduc.view import LeducView
 
-from engine.constrained_deal import Redealt, draw
+from engine.constrained_deal import Redealt
+from engine.draws import Draws
 from engine.game import Chance, Truth, ViewError
 
 
@@ -30,7 +31,7 @@ def truth(view: LeducView, rng: Chance) -> Truth:
     """`engine.game.Game.truth`."""
     seen = [view.card] if view.board is None else [view.card, view.board]
     rest = [card for card in range(len(CARDS)) if card not in seen]
-    draw(rest, 2, rng)
+    Draws(rng).draw(rest, 2)
     other, board = rest[0], rest[1] if view.board is None else view.board
     cards = [view.card, other] if view.seat == 0 else [other, view.card]
     if len({*seen}) < len(seen):

@@ -1,0 +1,107 @@
+"""Random draws for dealing: which outcome, which cards. All are exactly uniform; chance comes from the caller.
+
+`Draws` asks chance once a draw: what a source of chance has led to is the same for good, and house bots that were
+frozen choose as they did. `BulkDraws` takes bytes in bulk and draws each card from one of them, for many worlds at a
+time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from math import perm
+from typing import Final
+
+from engine.game import Chance
+
+_BULK: Final = 2048
+"""Bytes taken at a time."""
+_MOST: Final = bytes([255, *(255 - 256 % left for left in range(1, 257))])
+"""By number of cards left, the largest byte that draws one of them: up to it every card has as many bytes."""
+
+
+class Draws:
+    """Draws from a source of chance, which it is, too: `engine.game.Chance`."""
+
+    __slots__ = ("_chance",)
+
+    def __init__(self, chance: Chance) -> None:
+        """Take the source."""
+        self._chance: Final = chance
+
+    def randrange(self, stop: int, /) -> int:
+        """Return one of 0 … stop−1."""
+        return self._chance.randrange(stop)
+
+    def randbytes(self, n: int, /) -> bytes:
+        """Return so many bytes."""
+        return self._chance.randbytes(n)
+
+    def one_of(self, sums: Sequence[int]) -> int:
+        """Return one of several outcomes by its weight; given are the sums of the weights up to each."""
+        return bisect_right(sums, self.randrange(sums[-1]))
+
+    def draw(self, cards: list[int], count: int) -> None:
+        """Move `count` random cards to the front: every choice of them, in every order, is equally likely."""
+        size = len(cards)
+        number = self.randrange(perm(size, count))
+        for place in range(count):
+            number, step = divmod(number, size - place)
+            other = place + step
+            cards[place], cards[other] = cards[other], cards[place]
+
+
+class BulkDraws(Draws):
+    """The same for many draws, each for less. A byte that would favour some outcomes is left out."""
+
+    __slots__ = ("_bytes", "_next")
+
+    def __init__(self, chance: Chance) -> None:
+        """Take the source."""
+        super().__init__(chance)
+        self._bytes = b""
+        self._next = 0
+
+    def randrange(self, stop: int, /) -> int:
+        """Return one of 0 … stop−1."""
+        bits = (stop - 1).bit_length()
+        size = (bits + 7) // 8
+        while True:
+            number = int.from_bytes(self.randbytes(size), "big") >> (8 * size - bits)
+            if number < stop:
+                return number
+
+    def randbytes(self, n: int, /) -> bytes:
+        """Return so many bytes."""
+        start = self._next
+        if start + n > len(self._bytes):
+            self._bytes = self._chance.randbytes(max(n, _BULK))
+            start = 0
+        self._next = start + n
+        return self._bytes[start : start + n]
+
+    def one_of(self, sums: Sequence[int]) -> int:
+        """Return one of several outcomes by its weight; given are the sums of the weights up to each."""
+        return super().one_of(sums) if len(sums) > 1 else 0
+
+    def draw(self, cards: list[int], count: int) -> None:
+        """Move `count` random cards to the front, as the shuffle of `engine.deal` does, but with bytes for words."""
+        size = len(cards)
+        if size > 256:
+            super().draw(cards, count)
+            return
+        count = min(count, size - 1)  # the last of all is where it is
+        numbers = self._bytes
+        end, at, place = len(numbers), self._next, 0
+        while place < count:
+            if at == end:
+                numbers = self._bytes = self._chance.randbytes(_BULK)
+                end, at = _BULK, 0
+            number = numbers[at]
+            at += 1
+            left = size - place
+            if number <= _MOST[left]:
+                other = place + number % left
+                cards[place], cards[other] = cards[other], cards[place]
+                place += 1
+        self._next = at

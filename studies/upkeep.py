@@ -29,8 +29,8 @@ from arena_client import Bot, Decision, MatchReport, play
 from rich.console import Console
 from rich.table import Table
 
-from bench.echo import CLIENT_CORE, pin
-from bench.play import cpu, server
+from bench._pinned import CLIENT_CORE, pin
+from bench._server import cpu, server
 
 PLAYERS: Final = 8
 SETTLING: Final = 2.0

@@ -23,6 +23,7 @@ COMMANDS: Final = (
     "pages",
     "crawl",
     "viewers",
+    "growth",
     "local",
     "local_commands",
 )

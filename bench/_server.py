@@ -39,6 +39,8 @@ class Play(NamedTuple):
     """Mean size of a decision."""
     batch: float
     """Mean number of decisions in a message."""
+    seating_cpu_s: float
+    """Seconds of the main process until every bot had a seat."""
 
 
 @contextmanager
@@ -80,16 +82,23 @@ def play(
     games: Sequence[str] = ("sixth_sense",),
     prefix: str = "bot",
     go: bool = False,
+    matches: float = 0.0,
 ) -> Play:
-    """Let so many bots of so many matches each play, and measure; `go`: bots in Go instead of the SDK's."""
+    """Let so many bots of so many matches each play, and measure; `go`: bots in Go instead of the SDK's.
+
+    Those may measure for longer than `seconds`: until each has ended so many matches in the mean.
+    """
     if go:
         command = [str(limit()), "play", "-address", address, "-bots", str(bots), "-capacity", str(capacity)]
         command += ["-games", ",".join(games), "-prefix", prefix, "-seconds", str(seconds)]
+        command += ["-matches", str(matches)]
     else:
         command = [sys.executable, "-m", "bench._bots", address, str(bots), str(capacity), str(seconds)]
         command += ["--games", ",".join(games), "--prefix", prefix]
+    before = cpu(process)
     with program(command, CLIENT_CORE) as ask:
         ask()  # every bot has a seat
+        seating = cpu(process) - before
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))
@@ -105,6 +114,7 @@ def play(
         1e6 * load["cpu"] / count,
         load["bytes"] / count,
         load["count"] / max(1, load["messages"]),
+        seating,
     )
 
 
@@ -121,6 +131,12 @@ def unpin_helpers(process: int) -> list[int]:
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found
+
+
+def resident(process: int) -> int:
+    """Return the resident memory of a process in bytes."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in status if line.startswith("VmRSS:")))
 
 
 def cpu(process: int) -> float:

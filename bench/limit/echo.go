@@ -94,6 +94,6 @@ func echo(arguments []string) {
 	}
 	fmt.Println("connected")
 	input.Scan()
-	all.measure(*seconds)
+	all.measure(*seconds, 0)
 	input.Scan()
 }

@@ -56,12 +56,13 @@ type trips struct {
 	took     []time.Duration
 	messages int
 	sizes    int
+	ended    int
 }
 
 func (t *trips) restart() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.took, t.messages, t.sizes = nil, 0, 0
+	t.took, t.messages, t.sizes, t.ended = nil, 0, 0, 0
 }
 
 func (t *trips) add(took []time.Duration, size int) {
@@ -72,11 +73,27 @@ func (t *trips) add(took []time.Duration, size int) {
 	t.sizes += size
 }
 
-// measure watches for a time and prints what it saw.
-func (t *trips) measure(seconds float64) {
+// end counts what is over.
+func (t *trips) end(count int) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.ended += count
+}
+
+func (t *trips) ends() int {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.ended
+}
+
+// measure watches for a time, and until so many matches are over, counted at each seat; and prints what it saw.
+func (t *trips) measure(seconds float64, ends int) {
 	t.restart()
 	began, used := time.Now(), cpu()
 	time.Sleep(time.Duration(seconds * float64(time.Second)))
+	for t.ends() < ends {
+		time.Sleep(100 * time.Millisecond)
+	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	count, lasted, spent := len(t.took), time.Since(began).Seconds(), cpu()-used

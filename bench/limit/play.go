@@ -26,7 +26,8 @@ type bot struct {
 	answered map[uint64]time.Time
 }
 
-// play has so many bots play on a server, each over a connection of its own, and measures when all have a seat.
+// play has so many bots play on a server, each over a connection of its own, and measures when all have a seat. They begin together:
+// those who came first would leave the others little of the server.
 func play(arguments []string) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	address := flags.String("address", "", "of the server")
@@ -35,23 +36,29 @@ func play(arguments []string) {
 	games := flags.String("games", "sixth_sense", "what they play, with commas between")
 	prefix := flags.String("prefix", "bot", "what their names begin with")
 	seconds := flags.Float64("seconds", 3, "of a measurement; there is one for each line of input")
+	matches := flags.Float64("matches", 0, "that each bot is to end during a measurement, in the mean, however long that takes")
 	parsed(flags, arguments)
-	all, seated, places := &trips{}, make(chan struct{}, *bots), make(chan struct{}, together)
+	all, begin, places := &trips{}, make(chan struct{}), make(chan struct{}, together)
+	welcomed, seated := make(chan struct{}, *bots), make(chan struct{}, *bots)
 	for number := range *bots {
 		places <- struct{}{}
 		each := &bot{fmt.Sprintf("%s-%d", *prefix, number), strings.Split(*games, ","), uint32(*capacity), all, map[uint64]time.Time{}}
-		go each.live(*address, func() { <-places }, func() { seated <- struct{}{} })
+		go each.live(*address, func() { <-places; welcomed <- struct{}{}; <-begin }, func() { seated <- struct{}{} })
 	}
+	for range *bots {
+		<-welcomed
+	}
+	close(begin)
 	for range *bots {
 		<-seated
 	}
 	fmt.Println("connected")
 	for input.Scan() {
-		all.measure(*seconds)
+		all.measure(*seconds, int(*matches*float64(*bots)))
 	}
 }
 
-// live registers and plays until the process is ended; welcomed and seated are called once.
+// live registers and plays until the process is ended; welcomed and seated are called once, and before welcomed returns it takes no seat.
 func (b *bot) live(address string, welcomed, seated func()) {
 	line := dial(address)
 	ctx := context.Background()
@@ -63,7 +70,7 @@ func (b *bot) live(address string, welcomed, seated func()) {
 	if err != nil {
 		fail(fmt.Errorf("%s cannot connect: %w", b.name, err))
 	}
-	request := &arenav1.PlayRequest{Hello: &arenav1.Hello{Games: b.games, Capacity: b.capacity, Client: "bench"}}
+	request := &arenav1.PlayRequest{Hello: &arenav1.Hello{Games: b.games, Client: "bench"}}
 	for first := true; ; {
 		if request != nil {
 			if err := stream.Send(request); err != nil {
@@ -74,14 +81,15 @@ func (b *bot) live(address string, welcomed, seated func()) {
 		if err != nil {
 			fail(fmt.Errorf("%s is cut off: %w", b.name, err))
 		}
-		if response.Welcome != nil {
-			welcomed()
-		}
 		if first && len(response.Starts) > 0 {
 			first = false
 			seated()
 		}
 		request = b.reply(response)
+		if response.Welcome != nil {
+			welcomed()
+			request = &arenav1.PlayRequest{Capacity: &b.capacity}
+		}
 	}
 }
 
@@ -119,6 +127,9 @@ func (b *bot) reply(response *arenav1.PlayResponse) *arenav1.PlayRequest {
 
 // forget drops the matches that are over.
 func (b *bot) forget(response *arenav1.PlayResponse) {
+	if len(response.Reports) > 0 {
+		b.all.end(len(response.Reports))
+	}
 	for _, each := range response.Reports {
 		delete(b.answered, each.MatchId)
 	}

@@ -99,6 +99,7 @@ def play(
     with program(command, CLIENT_CORE) as ask:
         ask()  # every bot has a seat
         seating = cpu(process) - before
+        unpin_helpers(process)  # they start now, and are not to take the server's core
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))

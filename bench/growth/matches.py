@@ -13,6 +13,8 @@ from bench import listings, pages
 from bench._server import cpu, helpers, resident, serving
 
 KEPT: Final = (100_000, 1_000_000)
+LEAST: Final = 0.01
+"""Seconds that a system counts processor time in: of less nothing can be told."""
 FASTEST: Final = 1.1
 """Largest exponent: cost ~ matches^exponent. What a machine's neighbours add is not to count as growth."""
 
@@ -49,4 +51,4 @@ def _server(data: Path, runs: int) -> dict[str, float]:
 
 def exponent(few: float, many: float, times: float) -> float:
     """How fast a figure grows with its input: 0 not at all, 1 in proportion."""
-    return log(max(many, 1e-6) / max(few, 1e-6)) / log(times)
+    return log(max(many, LEAST) / max(few, LEAST)) / log(times)

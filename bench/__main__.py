@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "pages",
     "crawl",
     "viewers",
+    "growth",
     "local",
     "local_commands",
 )

@@ -33,8 +33,9 @@ import click
 import trio
 from rich.console import Console
 
+from bench import _server
+from bench._server import server
 from bench.listings import BOTS, GAMES, make
-from bench.play import server
 
 MATCHES: Final = 100_000
 BAR: Final = 1.5
@@ -135,12 +136,8 @@ def play(
     capacity: int = CAPACITY,
 ) -> Run:
     """Let bots play, and measure their round trips."""
-    command = [sys.executable, "-m", "bench.play", "load", address, str(bots), str(capacity)]
-    command += [str(seconds), str(warm_up), str(process), "--prefix", prefix]
-    found = json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)
-    return Run(
-        found["median_us"], found["p99_us"], found["messages_per_second"], found["server_cpu_us"], getloadavg()[0]
-    )
+    found = _server.play(address, process, bots, capacity, seconds, warm_up, prefix=prefix)
+    return Run(found.median_us, found.p99_us, found.per_second, found.server_cpu_us, getloadavg()[0])
 
 
 def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: float, repetitions: int) -> dict[str, Any]:

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from statistics import median, quantiles
 from typing import Any
@@ -30,18 +27,13 @@ from rich.table import Table
 
 from arena.transport.call import Stream
 from arena.transport.grpc_server import Service, serve
+from bench._limit import limit
+from bench._pinned import CLIENT_CORE, SERVER_CORE, program
 
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
-SERVER_CORE, CLIENT_CORE = 0, 1
 OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
 """Options of the bare server, if anything to its advantage."""
-
-
-def pin(process: int, core: int) -> None:
-    """Pin a process that has just been started, with its future threads, to one core, if the system supports it."""
-    if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
-        os.sched_setaffinity(process, {core})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,45 +83,25 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
     return Figures(*(how(*(getattr(one, field.name) for one in figures)) for field in fields(Figures)))
 
 
-def run_echo(name: str, streams: int, request: int, response: int, seconds: float) -> Figures:
-    """Run one of `SERVERS` once."""
-    with _process("serve", name, response) as ask_server:
+def run_echo(name: str, streams: int, request: int, response: int, seconds: float, go: bool = False) -> Figures:
+    """Run one of `SERVERS`, or the one in Go, once; `go`: with clients in Go."""
+    ours = [sys.executable, "-m", "bench.echo"]
+    serve = (
+        [str(limit()), "serve", "-response", str(response)] if name == "go" else [*ours, "serve", name, str(response)]
+    )
+    with program(serve, SERVER_CORE) as ask_server:
         address = ask_server()
-        with _process("load", address, streams, request, seconds) as ask_clients:
+        load = [*ours, "load", address, str(streams), str(request), str(seconds)]
+        if go:
+            load = [str(limit()), "echo", "-address", address, "-streams", str(streams)]
+            load += ["-request", str(request), "-seconds", str(seconds)]
+        with program(load, CLIENT_CORE) as ask_clients:
             ask_clients()  # connected and warm
             before = float(ask_server())
-            load = json.loads(ask_clients())
+            found = json.loads(ask_clients())
             cpu = float(ask_server()) - before
-    return Figures(load["rate"], load["median_us"], load["p99_us"], 1e6 * cpu / load["messages"])
-
-
-@contextmanager
-def _process(*arguments: object) -> Iterator[Callable[[], str]]:
-    """Run this module as a program that prints a line when it is ready and one for each line of input."""
-    command = [sys.executable, "-m", "bench.echo", *map(str, arguments)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    pin(process.pid, SERVER_CORE if arguments[0] == "serve" else CLIENT_CORE)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    asked = False
-
-    def ask() -> str:
-        nonlocal asked
-        assert process.stdin is not None
-        assert process.stdout is not None
-        if asked:
-            process.stdin.write("\n")
-            process.stdin.flush()
-        asked = True
-        return process.stdout.readline().strip()
-
-    try:
-        yield ask
-    finally:
-        process.kill()
-        process.stdin.close()
-        process.stdout.close()
-        process.wait()
+    rate = found["count"] / found["seconds"]
+    return Figures(rate, found["median_us"], found["p99_us"], 1e6 * cpu / found["count"])
 
 
 def _register(servicer: Any, server: Any) -> None:
@@ -212,8 +184,8 @@ async def _load(address: str, streams: int, request: bytes, seconds: float) -> N
             await finished.acquire()
         percentiles = quantiles(trips, n=100)
         figures = {
-            "messages": len(trips),
-            "rate": len(trips) / seconds,
+            "count": len(trips),
+            "seconds": seconds,
             "median_us": 1e6 * percentiles[49],
             "p99_us": 1e6 * percentiles[98],
         }

@@ -148,14 +148,15 @@ def server(data: Path) -> Iterator[str]:
     try:
         assert process.stdout is not None
         address = process.stdout.readline().removeprefix("Arena listens on ").partition(",")[0]
-        _wait_for_fits(address)
+        wait_for_fits(address)
         yield address
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
 
 
-def _wait_for_fits(address: str) -> None:
+def wait_for_fits(address: str) -> None:
+    """Wait until a server has fitted its ladders; ClickException where it takes longer than `READY`."""
     end = monotonic() + READY
     while monotonic() < end:
         ran = subprocess.run(_arena("ladder --json", address), capture_output=True, text=True, check=True)

@@ -30,8 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench._compiled import ROOT, option
-from bench.echo import CLIENT_CORE, pin
-from bench.play import cpu, server, unpin_helpers
+from bench._pinned import CLIENT_CORE, pin
+from bench._server import cpu, server, unpin_helpers
 
 BUILD: Final = ROOT / "build"
 JAVA: Final = BUILD / "client-java"

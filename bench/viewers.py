@@ -29,8 +29,8 @@ from urllib.parse import urlsplit
 import click
 from rich.console import Console
 
+from bench._server import cpu, server
 from bench.crawl import play
-from bench.play import cpu, server
 
 PLAYING: Final = 8
 CAPACITY: Final = 16

@@ -29,8 +29,8 @@ from arena_client import Bot, Decision, MatchReport, play
 from rich.console import Console
 from rich.table import Table
 
-from bench.echo import CLIENT_CORE, pin
-from bench.play import cpu, server
+from bench._pinned import CLIENT_CORE, pin
+from bench._server import cpu, resident, server
 
 PLAYERS: Final = 8
 SETTLING: Final = 2.0
@@ -86,12 +86,6 @@ def _clients(*arguments: object) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
-
-
-def resident(process: int) -> int:
-    """Return the resident memory of a process in bytes."""
-    status = Path(f"/proc/{process}/status").read_text().splitlines()
-    return 1024 * int(next(line.split()[1] for line in status if line.startswith("VmRSS:")))
 
 
 def measure(matches: int, bots: int, seconds: float) -> Upkeep:

@@ -18,6 +18,7 @@ from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.log_output import log_to_stderr
 from arena.cli.web_process import show_pages, with_socket
+from arena.processes.huge_pages import keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
@@ -118,6 +119,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             gc.set_threshold(50_000, 20, 50)
             nursery.start_soon(_drain_on_signal, signals, arena)
             nursery.start_soon(_watch, store, arena)
+            nursery.start_soon(keep_in_huge_pages)
             await arena.drained.wait()
             arena.dismiss()
             nursery.cancel_scope.cancel()

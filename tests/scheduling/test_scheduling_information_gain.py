@@ -39,6 +39,22 @@ def test_the_weight_is_the_density_of_the_other_ranks(block: int, monkeypatch: p
     assert found.newcomer.weight == pytest.approx(density(NEW, list(ratings.values())))
 
 
+def test_of_many_bots_some_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(1)
+    ratings = {bot: Rating(chance.gauss(1500, 200), chance.uniform(20, 60)) for bot in range(3000)}
+    monkeypatch.setattr(module, "MOST_COMPARED", 3000)
+    exact = match_values(ratings)
+    monkeypatch.setattr(module, "MOST_COMPARED", 1000)
+    about = match_values(ratings)
+    assert about != exact
+    assert about.newcomer.weight == pytest.approx(exact.newcomer.weight, rel=0.02)
+    near = [
+        abs(about.of(bot).weight / exact.of(bot).weight - 1) for bot in ratings if abs(ratings[bot].value - 1500) < 400
+    ]
+    assert sum(near) / len(near) < 0.05
+    assert max(near) < 0.5
+
+
 def test_on_an_empty_ladder_everybody_is_new() -> None:
     empty: MatchValues[int] = match_values({})
     assert empty == MatchValues()

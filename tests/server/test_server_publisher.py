@@ -23,6 +23,7 @@ from trio.testing import MockClock
 from arena.ladder.events import Node
 from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.processes import restart
+from arena.scheduling.information_gain import MatchValues
 from arena.server.arena import Arena, open_arena
 from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
@@ -294,6 +295,7 @@ async def test_a_stopped_process_is_replaced_and_both_ladders_go_on_and_say_how_
 
             await until(silent)
         events = {line["event"] for line in logs}
+        events.discard("tables are formed by an older ladder")  # if that is what it was asked when it was stopped
         assert events == {"the process that fits ladders ended", "ladder not fitted", "ladder fitted"}
         assert worker not in workers(tmp_path)
 
@@ -451,6 +453,10 @@ class Fake:
         figure, field = Figure(Node(1), 1500.0, 30.0, 1, 1), FieldFigures(9.0, 1500.0, 39.0)
         line = LadderLine(Node(1), 1500.0, 30.0, 1500.0, 25.0, 1, 1, 1, 1.0, 1, 1)
         return Ladder((line,), (figure,), self.through or len(self.asked), "", field)
+
+    async def match_values(self, game: str) -> MatchValues[int]:
+        await trio.lowlevel.checkpoint()
+        return MatchValues()
 
 
 @asynccontextmanager

@@ -128,11 +128,9 @@ class Matchmaker:
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by its number."""
-        queue = self._queues[game]
-        queue.match_values = match_values
         for bot_player in self._players:
             bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
-            queue.update(bot_player)
+        self._queues[game].rated(match_values)
 
     def open(self, seat: Announce) -> None:
         """Form tables from now on; `seat` is called with each."""

@@ -89,6 +89,12 @@ class Queue:
             )
         )
 
+    def rated(self, match_values: MatchValues[int]) -> None:
+        """Use new match values: for the bots that wait at once, for others when they have room again."""
+        self.match_values = match_values
+        for bot_player in list(self._waiting):
+            self.update(bot_player)
+
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
         """What a bot may expect of a match with the players of a table."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import structlog
 import trio
@@ -21,7 +21,10 @@ from arena.ladder.ladder import Ladder
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
+from arena.scheduling.information_gain import MatchValues
 
+Request: TypeAlias = tuple[str, int] | str | None
+"""What the process is asked: a game's ladder, of tables with so many seats; a game's match values; to read."""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
 """Seconds that a process may always be silent before it is killed: the machine may be busy."""
@@ -57,6 +60,9 @@ class FitClient(Protocol):
 
         With `seats` it also fails when the process has other work to do for `ASIDE` seconds.
         """
+
+    async def match_values(self, game: str) -> MatchValues[int]:
+        """Return what a match of each bot, by its number, is worth to the published ladder of a game. NotFitted."""
 
 
 @asynccontextmanager
@@ -133,18 +139,30 @@ class _FitProcess:
         busy = f"it {what}, for {trio.current_time() - since:.0f} s already"
         raise NotFitted(f"the process that fits ladders has other work ({busy}); ask again later")
 
+    async def match_values(self, game: str) -> MatchValues[int]:
+        await self._started.wait()
+        async with self._turn:
+            values: MatchValues[int] = await self._answer(f"weighs matches of {game}", game)
+        return values
+
     async def _fitted(self, game: str, seats: int = 0) -> Ladder:
         """Have a ladder fitted; the caller has the turn."""
+        began = trio.current_time()
+        ladder: Ladder = await self._answer(f"fits {game}", (game, seats))
+        self._fitting.answered(trio.current_time() - began)
+        return ladder
+
+    async def _answer(self, what: str, request: Request) -> Any:
+        """Have a request answered; the caller has the turn. NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
         await self._calls.answered()  # or requests that nobody waits for any more would pile up
         self._calls.limit = self._fitting.seconds
-        self._busy = _, began = f"fits {game}", trio.current_time()
+        self._busy = what, trio.current_time()
         try:
-            answer: Ladder | str = await self._calls.call((game, seats))
+            answer = await self._calls.call(request)
         except HelperEnded as error:
             raise NotFitted(f"the process that fits ladders failed ({error})") from error
-        self._fitting.answered(trio.current_time() - began)
         if isinstance(answer, str):
             raise NotFitted(answer)
         return answer

@@ -1,8 +1,9 @@
 """The process that fits ladders, a helper of its server: `python -m arena.server.ratings.fit_process DIRECTORY QUOTA`.
 
 It reads the database and never writes. A game and a number of seats ask for a ladder, and the answer is that, or in
-words why there is none; None has it read what there is, so that later requests take but a moment. Two guests count
-QUOTA matches of a day together at most, all if it is 0.
+words why there is none; a game alone asks what matches of each bot are worth to its published ladder, with which the
+server's own process is not to be kept busy. None has it read what there is, so that later requests take but a moment.
+Two guests count QUOTA matches of a day together at most, all if it is 0.
 """
 
 from __future__ import annotations
@@ -10,19 +11,23 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
+
+from sqlalchemy import Connection
 
 from arena.ladder.errors import LadderError
+from arena.ladder.estimates import estimates
 from arena.ladder.ladder import Ladder
 from arena.processes.parent import Parent, connected
+from arena.scheduling.information_gain import MatchValues, match_values
+from arena.server.ratings.fit_client import Request
+from arena.store import publishing, versions
 from arena.store.errors import StoreError
 from arena.store.fits import Fits
 from arena.store.opening import open_readonly
 
 YIELDING: Final = 10
 """How much it gives way to matches when the machine is busy (`nice`)."""
-
-Request: TypeAlias = tuple[str, int] | None
 
 
 def serve(server: Parent, directory: Path, pair_quota: int) -> None:
@@ -33,15 +38,26 @@ def serve(server: Parent, directory: Path, pair_quota: int) -> None:
             server.send([_answer(fits, directory, request)])
 
 
-def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | str:
+def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValues[int] | str:
     try:
         with open_readonly(directory) as connection:
             if request is None:
                 fits.read(connection)
                 return ""
+            if isinstance(request, str):
+                return _match_values(connection, request)
             return fits.ladder(connection, *request)
-    except (LadderError, StoreError) as error:
+    except (LadderError, StoreError, ValueError) as error:
         return str(error)
+
+
+def _match_values(connection: Connection, game: str) -> MatchValues[int]:
+    """What a match of each bot is worth to the published ladder of a game; ValueError where a rating is no number."""
+    ladder = publishing.as_published(connection, game)
+    if ladder is None:
+        return MatchValues()
+    bots = {node: int(bot) for node, (bot, _) in versions.titles(connection).items()}
+    return match_values(estimates(ladder, bots))
 
 
 if __name__ == "__main__":

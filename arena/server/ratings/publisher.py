@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
-from arena.ladder.estimates import estimates
-from arena.scheduling.information_gain import match_values
 from arena.server.config import quota_in_force
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store import baselines, events, publishing, versions
+from arena.store import baselines, events, publishing
 from arena.store.errors import StoreError
 from arena.transport.durations import Durations
 
@@ -112,7 +110,7 @@ class LadderPublisher:
             for game in self._config.games:
                 if (ladder := await self._store.read(partial(publishing.as_published, game=game.name))) is not None:
                     self._through[game.name] = ladder.through
-                    await self._tell(game.name, ladder)
+                    await self._tell(game.name)
         except StoreError as error:
             log.error("it is unknown what is to be fitted", error=str(error))
         wait = 0.0 if self._news or self._replays else self._config.fit_seconds
@@ -175,7 +173,7 @@ class LadderPublisher:
         self._news, self._replays = +self._news, +self._replays
         self._through[game] = ladder.through
         log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
-        await self._tell(game, ladder)
+        await self._tell(game)
         return True
 
     def _failed(self, game: str, why: str) -> None:
@@ -183,13 +181,12 @@ class LadderPublisher:
         before = self._unfitted.get(game)
         self._unfitted[game] = Unfitted(before.since if before else now_us(), why)
 
-    async def _tell(self, game: str, ladder: Ladder) -> None:
-        """Tell the matchmaker what a match of each bot is worth to the ladder."""
+    async def _tell(self, game: str) -> None:
+        """Tell the matchmaker what a match of each bot is worth to the published ladder."""
+        assert self._fit_client is not None, "nobody publishes else"
         try:
-            titles = await self._store.read(versions.titles)
-            known = estimates(ladder, {node: int(bot) for node, (bot, _) in titles.items()})
-            self._rated(game, await trio.to_thread.run_sync(partial(match_values, known)))
-        except (StoreError, ValueError) as error:
+            self._rated(game, await self._fit_client.match_values(game))
+        except NotFitted as error:
             log.error("tables are formed by an older ladder", game=game, error=str(error))
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:

@@ -1,0 +1,149 @@
+"""A whole server with bots that play on it, a core for either, and the processor time that all of them take."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import sleep
+from typing import Final, NamedTuple
+
+from bench._compiled import environment
+from bench._limit import limit
+from bench._pinned import CLIENT_CORE, SERVER_CORE, pin, program
+
+TABLES: Final = ("--seats", "2", "--game", "sixth_sense", "--patience", "0")
+"""Settings of a server whose bots play games for two of 6th Sense with each other."""
+
+
+class Play(NamedTuple):
+    """What came of some seconds of play. Processor time is that of a decision, in microseconds."""
+
+    per_second: float
+    """Decisions."""
+    median_us: float
+    """Median round trip, from an answer to the next decision of that match, at either seat."""
+    p99_us: float
+    server_cpu_us: float
+    """Of the server's main process."""
+    helpers_cpu_us: float
+    """Of the processes beside it: database, house bots, fits."""
+    bots_cpu_us: float
+    bytes: float
+    """Mean size of a decision."""
+    batch: float
+    """Mean number of decisions in a message."""
+    seating_cpu_s: float
+    """Seconds of the main process until every bot had a seat."""
+
+
+@contextmanager
+def server(
+    data: Path, *options: str, house: bool = False, compiled: bool = False
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run a server of `TABLES`, with house bots or without; yields the process and its address."""
+    with serving(data, *TABLES, "--house" if house else "--no-house", *options, compiled=compiled) as served:
+        yield served
+
+
+@contextmanager
+def serving(data: Path, *options: str, compiled: bool = False) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `arena serve` on its own core; yields the process and its address."""
+    command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", *options, "--data", str(data)]
+    process = subprocess.Popen(
+        [*command, "--address", "127.0.0.1:0", "--drain", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(compiled),
+    )
+    pin(process.pid, SERVER_CORE)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        yield process, line.removeprefix("Arena listens on ").partition(",")[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+
+
+def play(
+    address: str,
+    process: int,
+    bots: int,
+    capacity: int,
+    seconds: float,
+    warm_up: float,
+    games: Sequence[str] = ("sixth_sense",),
+    prefix: str = "bot",
+    go: bool = False,
+    matches: float = 0.0,
+) -> Play:
+    """Let so many bots of so many matches each play, and measure; `go`: bots in Go instead of the SDK's.
+
+    Those may measure for longer than `seconds`: until each has ended so many matches in the mean.
+    """
+    if go:
+        command = [str(limit()), "play", "-address", address, "-bots", str(bots), "-capacity", str(capacity)]
+        command += ["-games", ",".join(games), "-prefix", prefix, "-seconds", str(seconds)]
+        command += ["-matches", str(matches)]
+    else:
+        command = [sys.executable, "-m", "bench._bots", address, str(bots), str(capacity), str(seconds)]
+        command += ["--games", ",".join(games), "--prefix", prefix]
+    before = cpu(process)
+    with program(command, CLIENT_CORE) as ask:
+        ask()  # every bot has a seat
+        seating = cpu(process) - before
+        unpin_helpers(process)  # they start now, and are not to take the server's core
+        sleep(warm_up)
+        others = unpin_helpers(process)
+        main, helping = cpu(process), sum(map(cpu, others))
+        load = json.loads(ask())
+        main, helping = cpu(process) - main, sum(map(cpu, others)) - helping
+    count = max(1, load["count"])
+    return Play(
+        load["count"] / load["seconds"],
+        load["median_us"],
+        load["p99_us"],
+        1e6 * main / count,
+        1e6 * helping / count,
+        1e6 * load["cpu"] / count,
+        load["bytes"] / count,
+        load["count"] / max(1, load["messages"]),
+        seating,
+    )
+
+
+def helpers(process: int) -> list[int]:
+    """Find the child processes of a server by /proc; empty if there is no /proc."""
+    found = Path("/proc").glob(f"{process}/task/*/children")
+    return [int(child) for children in found for child in children.read_text().split()]
+
+
+def unpin_helpers(process: int) -> list[int]:
+    """Let the child processes of a server use both cores; returns them."""
+    found = helpers(process)
+    for helper in found:
+        for thread in Path(f"/proc/{helper}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
+    return found
+
+
+def resident(process: int) -> int:
+    """Return the resident memory of a process in bytes."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in status if line.startswith("VmRSS:")))
+
+
+def cpu(process: int) -> float:
+    """Return the processor time in seconds of all threads of a process; NaN if there is no /proc."""
+    try:
+        words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return math.nan
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,1 @@
+"""What grows with the bots that play and with the matches that are kept, and how fast."""

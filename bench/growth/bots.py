@@ -1,0 +1,67 @@
+"""Servers with ever more bots that play, each over a connection of its own: what a decision costs, and what a bot."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+from bench._server import TABLES, play, resident, serving
+
+CROWDS: Final = (10, 200, 1_000, 2_000, 5_000)
+FEW: Final = 200
+MANY: Final = 2_000
+MOST: Final = 1.3
+"""Most that a decision may cost with `MANY` bots, as a multiple of what it costs with `FEW`."""
+ROOM: Final = ("--connections", "12000", "--registrations-per-address", "20000", "--work-untrusted", "1000")
+"""Settings that let so many bots in from one address, each over a connection of its own, and register."""
+
+
+class Crowd(NamedTuple):
+    """One measurement."""
+
+    server_cpu_us: float
+    """Of a decision, of the server's main process."""
+    helpers_cpu_us: float
+    per_second: float
+    p99_us: float
+    seating_cpu_ms: float
+    """Processor time of the main process for a bot to register, connect and be seated."""
+    memory: int
+    """Of the main process, in bytes."""
+
+
+def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: float = 1.0) -> Crowd:
+    """Let so many bots of one match each play on a server of their own.
+
+    They begin together, and so their matches end at much the same time: it is measured until each has ended one.
+    """
+    with (
+        tempfile.TemporaryDirectory() as data,
+        serving(Path(data), *TABLES, "--no-house", *ROOM, compiled=compiled) as (process, address),
+    ):
+        found = play(address, process.pid, bots, 1, seconds, warm_up, go=True, matches=matches)
+        memory = resident(process.pid)
+    return Crowd(
+        found.server_cpu_us,
+        found.helpers_cpu_us,
+        found.per_second,
+        found.p99_us,
+        1e3 * found.seating_cpu_s / bots,
+        memory,
+    )
+
+
+def ratio(turns: dict[int, list[Crowd]]) -> float | None:
+    """What a decision costs with `MANY` bots, divided by what it costs with `FEW`, turn by turn; the median."""
+    if not {FEW, MANY} <= {*turns}:
+        return None
+    pairs = zip(turns[MANY], turns[FEW], strict=True)
+    return median(many.server_cpu_us / few.server_cpu_us for many, few in pairs)
+
+
+def middle(crowds: Sequence[Crowd]) -> Crowd:
+    """The medians of several measurements."""
+    return Crowd(*(median(column) for column in zip(*crowds, strict=True)))

@@ -1,0 +1,54 @@
+"""Data directories with ever more finished matches: what a start takes, a fit, every list and every page."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import trio
+
+from bench import listings, pages
+from bench._server import cpu, helpers, resident, serving
+
+KEPT: Final = (100_000, 1_000_000)
+LEAST: Final = 0.01
+"""Seconds that a system counts processor time in: of less nothing can be told."""
+FASTEST: Final = 1.1
+"""Largest exponent: cost ~ matches^exponent. What a machine's neighbours add is not to count as growth."""
+
+
+def measure(matches: int, runs: int) -> dict[str, float]:
+    """Return what a directory with so many matches costs, by what: seconds of processor time, and bytes."""
+    with TemporaryDirectory() as temporary:
+        data = Path(temporary) / "data"
+        trio.run(listings.make, data, matches)
+        found = {"disk, bytes": float(sum(file.stat().st_size for file in data.rglob("*") if file.is_file()))}
+        found |= _server(data, runs)
+        newest = pages.prepare(data)
+        with pages.pages(data) as (host, port, pid):
+            for kind, paths in pages.addresses(newest, runs).items():
+                status = 404 if kind == "nothing" else 200
+                found[f"page: {kind}"] = pages.timed(host, port, pid, paths, status).processor
+            found["memory of the pages, bytes"] = float(resident(pid))
+    return found
+
+
+def _server(data: Path, runs: int) -> dict[str, float]:
+    with serving(data) as (process, address):
+        found = {"start of the server": cpu(process.pid)}
+        listings.wait_for_fits(address)
+        found["first fits, in their process"] = max(map(cpu, helpers(process.pid)))
+        for command, bar in listings.commands().items():
+            before = cpu(process.pid)
+            own = listings.timed(command, address, runs, bar).processor
+            found[f"arena {command}"] = own + (cpu(process.pid) - before) / (runs + 1)
+        found["memory of the server, bytes"] = float(resident(process.pid))
+        found["memory of the fits, bytes"] = float(max(map(resident, helpers(process.pid))))
+    return found
+
+
+def exponent(few: float, many: float, times: float) -> float:
+    """How fast a figure grows with its input: 0 not at all, 1 in proportion."""
+    return log(max(many, LEAST) / max(few, LEAST)) / log(times)

@@ -21,7 +21,7 @@ _MOST: Final = bytes([255, *(255 - 256 % left for left in range(1, 257))])
 
 
 class Draws:
-    """Draws from a source of chance, which it is, too: `engine.game.Chance`."""
+    """Draws from a source of chance."""
 
     __slots__ = ("_chance",)
 
@@ -32,10 +32,6 @@ class Draws:
     def randrange(self, stop: int, /) -> int:
         """Return one of 0 … stop−1."""
         return self._chance.randrange(stop)
-
-    def randbytes(self, n: int, /) -> bytes:
-        """Return so many bytes."""
-        return self._chance.randbytes(n)
 
     def one_of(self, sums: Sequence[int]) -> int:
         """Return one of several outcomes by its weight; given are the sums of the weights up to each."""
@@ -52,7 +48,10 @@ class Draws:
 
 
 class BulkDraws(Draws):
-    """The same for many draws, each for less. A byte that would favour some outcomes is left out."""
+    """The same for many draws, each for less, and a source of chance itself: `engine.game.Chance`.
+
+    A byte that would favour some outcomes is left out.
+    """
 
     __slots__ = ("_bytes", "_next")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from array import array
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -149,6 +151,20 @@ def test_a_vector_is_the_same_whatever_was_asked_before(game: Game, seats: int, 
                     state.clone().vector_into(seat, fresh)
                     assert kept == fresh
                     assert place or kept == array("f", state.vector(seat))
+
+
+@EVERY_GAME
+def test_a_state_that_was_asked_for_vectors_is_copied_without_them(game: Game, request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--compiled"):
+        pytest.skip("no state that is compiled can be pickled")
+    for state in played(game, game.seats[0], {}, 20):
+        numbers = [bytearray(len(state.vector(0))) for _ in range(3)]
+        for _ in range(3):
+            state.vector_into(1, numbers[0])
+        for again, other in zip(numbers[1:], (pickle.loads(pickle.dumps(state)), deepcopy(state)), strict=True):
+            for _ in range(3):
+                other.vector_into(1, again)
+            assert again == numbers[0]
 
 
 @EVERY_GAME

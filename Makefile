@@ -137,9 +137,8 @@ build/client-java/.ready: $(shell find $(JAVA) clients/conformance proto/arena -
 	else echo "there is no mvn here: the SDK for Java is left out"; test "$(CI)" != true; fi
 
 # The SDKs' own targets generate or compile the same code.
-test-languages: .venv/.ready ## Code generated without an SDK, in Java, a table of every SDK, and each from an empty folder
+test-languages: .venv/.ready ## Code generated and compiled without an SDK, in Java, and a table at which every SDK plays
 	$(BIN)/pytest --long $(PARALLEL) tests/interop/test_interop_java.py tests/clients/test_clients_mixed_table.py
-	$(BIN)/pytest --long tests/clients/test_clients_first_match.py
 
 # A debug build of Rust, as tests have it, takes three times as long for a decision.
 bench-clients: client-typescript client-go client-cpp client-rust client-java ## The samples that python -m bench.sdks measures

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -102,6 +103,12 @@ func (r *receipts) load() {
 	text, err := os.ReadFile(r.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
+	}
+	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) && err == nil {
+		// It was never finished, and the next would be a part of it.
+		err = os.Truncate(r.file, int64(whole))
+		slog.Warn(fmt.Sprintf("the last line of %s was not finished, and is left out", r.file))
+		text = text[:whole]
 	}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		if line == "" || err != nil {
@@ -221,7 +228,12 @@ func (r *receipts) append(line any) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(text.Bytes())
+	before, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		if _, err = file.Write(text.Bytes()); err != nil {
+			_ = file.Truncate(before) // half a line would spoil the next
+		}
+	}
 	r.lines++
 	return errors.Join(err, file.Close())
 }

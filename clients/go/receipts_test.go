@@ -43,6 +43,7 @@ func TestReceiptsAreKept(t *testing.T) {
 		Kept  []string `json:"kept"`
 		Steps []struct {
 			Starts  bool                 `json:"starts"`
+			Tears   int64                `json:"tears"`
 			Shows   json.RawMessage      `json:"shows"`
 			Reports json.RawMessage      `json:"reports"`
 			Proofs  map[string]*[]string `json:"proofs"`
@@ -63,6 +64,14 @@ func TestReceiptsAreKept(t *testing.T) {
 				switch {
 				case step.Starts:
 					checker = newLogChecker(heard.file)
+				case step.Tears > 0:
+					about, err := os.Stat(heard.file)
+					if err == nil {
+						err = os.Truncate(heard.file, about.Size()-step.Tears)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
 				case step.Reports != nil:
 					report := &arenav1.MatchReport{}
 					if err := protojson.Unmarshal(step.Reports, report); err != nil {

@@ -7,12 +7,14 @@ reads it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +72,22 @@ class Receipts:
             return
         self._read = True
         try:
-            for line in self.file.read_text("utf-8").splitlines():
+            for line in self._whole_lines(self.file.read_bytes()).decode().splitlines():
                 self._lines += 1
                 self._remember(json.loads(line))
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError) as error:
             self._warn(error)
+
+    def _whole_lines(self, content: bytes) -> bytes:
+        """Return what a file holds, without a last line that was never finished, which is cut off."""
+        assert self.file is not None, "the caller has read it"
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            os.truncate(self.file, len(whole))
+            _log.warning("the last line of %s was not finished, and is left out", self.file)
+        return whole
 
     @property
     def latest(self) -> LogHead | None:
@@ -151,8 +162,8 @@ class Receipts:
             if self._lines >= 2 * KEPT:
                 self._shorten()
             descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(text.encode())
+            with os.fdopen(descriptor, "ab", buffering=0) as file:
+                _write_whole(file, text.encode())
             self._lines += 1
         except OSError as error:
             self._warn(error)
@@ -182,6 +193,18 @@ class Receipts:
 
 def _head(head: LogHead) -> dict[str, Any]:
     return {"size": head.size, "root": head.root.hex(), "signature": head.signature.hex()}
+
+
+def _write_whole(file: FileIO, line: bytes) -> None:
+    """Write a line behind what is in a file, or leave it as it was: half a line would spoil the next."""
+    before = file.seek(0, os.SEEK_END)
+    try:
+        if file.write(line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.truncate(before)
+        raise
 
 
 def _problem(report: MatchReport) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -55,6 +56,11 @@ class Story:
         change(report)
         self._receipts.take(report, SEAT)
         self._note("reports", MessageToDict(report))
+
+    def tear(self, size: int) -> None:
+        """Cut so many bytes off the end of its file, as a crash in the middle of a line does."""
+        os.truncate(self._file, self._file.stat().st_size - size)
+        self._note("tears", size)
 
     def hear(self, record: logging.LogRecord) -> bool:
         """Take what it says."""
@@ -115,6 +121,19 @@ def _changed(change: Callable[[Log], object], grows: bool = True) -> Callable[[S
     return tell
 
 
+def _torn(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2):
+        story.result(match)
+    for size in (1, 100):
+        story.tear(size)
+        story.start()
+        story.welcome()
+        story.result(3)
+    story.start()
+    story.welcome()
+
+
 def _gone(story: Story) -> None:
     story.welcome(shows=False)
     story.welcome()
@@ -170,6 +189,7 @@ STORIES: dict[str, Callable[[Story], None]] = {
     "The next key is not named by the one before": _changed(lambda log: log.rotate(honest=False), grows=False),
     "It is another log": _changed(lambda log: setattr(log, "__dict__", Log(2).__dict__)),
     "The same log is shown under another key": _under_another_key,
+    "A crash cut the last line off": _torn,
     "The log is gone": _gone,
     "The log was restored from a backup": _restored,
     "The log was restored, and changed before that": _restored_and_changed,

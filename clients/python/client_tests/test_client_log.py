@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import resource
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -355,6 +357,42 @@ def test_a_token_that_is_given_has_no_receipts_beside_it(tmp_path: Path, monkeyp
     assert file(token="arena_x") is None
     assert file(token="arena_x", token_file="here") == Path("here.receipts")
     assert file(token_file="here", receipts=False) is None
+
+
+@pytest.mark.parametrize("left", [0.5, 0.9, 0.01])
+def test_a_line_that_a_crash_cut_off_costs_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, left: float
+) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    kept.take(log.result(1), SEAT)
+    whole = file.read_bytes()
+    kept.take(log.result(2), SEAT)
+    line = file.read_bytes()[len(whole) :]
+    file.write_bytes(whole + line[: max(1, int(left * len(line)))])
+    kept = welcome(log, file)
+    kept.take(log.result(3), SEAT)
+    assert said(caplog) == [f"the last line of {file} was not finished, and is left out"]
+    again = welcome(log, file)
+    assert [match for _, match in again.matches] == [1, 3]
+    assert said(caplog) == []
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file, log = tmp_path / "bot.receipts", Log()
+    kept = welcome(log, file)
+    usual, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 20, usual[1]))
+    try:
+        kept.take(log.result(1), SEAT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        signal.signal(signal.SIGXFSZ, ignored)
+    (warning,) = said(caplog)
+    assert "receipts cannot be kept" in warning
+    kept.take(log.result(2), SEAT)
+    assert [match for _, match in welcome(log, file).matches] == [2]
+    assert said(caplog) == []
 
 
 def test_a_file_that_cannot_be_used_costs_no_match(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -30,6 +30,7 @@ struct Story {
 struct Step {
     #[serde(default)]
     starts: bool,
+    tears: Option<u64>,
     #[serde(default)]
     shows: Value,
     reports: Option<Value>,
@@ -83,6 +84,9 @@ async fn receipts_are_kept_and_what_is_wrong_is_said() {
         for (at, step) in story.steps.iter().enumerate() {
             if step.starts {
                 checker = LogChecker::new(Some(file.clone()));
+            } else if let Some(size) = step.tears {
+                let text = fs::File::options().write(true).open(&file).unwrap();
+                text.set_len(text.metadata().unwrap().len() - size).unwrap();
             } else if let Some(report) = &step.reports {
                 checker.take(&message("MatchReport", report), Some(&seat()));
             } else {
@@ -222,7 +226,7 @@ async fn a_file_that_cannot_be_used_is_said_once_and_the_log_is_checked_all_the_
     let cases: [(PathBuf, &str); 4] = [
         (folder.path().join("file/bot.receipts"), "Not a directory"),
         (folder.path().into(), "Is a directory"),
-        (written("torn", &format!("{}\n{}", kept[0], &kept[1][..kept[1].len() / 2])), "EOF while parsing"),
+        (written("torn", &format!("{}\n{}\n", kept[0], &kept[1][..kept[1].len() / 2])), "EOF while parsing"),
         (written("zeros", "\u{0}\u{0}\n"), "expected value"),
     ];
     for (file, why) in cases {

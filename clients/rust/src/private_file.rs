@@ -16,7 +16,14 @@ pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
 /// Puts a text at the end of a file, which is made where there is none.
 pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
-    private().append(true).create(true).open(file)?.write_all(text.as_bytes())
+    let mut to = private().append(true).create(true).open(file)?;
+    let before = to.metadata()?.len();
+    to.write_all(text.as_bytes()).inspect_err(|_| drop(to.set_len(before))) // half a line would spoil the next
+}
+
+/// Leaves so many bytes of a file.
+pub(crate) fn shorten_to(file: &Path, size: u64) -> io::Result<()> {
+    private().write(true).open(file)?.set_len(size)
 }
 
 /// Makes a text the whole of a file, or leaves the file as it is.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::merkle::{fields_of, included};
-use crate::private_file::{append, replace};
+use crate::private_file::{append, replace, shorten_to};
 use crate::receipt_lines::{PIN_BEGIN, PinLine, ReceiptLine, text};
 use crate::session::Seat;
 use crate::v1::{LogHead, LogState, MatchReport};
@@ -67,7 +67,15 @@ impl Receipts {
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return,
             Err(problem) => return self.warn(&problem),
         };
-        for line in text(&content).split('\n').filter(|line| !line.is_empty()) {
+        let whole = content.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        if whole < content.len() {
+            // It was never finished, and the next would be a part of it.
+            warn!("the last line of {} was not finished, and is left out", self.place());
+            if let Err(problem) = self.file.as_deref().map_or(Ok(()), |file| shorten_to(file, whole as u64)) {
+                return self.warn(&problem);
+            }
+        }
+        for line in text(&content[..whole]).split('\n').filter(|line| !line.is_empty()) {
             self.lines += 1;
             if let Err(problem) = self.remember(line) {
                 return self.warn(&problem);

@@ -1,7 +1,9 @@
 // What a bot keeps of the log of results: the server's key and newest head, and a receipt for each match. A file of JSON
 // lines beside the token, which is added to; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
 
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync, closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
 import { log } from "./log.js";
@@ -52,13 +54,23 @@ export class Receipts {
     if (this.#read || this.file === undefined) return;
     this.#read = true;
     try {
-      for (const line of readFileSync(this.file, "utf8").split("\n").filter(Boolean)) {
+      for (const line of this.#wholeLines(this.file, readFileSync(this.file)).toString().split("\n").filter(Boolean)) {
         this.#lines += 1;
         this.#remember(JSON.parse(line));
       }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#warn(error);
     }
+  }
+
+  /** Return what a file holds, without a last line that was never finished, which is cut off: the next would be a part of it. */
+  #wholeLines(file: string, content: Buffer): Buffer {
+    const whole = content.subarray(0, content.lastIndexOf("\n") + 1);
+    if (whole.length < content.length) {
+      truncateSync(file, whole.length);
+      log.warn(`the last line of ${file} was not finished, and is left out`);
+    }
+    return whole;
   }
 
   /** Return the longest head that is known, of at most so many leaves. */
@@ -122,7 +134,7 @@ export class Receipts {
     try {
       mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
       if (this.#lines >= 2 * KEPT) this.#shorten(this.file);
-      appendFileSync(this.file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+      appendWhole(this.file, `${JSON.stringify(line)}\n`);
       this.#lines += 1;
     } catch (error) {
       this.#warn(error);
@@ -149,6 +161,26 @@ export class Receipts {
     if (this.#troubled) return;
     this.#troubled = true;
     log.warn(`receipts cannot be kept in ${this.file} (${(error as Error).message}); the bot plays on without`);
+  }
+}
+
+/** Write a line behind what is in a file, or leave it as it was: half a line would spoil the next. */
+function appendWhole(file: string, line: string): void {
+  const to = openSync(file, "a", 0o600);
+  try {
+    const before = fstatSync(to).size;
+    try {
+      appendFileSync(to, line);
+    } catch (error) {
+      try {
+        ftruncateSync(to, before);
+      } catch {
+        // the first error says what is wrong
+      }
+      throw error;
+    }
+  } finally {
+    closeSync(to);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
@@ -140,6 +140,7 @@ for (const { title, steps, kept } of read("clients/conformance/vectors/receipts.
     try {
       for (const step of steps) {
         if ("starts" in step) checker = new LogChecker((receipts = new Receipts(file)));
+        else if ("tears" in step) truncateSync(file, statSync(file).size - step.tears);
         else if ("reports" in step) receipts.take(fromJson(MatchReportSchema, step.reports), SEAT);
         else {
           const state = step.shows === null ? undefined : fromJson(LogStateSchema, step.shows);

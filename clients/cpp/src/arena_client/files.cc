@@ -13,6 +13,7 @@
 
 #include "arena_client/chance.h"
 #include "arena_client/errors.h"
+#include "arena_client/log.h"
 
 namespace arena {
 namespace {
@@ -73,7 +74,16 @@ void append_to_file(const std::string& file, const std::string& text) {
   make_folder(fs::path(file).parent_path());
   const int descriptor = ::open(file.c_str(), O_APPEND | O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor < 0) unusable_file(file, errno);
-  if (const int error = write_all(descriptor, text, false)) unusable_file(file, error);
+  struct stat before {};
+  const bool known = ::fstat(descriptor, &before) == 0;
+  if (const int error = write_all(descriptor, text, false)) {
+    if (known && ::truncate(file.c_str(), before.st_size)) log(Level::info, "half a line stays in " + file);
+    unusable_file(file, error);
+  }
+}
+
+void shorten_file(const std::string& file, std::size_t size) {
+  if (::truncate(file.c_str(), static_cast<off_t>(size))) unusable_file(file, errno);
 }
 
 void unusable_file(const std::string& file, int error) {

@@ -10,8 +10,10 @@ namespace arena {
 std::optional<std::string> read_file(const std::string& file);
 /// Put a text in a file's place, all of it or nothing, whatever happens meanwhile. Throws ArenaError (argument).
 void replace_file(const std::string& file, const std::string& text);
-/// Write a text behind what is in a file. Throws ArenaError (argument); then a part of it may be there.
+/// Write a text behind what is in a file, all of it or nothing. Throws ArenaError (argument).
 void append_to_file(const std::string& file, const std::string& text);
+/// Leave so many bytes of a file. Throws ArenaError (argument).
+void shorten_file(const std::string& file, std::size_t size);
 /// End with what the system says of a file: throws ArenaError (argument).
 [[noreturn]] void unusable_file(const std::string& file, int error);
 

@@ -84,7 +84,14 @@ void Receipts::read() {
   if (read_ || file_.empty()) return;
   read_ = true;
   try {
-    std::istringstream text(read_file(file_).value_or(""));
+    std::string content = read_file(file_).value_or("");
+    const std::size_t whole = content.rfind('\n') == std::string::npos ? 0 : content.rfind('\n') + 1;
+    if (whole < content.size()) {  // it was never finished, and the next would be a part of it
+      log(Level::warn, "the last line of " + file_ + " was not finished, and is left out");
+      shorten_file(file_, whole);
+      content.resize(whole);
+    }
+    std::istringstream text(content);
     for (std::string line; std::getline(text, line);) {
       if (line.empty()) continue;
       lines_++;

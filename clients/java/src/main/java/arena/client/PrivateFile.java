@@ -23,7 +23,36 @@ final class PrivateFile {
     static void append(Path file, byte[] content) throws IOException {
         folderOf(file);
         try (SeekableByteChannel out = Files.newByteChannel(file, APPENDING, only(file, "rw-------"))) {
-            write(out, content);
+            long before = out.size();
+            try {
+                write(out, content);
+            } catch (IOException wrong) {
+                try {
+                    shorten(file, before); // half a line would spoil the next
+                } catch (IOException stays) {
+                    wrong.addSuppressed(stays);
+                }
+                throw wrong;
+            }
+        }
+    }
+
+    /** Cuts off a last line that was never finished, or the next would be a part of it; whether there was one. */
+    static boolean cutUnfinishedLine(Path file) throws IOException {
+        byte[] content = Files.readAllBytes(file);
+        int whole = content.length;
+        while (whole > 0 && content[whole - 1] != '\n') {
+            whole--;
+        }
+        if (whole < content.length) {
+            shorten(file, whole);
+        }
+        return whole < content.length;
+    }
+
+    private static void shorten(Path file, long size) throws IOException {
+        try (FileChannel out = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            out.truncate(size);
         }
     }
 

@@ -93,6 +93,9 @@ final class ReceiptFile {
             return;
         }
         try {
+            if (PrivateFile.cutUnfinishedLine(path)) {
+                News.warn("the last line of %s was not finished, and is left out", path);
+            }
             for (String line : texts()) {
                 lines++;
                 Class<? extends Line> kind = line.startsWith(PIN_BEGIN) ? PinLine.class : ReceiptLine.class;

@@ -14,7 +14,9 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
@@ -116,6 +118,10 @@ class ReceiptsTest {
             JsonObject step = each.getAsJsonObject();
             if (step.has("starts")) {
                 checker = checker(file);
+            } else if (step.has("tears")) {
+                try (FileChannel text = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                    text.truncate(text.size() - step.get("tears").getAsLong());
+                }
             } else if (step.has("reports")) {
                 checker.take(reported(step), SEAT);
             } else {

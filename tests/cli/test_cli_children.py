@@ -17,11 +17,11 @@ from arena.processes.launch import environment
 from tests.cli.cli_rig import PATIENCE
 
 STUBBORN = """
-import os, signal
+import os, signal, time
 signal.signal(signal.SIGINT, lambda *_: "{tell}" and os.kill(os.getppid(), signal.SIGTERM))
 print("ready", flush=True)
 while True:
-    signal.pause()
+    time.sleep(0.05)  # a signal just before pause() would wait for another
 """
 """Goes on when it is told to end; with `tell` it has its parent told the same."""
 TALKER = """

@@ -181,14 +181,14 @@ def test_a_program_that_speaks_json_lines_plays_in_a_box_too(folder: Path) -> No
 def test_a_command_in_a_box_is_told_to_end_and_says_how_it_did(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     text = """
-import os, signal, sys
+import os, signal, sys, time
 def told(*_):
     print(sorted(os.environ), os.getcwd(), "told to end", flush=True)
     sys.exit(7)
 signal.signal(signal.SIGTERM, told)
 print("waits", flush=True)
 while True:
-    signal.pause()
+    time.sleep(0.05)  # a signal just before pause() would wait for another
 """
     sandbox = probed(weak=False)
     words = sandbox.box().words([sys.executable, written(folder, text)])

@@ -44,7 +44,7 @@ WAY = {
     "arena/house": ("question", "random_bot", "search"),
     "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
 }
-"""The rest of the way of an answer, by room, beside the codec of every game; a test profiles a server."""
+"""The rest of the way of an answer, by room, beside the codec of every game."""
 PACKAGES = ("engine", "arena")
 """A distribution each; what comes later imports what comes before."""
 PYTHON = ("__init__.py", "game.py", "view.py")

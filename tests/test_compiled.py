@@ -2,10 +2,8 @@
 
 import json
 import os
-import pstats
 import re
 import runpy
-import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -14,11 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.e2e_rig import PATIENCE, server
-
 ROOT = Path(__file__).parent.parent
 BUILD = runpy.run_path(str(ROOT / "compiled" / "build.py"))
-STAY = BUILD["PYTHON"]
 MODULES = sorted(".".join(path.with_suffix("").parts) for path in BUILD["compiled"](ROOT))
 
 
@@ -82,29 +77,3 @@ except Exception:
     ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, capture_output=True, cwd="/")
     text = json.loads(ran.stderr)["exception"] if as_json else ran.stderr
     assert re.search(r'File ".*engine/sixth_sense/state\.py", line \d+, in apply\n    \w', text), text
-
-
-@pytest.mark.process
-def test_whatever_runs_with_every_other_decision_is_compiled(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--compiled"):
-        pytest.skip("a profile does not see what is compiled")
-    profile = tmp_path / "profile"
-    program = (sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "arena.cli", "serve", "--drain", "0")
-    bot = [sys.executable, "-m", "arena_client.samples.random_bot", "--quiet", "--matches", "6", "--capacity", "6"]
-    with server(tmp_path / "data", "--house", "--patience", "0", program=program) as profiled:
-        bots = [
-            subprocess.Popen([*bot, "--server", profiled.address, "--name", name], cwd=tmp_path) for name in ("a", "b")
-        ]
-        assert [each.wait(PATIENCE) for each in bots] == [0, 0]
-        profiled.signal(signal.SIGINT)
-        assert profiled.ended() == 0
-    calls = {
-        (str(Path(file).relative_to(ROOT)), function): count
-        for (file, _, function), (_, count, *_) in pstats.Stats(str(profile)).stats.items()  # type: ignore[attr-defined]
-        if file.startswith((f"{ROOT}/arena/", f"{ROOT}/engine/"))
-    }
-    answers = calls["arena/server/matches/driver.py", "answered"]
-    often = {Path(file) for (file, _), count in calls.items() if count > answers / 2 and Path(file).name not in STAY}
-    assert answers > 500
-    assert len(often) > 30
-    assert often <= {*BUILD["compiled"](ROOT)}

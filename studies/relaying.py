@@ -46,12 +46,8 @@ def relay(batch: int, seconds: float) -> float:
     began, spent, decisions = time.monotonic(), time.process_time(), 0
     while time.monotonic() - began < seconds:
         near.sendall(b"".join(_ask(number) for number in range(batch)))
-        left = batch * ANSWERED.size
-        while left:
-            piece = near.recv(left)
-            left -= len(piece)
-            for answer in ANSWERED.iter_unpack(piece) if len(piece) % ANSWERED.size == 0 else ():
-                assert answer[3] == 1
+        answers = near.recv(batch * ANSWERED.size, socket.MSG_WAITALL)
+        assert [answer[0] for answer in ANSWERED.iter_unpack(answers)] == [*range(batch)]
         decisions += batch
     spent = time.process_time() - spent
     near.close()

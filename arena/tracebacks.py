@@ -23,7 +23,9 @@ def with_lines(_logger: object, _method: str, event: MutableMapping[str, Any]) -
         error = error[1]
     elif not isinstance(error, BaseException):
         error = sys.exc_info()[1] if error else None
-    while error is not None:
+    seen = set[int]()  # errors may be each other's cause
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         read_lines(error.__traceback__)
         error = error.__cause__ or error.__context__
     return event

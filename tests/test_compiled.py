@@ -71,7 +71,9 @@ log_output.sys.stderr.isatty = lambda: {not as_json}
 log_output.log_to_stderr({as_json})
 try:
     GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
-except Exception:
+except Exception as error:
+    other = ValueError("each the other's cause")
+    error.__cause__, other.__cause__ = other, error
     structlog.get_logger().exception("a fault of the server")
 """
     ran = subprocess.run([sys.executable, "-c", script], check=True, text=True, capture_output=True, cwd="/")

@@ -59,7 +59,7 @@ It plays for whoever names it; servers seat it nowhere.
 
 def named_bots(game: str) -> tuple[HouseBot, ...]:
     """Return the house bots that can be named in a game, the weakest first."""
-    return (*HOUSE_BOTS[game], *(bot for name, bot in SEARCH_BOTS.items() if name == game))
+    return (*HOUSE_BOTS[game], SEARCH_BOTS[game]) if game in SEARCH_BOTS else HOUSE_BOTS[game]
 
 
 LUCK: Final = frozenset({"nullern"})

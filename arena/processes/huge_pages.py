@@ -2,8 +2,8 @@
 
 A processor knows by heart where some thousand pages lie. With pages of 4 KiB that is less than what a few hundred
 matches keep, and every decision of another match begins with looking its pages up. So memory that the process has got
-since the last look, once it is much, is asked to be kept in pages of 2 MiB. It moves, and does not grow. Nothing
-depends on it: where the system refuses, all stays as it is.
+since the last look, once it is much, is asked to be kept in pages of 2 MiB. It moves; a piece of which only
+a part was in use takes its 2 MiB whole. Nothing depends on it: where the system refuses, all stays as it is.
 """
 
 from __future__ import annotations

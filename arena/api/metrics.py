@@ -34,6 +34,7 @@ METRICS: Final[Mapping[str, str]] = {
     "arena_fit_seconds": "Fits of a ladder that were published, by game.",
     "arena_fit_failures": "Fits of a ladder that failed, by game.",
     "arena_helper_processes": "Helper processes that run, by kind (house or fit).",
+    "arena_search_seconds": "Time for which choices were in the hands of the process in which house bots search.",
     "arena_healthy": "1 if results are stored and ladders fitted, else 0.",
 }
 """Every metric of the server, with its meaning."""
@@ -75,6 +76,7 @@ class ArenaCollector(Collector):
             "arena_fit_failures", ("game",), (((game,), publisher.failures[game]) for game in publisher.fits)
         )
         yield _gauge("arena_helper_processes", ("kind",), _each(helpers))
+        yield _counter("arena_search_seconds", (), [((), arena.workers.search.spent)])
         yield _gauge("arena_healthy", (), [((), not troubles(arena))])
 
 

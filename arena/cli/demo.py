@@ -112,7 +112,8 @@ def _start_bots(programs: Children, address: str, data: Path, game: str) -> None
 
 
 def _serving(data: Path, game: str) -> tuple[str, ...]:
-    return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, "--drain", "5", "--log-json")
+    quick = ("--drain", "5", "--house-search", "0")  # searches would take a tenth of the time for one match of 300
+    return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, *quick, "--log-json")
 
 
 def _watch(

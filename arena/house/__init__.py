@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from arena.house import nullern, sixth_sense
+from arena.house import nullern, random_bot, sixth_sense
 from arena.house.random_bot import RandomBot
 from engine.game import SeatView
 
@@ -53,7 +53,7 @@ SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
 )
 """By game, the house bot that searches: a thousand times as slow as `HOUSE_BOTS`, stronger as docs/house-bots.md says.
 
-It plays for whoever names it; servers seat it nowhere.
+It plays for whoever names it; a server seats it at few tables, as `arena.server.matchmaking.search_seats` says.
 """
 
 
@@ -68,4 +68,10 @@ LUCK: Final = frozenset({"nullern"})
 THINKERS: Final[tuple[HouseBot, ...]] = tuple(
     bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
 )
-"""House bots of all games except the random ones; worker processes refer to them by index."""
+"""House bots of all games that think and do not search: those that replay deals. Replays refer to them by index."""
+
+CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
+"""House bots that worker processes choose for, and refer to by index: `THINKERS` first."""
+
+OFF_SCALE: Final = frozenset({random_bot.NAME, *(bot.name for bot in SEARCH_BOTS.values())})
+"""Names of the house bots whose ratings do not fix the ladder's scale."""

@@ -10,11 +10,11 @@ import traceback
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from arena.house import THINKERS, HouseBot
+from arena.house import CHOOSERS, HouseBot
 from engine.game import SeatView
 
 Question: TypeAlias = tuple[int, SeatView, Sequence[int], bytes]
-"""Index of the bot in `THINKERS`, view, legal actions, and 32 random bytes."""
+"""Index of the bot in `CHOOSERS`, view, legal actions, and 32 random bytes."""
 Answer: TypeAlias = int | str
 """The action chosen, or the text of the bot's error."""
 
@@ -30,4 +30,4 @@ def answer(bot: HouseBot, view: SeatView, legal: Sequence[int], chance: bytes) -
 
 def answers(questions: Sequence[Question]) -> list[Answer]:
     """Answer a batch of questions, in order."""
-    return [answer(THINKERS[bot], view, legal, chance) for bot, view, legal, chance in questions]
+    return [answer(CHOOSERS[bot], view, legal, chance) for bot, view, legal, chance in questions]

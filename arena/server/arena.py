@@ -18,6 +18,7 @@ from arena.server.matches.live import LiveMatches
 from arena.server.matches.persistence import RETRY, MatchPersistence
 from arena.server.matches.pruning import prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
@@ -71,7 +72,8 @@ async def open_arena(
 ) -> AsyncIterator[Arena]:
     """Run a server for the block; what is still being played at its end is left to the next server.
 
-    `house_bots` are those of each game by its name, the weakest first; the strongest plays on for bots that are gone.
+    `house_bots` are those of each game by its name that fill tables, the weakest first; the strongest plays on for bots
+    that are gone.
     `fit_client` fits the ladders; without one they stay as they are.
     """
     house = await House.registered(config, store, house_bots)
@@ -82,7 +84,8 @@ async def open_arena(
         turns = Turns(store.journal.commit, RETRY, partial(_tell_of_storage, players))
         pool = WorkerPool(config.house_workers, turns)
         nursery.start_soon(pool.run)
-        matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch)
+        search_seats = SearchSeats(config.house_search, house.searchers, pool.search)
+        matchmaker = Matchmaker(config, players, house.fillers, turns, timers.watch, search_seats)
         accounts = Accounts(store, players, config.limits)
         publisher = LadderPublisher(config, store, fit_client, matchmaker.rated)
         baselines = Baselines(config, store, pool, publisher.replayed)

@@ -67,6 +67,14 @@ class Config:
         default=1,
         metadata={"most": 1024, "help": "Processes that choose for house bots; 0 for the server's own thread."},
     )
+    house_search: float = field(
+        default=0.25,
+        metadata={
+            "most": 1,
+            "help": "Part of a core that house bots which search may take, on average, in a process of their own: they "
+            "sit at as many rated tables as that allows. 0 seats them nowhere, and so do 0 house workers.",
+        },
+    )
     luck: frozenset[str] = field(
         default=LUCK,
         metadata={

@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from arena.house import random_bot
+from arena.house import OFF_SCALE
 from arena.ladder.events import Entrant, Guest, Node
 from arena.store import schema
 from arena.store.bots import BotId
@@ -40,7 +40,8 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
     `latest` maps each version to its newest match there. A bot is shown as the version of its latest match, even if
     that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
-    scale, except the random one: it is so much weaker that the mean of the others would be far from 1500.
+    scale, except the random one, which is so much weaker that the mean of the others would be far from 1500, and those
+    that search: a server may seat them or not, and the scale must not move where they come to a ladder or go.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}
@@ -58,7 +59,7 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
         Entrant(
             Node(row.id),
             parent(row.parent),
-            anchor=bool(row.house) and row.name != random_bot.NAME,
+            anchor=bool(row.house) and row.name not in OFF_SCALE,
             newest=newest[row.bot_id][1] == row.id,
         )
         for row in sorted(rows, key=lambda row: row.id)

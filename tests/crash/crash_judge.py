@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.api.codec import encode
-from arena.house import HOUSE_BOTS
+from arena.house import named_bots
 from arena.match.effects import Ask, Back, Hold, Over, Release, Show
 from arena.match.inputs import Acted, Begun, Input, Instant, Restored, Sent
 from arena.match.match import Match
@@ -137,7 +137,7 @@ def course_of(header: Header, inputs: Sequence[Input]) -> Course:
 def undisturbed(header: Header, seeds: Mapping[str, str]) -> Calm:
     """The same match played to its end without any server."""
     match, calm = _match(header), Calm()
-    house = {bot.name: bot for bot in HOUSE_BOTS[header.game.name]}
+    house = {bot.name: bot for bot in named_bots(header.game.name)}
     chance = match_key(header.seed, header.nonces)
     todo: deque[Input] = deque((Begun(Instant(0)),))
     while todo:

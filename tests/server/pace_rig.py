@@ -24,13 +24,15 @@ from arena.scheduling.pace import OwedTime, PaceRules
 from arena.server.config import Offer
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
 from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import TimerOwner
 from arena.server.runtime.turns import Sender, Turns
 from arena.server.sessions.messages import BotMessage, Hello, Invitation, Notice, Ready
 from arena.server.sessions.player import BotPlayer, Player, RunningMatch
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
-from tests.server.server_rig import GAME, QUICK, config, house_players
+from arena.server.workers.search import SearchWorker
+from tests.server.server_rig import GAME, QUICK, config, house_players, turns
 
 SLOW: Final = 0.9
 """Seconds a decision."""
@@ -142,7 +144,12 @@ class Evening:
         fillers = house_players(*(f"house-{number}" for number in range(house)))
         settings = config(house=bool(house), seats=(seats,))
         self.matchmaker = Matchmaker(
-            settings, self.players, {GAME.name: fillers}, cast("Turns", self), cast("Any", self._watch)
+            settings,
+            self.players,
+            {GAME.name: fillers},
+            cast("Turns", self),
+            cast("Any", self._watch),
+            SearchSeats(0.0, {}, SearchWorker(turns(), lambda *_: None)),
         )
         self.matchmaker._chance = self.chance
         for queue in self.matchmaker._queues.values():

@@ -20,11 +20,13 @@ from arena.scheduling.pace import OwedTime
 from arena.server.config import Offer
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
 from arena.server.matchmaking.matchmaker import Matchmaker
+from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import Timers
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.player import BotPlayer, HousePlayer, Player
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
+from arena.server.workers.search import SearchWorker
 from tests.match.counting import CountingGame
 from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, turns
 
@@ -58,7 +60,9 @@ class Rig:
         settings = config(**{"patience": PATIENCE, "house": bool(house)} | changes)
         timers, self.turns = Timers(), turns()
         self.players = Players()
-        self.matchmaker = Matchmaker(settings, self.players, dict.fromkeys(BOTH, house), self.turns, timers.watch)
+        search_seats = SearchSeats(0.0, {}, SearchWorker(self.turns, lambda *_: None))
+        fillers = dict.fromkeys(BOTH, house)
+        self.matchmaker = Matchmaker(settings, self.players, fillers, self.turns, timers.watch, search_seats)
         self.matchmaker.open(self._seat)
         self.drivers: list[tuple[float, ReadyCheck]] = []
         nursery.start_soon(self.turns.run)

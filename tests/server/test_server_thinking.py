@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from functools import partial
-from hashlib import sha256
-from typing import cast
 
 import pytest
 import trio
 
-from arena.house import HOUSE_BOTS
-from arena.match.effects import Ask
-from arena.match.inputs import Acted, Restored, StoodIn
-from arena.match.match import Match
-from arena.replay.read import read
-from arena.replay.replay import Replay
-from arena.replay.verify import verify
-from arena.server.arena import Arena, open_arena
+from arena.match.inputs import Restored
 from arena.server.sessions.player import HousePlayer
 from arena.server.workers.pool import WorkerPool
-from arena.store import matches
-from arena.store.store import Store
-from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.registry import GAMES
-from tests.server.pool_rig import FREE, Client, until
-from tests.server.server_rig import Bot, MemoryStore, answer, config
+from tests.server.house_rig import choices, replay_of, thinking
+from tests.server.pool_rig import until
+from tests.server.server_rig import Bot, MemoryStore, answer
 
 pytestmark = pytest.mark.process
 
@@ -37,39 +23,6 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def store() -> MemoryStore:
     return MemoryStore()
-
-
-@asynccontextmanager
-async def thinking(store: MemoryStore, game: Game, seats: int) -> AsyncIterator[Arena]:
-    """A server with house bots at every table, and one worker for them, which is up."""
-    settings = config(games=(game,), seats=(seats,), house=True, house_workers=1, patience=0.0)
-    async with open_arena(settings, cast("Store", store)) as arena:
-        pool = arena._lifecycle._pool
-        pool._away = FREE
-        await Client(pool, arena.turns).up()
-        yield arena
-        await arena.drain(0)
-
-
-def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
-    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
-    assert verify(replay).verified
-    return replay
-
-
-def choices(replay: Replay) -> Iterator[tuple[int, int]]:
-    """What house bots chose in a match, and what they should have: the same question put to them here."""
-    header = replay.header
-    key = match_key(header.seed, header.nonces)
-    match = Match(header.game, len(header.bots), header.options, SeededDecks(key), header.policy)
-    house = {bot.name: bot for bot in HOUSE_BOTS[header.game.name]}
-    asks: dict[int, Ask] = {}
-    for event in replay.inputs:
-        if isinstance(event, StoodIn) or (isinstance(event, Acted) and header.bots[event.seat].house):
-            ask = asks.pop(event.decision)  # which is answered once
-            name = header.stand_in.split()[0] if isinstance(event, StoodIn) else header.bots[event.seat].name
-            yield event.action, house[name].decide(ask.view, ask.legal, sha256(key + ask.decision.to_bytes(4)).digest())
-        asks |= {effect.decision: effect for effect in match.receive(event) if isinstance(effect, Ask)}
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)

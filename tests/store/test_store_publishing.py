@@ -13,7 +13,7 @@ from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating
 from arena.ladder.rebase import replayed_since
 from arena.store import events, matches, schema
-from arena.store.bots import BotId
+from arena.store.bots import BotId, ensure_house_bots
 from arena.store.fits import Fits, recomputed
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.publishing import as_published, publish, through
@@ -77,6 +77,34 @@ def test_a_ladder_is_kept_bit_for_bit(played: Path) -> None:
         made = current(connection, GAME)
         assert (made.through, made.digest, made.published) == (60, ladder.digest, instant(NOW))
         assert made.standings == standings(connection, GAME)
+
+
+def test_the_scale_stays_where_it_is_when_a_house_bot_that_searches_comes_to_a_ladder(data: Path) -> None:
+    """It beats everybody, and so would draw the mean of the house's bots up and everybody's rating down."""
+    with open_to_amend(data) as connection:
+        careful, planner, search = [
+            bot.id for bot in ensure_house_bots(connection, ["house-careful", "house-planner", "house-search"], NOW)
+        ]
+        guests, chance = add_bots(connection, "Ada", "Bob", "Cleo"), Random(1)
+
+        def rated(players: list[BotId], count: int) -> None:
+            for _ in range(count):
+                match_id = matches.begin(connection, GAME, {}, chance.sample(players, 2), NOW)
+                finish(connection, match_id, chance.sample([1, 2], 2))
+
+        def ratings() -> dict[str, float]:
+            assert publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+            return {row.bot: row.rating for row in standings(connection, GAME)}
+
+        rated([careful, planner, *guests], 400)
+        before = ratings()
+        for guest in guests * 20:
+            finish(connection, matches.begin(connection, GAME, {}, [search, guest], NOW), [1, 2])
+        after = ratings()
+    assert after["house-search"] > 1650
+    assert before["house-careful"] + before["house-planner"] == pytest.approx(3000, abs=20)
+    for name, rating in before.items():
+        assert after[name] == pytest.approx(rating, abs=20), name
 
 
 def test_each_bot_stands_on_the_ladder_once(played: Path) -> None:

@@ -13,7 +13,7 @@ from arena.ladder import live
 from arena.ladder.events import Entrant, MatchResult, Node, Void, day_of
 from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
-from arena.store import events, matches, schema, versions
+from arena.store import bots, events, matches, schema, versions
 from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownBot, UnknownMatch
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.standings import history, standings
@@ -49,6 +49,15 @@ def test_a_version_is_a_node_of_its_own_and_the_child_of_the_one_before(data: Pa
             second: first,
             third: second,
         }
+
+
+def test_the_scale_is_held_by_the_house_bots_that_think_and_do_not_search(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        names = ["house-random", "house-careful", "house-planner", "house-search"]
+        house = bots.ensure_house_bots(connection, names, NOW)
+        nodes = seated(connection, (add_bots(connection, "Ada")[0], ""), *((bot.id, "1") for bot in house))
+        entrants = versions.entrants(connection, dict.fromkeys(nodes, 1))
+        assert [entrant.anchor for entrant in entrants] == [False, False, True, True, False]
 
 
 def test_a_bot_stands_on_the_ladder_as_the_version_of_its_latest_match(data: Path) -> None:

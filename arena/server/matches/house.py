@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from arena.house import SEARCH_BOTS
 from arena.house.random_bot import RandomBot
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import HousePlayer
@@ -28,20 +29,32 @@ class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server
 class House:
     """The house bots by game, the weakest first."""
 
-    def __init__(self, house_bots: Mapping[str, Sequence[HouseBot]], fillers: Mapping[str, list[HousePlayer]]) -> None:
+    def __init__(
+        self,
+        house_bots: Mapping[str, Sequence[HouseBot]],
+        search_bots: Mapping[str, HouseBot],
+        fillers: Mapping[str, list[HousePlayer]],
+        searchers: Mapping[str, HousePlayer],
+    ) -> None:
         self._bots = house_bots
+        self._search_bots = search_bots
         self.fillers = fillers
         """By game, those that fill tables; none where the configuration wants no house bots."""
+        self.searchers = searchers
+        """By game, those that search, where the configuration has them sit at tables."""
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
         """Register those of the games played; StoreError."""
+        search_bots = SEARCH_BOTS if config.house_workers else {}  # nobody searches in the server's own thread
         fillers: dict[str, list[HousePlayer]] = {}
+        searchers: dict[str, HousePlayer] = {}
         for game in config.games:
             wanted = house_bots.get(game.name, ()) if config.house else ()
-            rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in wanted], at=now_us()))
-            fillers[game.name] = [HousePlayer(row.id, bot) for row, bot in zip(rows, wanted, strict=True)]
-        return cls(house_bots, fillers)
+            fillers[game.name] = await _registered(store, wanted)
+            if wanted and config.house_search and game.name in search_bots:
+                (searchers[game.name],) = await _registered(store, [search_bots[game.name]])
+        return cls(house_bots, search_bots, fillers, searchers)
 
     def take_up(
         self, header: Header, seated: Sequence[Bot], enter: Callable[[int, str, str], BotPlayer]
@@ -55,6 +68,8 @@ class House:
         if game not in self.fillers:
             raise CannotBeRestored(f"this server does not play {game}")
         known, stand_in = {bot.name: bot for bot in self._bots.get(game, ())}, self.stand_in(game)
+        if game in self._search_bots:
+            known[self._search_bots[game].name] = self._search_bots[game]
         players: list[Player] = []
         for bot in seated:
             if not bot.house:
@@ -65,6 +80,17 @@ class House:
                 players.append(HousePlayer(bot.id, stand_in, plays_for=bot.name))
         return players
 
-    def stand_in(self, game: str) -> HouseBot:
-        """The house bot that plays on for bots that are gone, and for house bots that are no more: the strongest."""
+    def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
+        """The house bot that plays on for bots that are gone, and for house bots that are no more: the strongest.
+
+        One that searches does so only among players of whom it is one: others are not to wait for it.
+        """
+        searching = self._search_bots.get(game)
+        if any(isinstance(player, HousePlayer) and player.bot is searching for player in players):
+            return self._search_bots[game]
         return next(reversed(self._bots.get(game, ())), RandomBot(game))
+
+
+async def _registered(store: Store, wanted: Sequence[HouseBot]) -> list[HousePlayer]:
+    rows = await store.write(partial(bots.ensure_house_bots, names=[bot.name for bot in wanted], at=now_us()))
+    return [HousePlayer(row.id, bot) for row, bot in zip(rows, wanted, strict=True)]

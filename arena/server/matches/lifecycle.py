@@ -204,7 +204,7 @@ class MatchLifecycle:
             seed=ready_check.seed,
             commitment=ready_check.commitment,
             nonces=ready_check.nonces,
-            stand_in=title(self._house.stand_in(game.name)),
+            stand_in=title(self._house.stand_in(game.name, players)),
             policy=self._config.policy,
             started=now_us(),
             server=__version__,
@@ -222,7 +222,7 @@ class MatchLifecycle:
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
         """The driver of a match whose beginning is stored; `charged`: whether its troubles count."""
-        stand_in, key = self._house.stand_in(header.game.name), match_key(header.seed, header.nonces)
+        stand_in, key = self._house.stand_in(header.game.name, players), match_key(header.seed, header.nonces)
         watch = self._timers.watch
         driver = MatchDriver(
             header.new_match(),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from arena.scheduling.pool import Shuffler, Table
     from arena.server.config import Config, Offer
     from arena.server.matches.ready_check import ReadyCheck, Replacement
+    from arena.server.matchmaking.search_seats import SearchSeats
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import HousePlayer, Player
     from arena.server.sessions.players import Players
@@ -79,6 +80,7 @@ class Matchmaker:
         fillers: Mapping[str, Sequence[HousePlayer]],
         turns: Turns,
         watch: Callable[[Matchmaker], None],
+        search_seats: SearchSeats,
     ) -> None:
         """`fillers` are the house bots by game; `watch` is told when the deadline may have moved.
 
@@ -99,6 +101,7 @@ class Matchmaker:
         }
         self._turns = turns
         self._watch = watch
+        self._search_seats = search_seats
         self._seat: Announce | None = None
         self._open_from = 0.0
         players.on_change(self._changed)
@@ -115,6 +118,8 @@ class Matchmaker:
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
         queue = self._queues[match.game]
         queue.played(match.owed)
+        if ready_check is not None:
+            self._search_seats.ended(ready_check)
         for player, waited in zip(match.players, waits, strict=True):
             if isinstance(player, BotPlayer):
                 player.release_expected(ready_check)
@@ -213,7 +218,10 @@ class Matchmaker:
             if table is None:
                 open_queues.remove(queue)
                 continue
-            self._sit_down(queue, table.bots, MatchKind.RATED, self.replacement, now, seat)
+            seated = self._search_seats.taken(table.bots, queue.offer.game.name, now)
+            ready_check = self._sit_down(queue, seated or table.bots, MatchKind.RATED, self.replacement, now, seat)
+            if seated is not None:
+                self._search_seats.began(ready_check)
         return min([queue.pool.next_due(now) for queue in self._queues.values()], default=math.inf)
 
     def _sit_down(

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
-from arena.house import THINKERS
+from arena.house import CHOOSERS, THINKERS
 from arena.house.question import answer
 from arena.house.selfplay import BaselineRequest, BaselineResult, replays
 from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
-from arena.server.workers.worker import LIMIT, MODULE, Errand, Thought, Worker
+from arena.server.workers.search import SearchWorker
+from arena.server.workers.worker import FAILURES, LIMIT, MODULE, Errand, Thought, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -45,8 +46,6 @@ WEIGHT: Final = 1 / 64
 """Of the latest choice made here in the mean of what a bot takes for one."""
 FADING: Final = 1 / 4096
 """Of that mean with each choice handed over: else one slow moment would be believed for ever."""
-FAILURES: Final = 2
-"""Workers that may end over the same question."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +66,7 @@ class WorkerPool:
         """Seconds that this thread takes for a choice of each, on average."""
         self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
         """The latest question with a choice in it, by `_kind`."""
-        self._places = {bot: place for place, bot in enumerate(THINKERS)}
+        self._places = {bot: place for place, bot in enumerate(CHOOSERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
         self._thoughts: deque[Thought] = deque()
@@ -75,16 +74,19 @@ class WorkerPool:
         self._numbers = count()
         self._wanted = trio.Event()
         self._nursery: trio.Nursery | None = None
+        self.search = SearchWorker(turns, _tell)
+        """The process in which house bots search."""
 
     @property
     def up(self) -> int:
-        """Worker processes that run."""
-        return len(self._workers)
+        """Worker processes that run, the one for searches included."""
+        return len(self._workers) + self.search.up
 
     async def run(self) -> None:
         """Keep the workers until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
+            nursery.start_soon(self.search.run)
             for _ in range(self._house_workers):
                 nursery.start_soon(keep, self._run_one)
 
@@ -107,15 +109,20 @@ class WorkerPool:
         place = self._places.get(bot) if self._house_workers else None
         if place is None:
             return _settled(bot, match_id, ask, answer(bot, thought_over.view, thought_over.legal, chance))
+        question = place, thought_over.view, thought_over.legal, chance
+        if place >= len(THINKERS):
+            if self.search.down:
+                return _settled(bot, match_id, ask, "no worker can be started for it")
+            self.search.think(Thought(bot, match_id, ask, question, later))
+            return None
         if self._takes[place] > self._away:
             if self._workers and len(self._thoughts) < MOST_WAITING:
                 self._takes[place] *= 1 - FADING
-                question = place, thought_over.view, thought_over.legal, chance
                 self._thoughts.append(Thought(bot, match_id, ask, question, later))
                 self._turns.due(self)
                 return None
             self._wanted.set()
-        return self._think(match_id, ask, (place, thought_over.view, thought_over.legal, chance))
+        return self._think(match_id, ask, question)
 
     def send(self) -> None:
         """Gives idle workers what waits. Called by `Turns`, at the end of a turn."""

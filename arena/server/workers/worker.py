@@ -22,6 +22,8 @@ LIMIT: Final = 5.0
 """Seconds after which a worker that owes answers counts as hung."""
 REPLAY_LIMIT: Final = 60.0
 """The same of one that only replays deals."""
+FAILURES: Final = 2
+"""Workers that may end over the same question."""
 
 
 class Thought(NamedTuple):

@@ -1,0 +1,157 @@
+"""The process in which house bots search: one choice at a time, behind whatever else the machine has to do.
+
+It is started when a bot that searches may sit down. No other house bot waits for it. Where it ends or hangs the choice
+is made by the next process; one that two ended over, or that no process comes for, is the first legal action.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import structlog
+import trio
+
+from arena.processes.helper import HelperFailed, helper
+from arena.processes.restart import keep
+from arena.server.workers.worker import FAILURES, MODULE, Thought, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from arena.house.question import Answer
+    from arena.server.runtime.turns import Turns
+
+YIELDING: Final = 5
+"""How much it gives way when the machine is busy (`nice`): bots wait for it, and a fit gives way more."""
+LIMIT: Final = 20.0
+"""Seconds after which a search counts as hung, and for which one waits for a new process: it gives way to others."""
+FEW: Final = 2
+"""Choices that may wait without the process being behind."""
+
+log = structlog.get_logger(__name__)
+
+
+class SearchWorker:
+    """One process, with what it owes."""
+
+    def __init__(self, turns: Turns, tell: Callable[[Thought, Answer], None]) -> None:
+        """`tell` gives an answer to who asked."""
+        self.spent = 0.0
+        """Seconds for which choices were in its hands so far: its processor time and what it waited for a core."""
+        self.down = False
+        """Whether it could not be started the last time."""
+        self._turns = turns
+        self._tell = tell
+        self._worker: Worker | None = None
+        self._thoughts: deque[Thought] = deque()
+        self._handed = 0.0
+        self._wanted = trio.Event()
+        self._nursery: trio.Nursery | None = None
+
+    @property
+    def up(self) -> int:
+        """Processes that run: one or none."""
+        return int(self._worker is not None)
+
+    def ready(self) -> bool:
+        """Whether it would begin with a choice soon; where it does not run it is started."""
+        self._wanted.set()
+        return self._worker is not None and len(self._thoughts) <= FEW
+
+    async def run(self) -> None:
+        """Keep the process until cancelled."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(keep, self._run_one)
+
+    def think(self, thought: Thought) -> None:
+        """Have a choice made; who asked is told in a later turn."""
+        self._thoughts.append(thought)
+        self._wanted.set()
+        if self._worker is None:
+            self._give_up_later()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        worker = self._worker
+        if worker is not None and not worker.thoughts and self._thoughts:
+            self._handed = trio.current_time()
+            worker.think((self._thoughts.popleft(),))
+
+    def _heard(self, messages: list[Any]) -> None:
+        """It made choices."""
+        worker = self._worker
+        assert worker is not None, "it is running"
+        with self._turns:
+            for answers in messages:
+                thoughts, worker.thoughts = worker.thoughts, ()
+                self._settle_account()
+                for thought, given in zip(thoughts, answers, strict=True):
+                    self._tell(thought, given)
+            self._hand_over()
+
+    def _settle_account(self) -> None:
+        self.spent += trio.current_time() - self._handed
+
+    def _patience(self) -> float:
+        worker = self._worker
+        return LIMIT if worker is not None and worker.thoughts else math.inf
+
+    async def _run_one(self) -> bool:
+        """Start the process once it is wanted, and run it until it ends; whether it ever was ready."""
+        await self._wanted.wait()
+        try:
+            async with helper(MODULE) as process:
+                with suppress(ProcessLookupError):  # it ended already
+                    own = os.getpriority(os.PRIO_PROCESS, process.pid)
+                    os.setpriority(os.PRIO_PROCESS, process.pid, own + YIELDING)  # beyond 19 it is 19
+                worker = self._worker = Worker(process)
+                self.down = False
+                self._hand_over()
+                try:
+                    wrong = await process.channel.run(self._heard, self._patience)
+                finally:
+                    self._worker = None
+                if wrong:
+                    process.kill()
+        except HelperFailed as error:
+            log.error("a worker cannot be started", error=str(error))
+            self.down = True
+            self._give_up()
+            return False
+        log.error("a worker ended", worker=worker.pid, status=process.status, owed=len(worker.thoughts), wrong=wrong)
+        self._lost(worker.thoughts)
+        return True
+
+    def _lost(self, owed: Sequence[Thought]) -> None:
+        """It ended over a choice: that is asked again, or given."""
+        with self._turns:
+            for thought in owed:
+                self._settle_account()
+                if (failures := thought.failures + 1) < FAILURES:
+                    self._thoughts.appendleft(thought._replace(failures=failures))
+                else:
+                    self._tell(thought, f"{failures} workers ended over it")
+        if self._thoughts:
+            self._give_up_later()
+
+    def _give_up_later(self) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(self._wait_and_give_up)
+
+    async def _wait_and_give_up(self) -> None:
+        await trio.sleep(LIMIT)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Settle what waits where there is no process."""
+        if self._worker is None:
+            waiting, self._thoughts = self._thoughts, deque()
+            with self._turns:
+                for thought in waiting:
+                    self._tell(thought, "there is no worker for it")
